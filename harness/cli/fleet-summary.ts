@@ -20,11 +20,12 @@ import { readableDuration } from '../common/durations.ts';
 import { hanging, type Paint, painter, printable, printableValue, wrap } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 
-const NAME = 28;
-const CELL = 11;
-const COLUMNS = 100;
-/** Named one by one; the report has the rest. */
-const LISTED = 10;
+/** Width of the parts of a row, and of sentences. */
+const NAME_COLUMNS = 28;
+const CELL_COLUMNS = 11;
+const TEXT_COLUMNS = 100;
+/** So many are named one by one; the report has the rest. */
+const MOST_LISTED = 10;
 
 /** Where each leg of a roll-out ends; the first begins with the POST. */
 const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
@@ -35,7 +36,7 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   report: '→ platform knows',
 };
 /** What people ask for, in the order in which they do; everything is in the report. */
-const SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
+const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
   valid: ['✓', 'green', 'the generator kept up'],
@@ -54,13 +55,14 @@ const EXIT_WORDS: Record<Ending, string> = {
   130: 'interrupted',
 };
 
-const count = (value: number): string => value.toLocaleString('en');
+/** With a comma after thousands. */
+const digits = (value: number): string => value.toLocaleString('en');
 
 /**
  * Shows the result of `work` on standard output: what was measured before it is written, and then where it is. Resolves with the exit
  * code. A result that could not be written is no success. Rejects with what `work` rejects with, but for an OutputError.
  */
-export async function shown(
+export async function showFleetResult(
   signal: AbortSignal,
   work: (onResult: (result: FleetResult) => void) => Promise<{ out: string }>,
 ): Promise<number> {
@@ -86,8 +88,8 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   // Platform and robots have a say in reasons and notes. What is left out here is not shown.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
-  const head = `${count(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
-  return text([
+  const head = `${digits(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
+  return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, paint), ...cost(result, paint)],
     [...thresholds(result, paint), ...wrong(result, paint)],
@@ -96,17 +98,18 @@ export function summaryText(given: FleetResult, paint: Paint): string {
 }
 
 /** What closes the summary: where the report is, or why there is none, and what the exit code means. */
-export function endingText(of: { code: Ending } & ({ out: string } | { unwritten: string }), paint: Paint): string {
-  const { code } = of;
-  const words = 'unwritten' in of && code === EXIT.incomplete ? 'the result is on the screen alone' : EXIT_WORDS[code];
+export function endingText(ending: { code: Ending } & ({ out: string } | { unwritten: string }), paint: Paint): string {
+  const { code } = ending;
+  const words =
+    'unwritten' in ending && code === EXIT.incomplete ? 'the result is on the screen alone' : EXIT_WORDS[code];
   const where =
-    'out' in of
-      ? `report: ${relative(process.cwd(), join(of.out, 'report.html')) || 'report.html'}`
-      : `${paint('red', '✗')} measured, and not written: ${printable(of.unwritten)}`;
-  return text([[where, ...(code === 0 ? [] : [paint('red', `exit ${code}: ${words}`)])]]);
+    'out' in ending
+      ? `report: ${relative(process.cwd(), join(ending.out, 'report.html')) || 'report.html'}`
+      : `${paint('red', '✗')} measured, and not written: ${printable(ending.unwritten)}`;
+  return sectionsText([[where, ...(code === 0 ? [] : [paint('red', `exit ${code}: ${words}`)])]]);
 }
 
-const text = (sections: readonly (readonly string[])[]): string =>
+const sectionsText = (sections: readonly (readonly string[])[]): string =>
   `\n${sections
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
@@ -114,35 +117,35 @@ const text = (sections: readonly (readonly string[])[]): string =>
 
 function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   const row = (label: string, name: string): string[] => {
-    const of = metrics[name];
-    if (of === undefined) return [];
-    const percents = [of.p50, of.p90, of.p95, of.p99, of.max];
-    const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL)).join('');
-    return [`${label.padEnd(NAME)}${count(of.count).padStart(CELL)}${cells}`];
+    const metric = metrics[name];
+    if (metric === undefined) return [];
+    const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
+    const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL_COLUMNS)).join('');
+    return [`${label.padEnd(NAME_COLUMNS)}${digits(metric.count).padStart(CELL_COLUMNS)}${cells}`];
   };
   const rows = [
     ...row('rollout.ms', 'rollout.ms'),
     ...ROLLOUT_LEGS.flatMap((leg) =>
       row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, `rollout.${leg}.ms`).map((line) => paint('dim', line)),
     ),
-    ...SHOWN.flatMap((name) => row(name, name)),
+    ...METRICS_SHOWN.flatMap((name) => row(name, name)),
     ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
     ...row('schedule.burst.ms', 'schedule.burst.ms'),
   ];
   if (rows.length === 0) return [];
-  const columns = ['count', 'p50', 'p90', 'p95', 'p99', 'max'].map((name) => name.padStart(CELL)).join('');
+  const columns = ['count', 'p50', 'p90', 'p95', 'p99', 'max'].map((name) => name.padStart(CELL_COLUMNS)).join('');
   const errors = Object.entries(counters).flatMap(([name, failed]) => {
     if (!name.endsWith('.errors') || failed === 0) return [];
     const attempts = counters[name.replace(/errors$/, 'attempts')];
-    const of = attempts === undefined ? '' : ` of ${count(attempts)}`;
-    return [paint('yellow', `${name.padEnd(NAME)}${count(failed).padStart(CELL)}${of}`)];
+    const among = attempts === undefined ? '' : ` of ${digits(attempts)}`;
+    return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${digits(failed).padStart(CELL_COLUMNS)}${among}`)];
   });
-  return [paint('dim', ' '.repeat(NAME) + columns), ...rows, ...errors];
+  return [paint('dim', ' '.repeat(NAME_COLUMNS) + columns), ...rows, ...errors];
 }
 
 /** What the processes of the run took. */
 const cost = ({ costs }: FleetResult, paint: Paint): string[] =>
-  costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME)}${costLine(costs)}`)];
+  costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)];
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {
@@ -153,7 +156,7 @@ function thresholds(result: FleetResult, paint: Paint): string[] {
         : ok
           ? paint('green', '✓ met   ')
           : paint('red', '✗ missed');
-    return `${met}  ${expr.padEnd(NAME + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
+    return `${met}  ${expr.padEnd(NAME_COLUMNS + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }
 
@@ -162,23 +165,23 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
   );
-  const missed = result.missed.length === 0 ? [] : [`${missedText(result)}: ${some(result.missed)}`];
-  const shown = streams.slice(0, LISTED);
+  const missed = result.missed.length === 0 ? [] : [`${missedText(result)}: ${firstOf(result.missed)}`];
+  const shown = streams.slice(0, MOST_LISTED);
   const more = streams.length - shown.length;
   if (more > 0) shown.push(`and ${more} more, in the report`);
-  return [...shown, ...missed].flatMap((text) => hanging(paint('red', '✗'), wrap(text, COLUMNS), 0, 2));
+  return [...shown, ...missed].flatMap((line) => hanging(paint('red', '✗'), wrap(line, TEXT_COLUMNS), 0, 2));
 }
 
 function missedText(result: FleetResult): string {
   const reach = reachOf(result);
   if (reach === undefined) return 'roll-outs missed';
   const { late, lost, attempts, split } = reach;
-  const how = split ? ` (${count(late)} arrived late, ${count(lost)} never)` : '';
-  return `${count(late + lost)} of ${count(attempts)} roll-outs missed${how}`;
+  const how = split ? ` (${digits(late)} arrived late, ${digits(lost)} never)` : '';
+  return `${digits(late + lost)} of ${digits(attempts)} roll-outs missed${how}`;
 }
 
-const some = (names: readonly string[]): string =>
-  names.length <= LISTED ? names.join(', ') : `${names.slice(0, LISTED).join(', ')} and others`;
+const firstOf = (names: readonly string[]): string =>
+  names.length <= MOST_LISTED ? names.join(', ') : `${names.slice(0, MOST_LISTED).join(', ')} and others`;
 
 const OUTCOME_MARKS: Record<FleetOutcome, [mark: string, format: 'green' | 'red']> = {
   PASSED: ['✓', 'green'],
@@ -192,7 +195,7 @@ function outcome(result: FleetResult, paint: Paint): string[] {
   const nothing = measuredNothing(result) ? ` ${paint('dim', '(nothing was measured)')}` : '';
   return [
     `${paint(format, mark)} ${paint(['bold', format], `outcome: ${word}`)}${nothing}`,
-    ...result.incomplete_reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
+    ...result.incomplete_reasons.flatMap((reason) => hanging('-', wrap(reason, TEXT_COLUMNS), 2, 2)),
   ];
 }
 
@@ -207,7 +210,7 @@ function verdict(result: FleetResult, paint: Paint): string[] {
       : measuredNothing(result)
         ? []
         : [paint('dim', `· of the generator alone, ${result.verdict}: ${words}`)]),
-    ...result.verdict_reasons.flatMap((reason) => hanging('-', wrap(reason, COLUMNS), 2, 2)),
-    ...result.notes.flatMap((note) => hanging('·', wrap(note, COLUMNS), 2, 2)).map((line) => paint('dim', line)),
+    ...result.verdict_reasons.flatMap((reason) => hanging('-', wrap(reason, TEXT_COLUMNS), 2, 2)),
+    ...result.notes.flatMap((note) => hanging('·', wrap(note, TEXT_COLUMNS), 2, 2)).map((line) => paint('dim', line)),
   ];
 }

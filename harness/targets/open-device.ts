@@ -22,8 +22,8 @@ import { startCommand } from './launch/process.ts';
 import { type Started, tryStart } from './launch/started.ts';
 import { type OpenDeviceTarget, opening } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
+import { NOWHERE, url } from './transports/index.ts';
 import { type Connection, whyUnreachable } from './transports/transport.ts';
-import { NOWHERE, url } from './transports/url.ts';
 
 const HEARTBEAT_SECONDS = 30;
 

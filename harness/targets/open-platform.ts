@@ -11,8 +11,8 @@ import { startCommand } from './launch/process.ts';
 import { type Started, startOptions, tryStart } from './launch/started.ts';
 import { type OpenPlatformTarget, opening } from './opened.ts';
 import { type PlatformSettings, platformSettings } from './settings.ts';
+import { NOWHERE, url, webAddress, withSystemAuthorities } from './transports/index.ts';
 import { whyUnreachable } from './transports/transport.ts';
-import { NOWHERE, url, webAddress, withSystemAuthorities } from './transports/url.ts';
 
 const DEFAULT_PORT = 8080;
 /** `{base_url}` contains this segment (specification section 9). */

@@ -20,9 +20,8 @@ import {
 } from './fields.ts';
 import { type StartOptions, startOptions } from './launch/started.ts';
 import { loadTargetFile } from './target-file.ts';
-import { addressesIn, fieldsOf, TRANSPORTS } from './transports/index.ts';
+import { addressesIn, fieldsOf, readCa, TRANSPORTS, webAddress } from './transports/index.ts';
 import type { Transport, TransportAddress } from './transports/transport.ts';
-import { readCa, webAddress } from './transports/url.ts';
 
 /** How a device is started, reached and driven, before anything is done about it. */
 export interface DeviceSettings {

@@ -6,7 +6,7 @@ import type { HttpClient } from '../../harness/client/http.ts';
 import { discoveryFile } from '../../harness/contract/discovery.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
+import { LoopbackConnection } from '../../harness/targets/transports/index.ts';
 import { check, type Device, inTime, PREFIX, STREAM } from './support/check.ts';
 import { problemsOf } from './support/events.ts';
 import {

@@ -7,8 +7,7 @@ import { dirname } from 'node:path';
 import { NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { LoopbackConnection } from '../../harness/targets/transports/loopback.ts';
-import { UnixConnection } from '../../harness/targets/transports/unix.ts';
+import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
 import { check, type Device, STREAM } from './support/check.ts';
 import { withStreams } from './support/streams.ts';
 

@@ -28,7 +28,7 @@ import {
   thresholdsFrom,
   urlFrom,
 } from '../fleet-options.ts';
-import { shown } from '../fleet-summary.ts';
+import { showFleetResult } from '../fleet-summary.ts';
 import { command, uiPortOf } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
@@ -53,7 +53,7 @@ export const fleet = command({
     try {
       place = await placeFrom(args, signal);
       const options = await fleetRun(args, place);
-      return await shown(signal, async (onResult) => {
+      return await showFleetResult(signal, async (onResult) => {
         const { out } = options;
         return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
       });

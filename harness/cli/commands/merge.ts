@@ -10,7 +10,7 @@ import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
-import { shown } from '../fleet-summary.ts';
+import { showFleetResult } from '../fleet-summary.ts';
 import { command, type OptionsOf, type OptionTable, optionsIn } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
@@ -73,7 +73,7 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   if (given === 'auto' && watch === undefined)
     throw new UsageError('--run-id auto: needs --watch; accepted otherwise: the id that the shards have');
   const runId = given === 'auto' ? randomUUID() : given;
-  return await shown(signal, (onResult) =>
+  return await showFleetResult(signal, (onResult) =>
     mergeShards({ dirs, runId, expect, watch, thresholds, out: args.out, apart: APART, onResult }),
   );
 }

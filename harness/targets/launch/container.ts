@@ -15,9 +15,8 @@ import { acceptsControl } from '../control/http-control.ts';
 import type { ImageOptions } from '../fields.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
+import { unix, url } from '../transports/index.ts';
 import { accepts } from '../transports/transport.ts';
-import { unix } from '../transports/unix.ts';
-import { url } from '../transports/url.ts';
 import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
 
 export type Docker = ContainerRuntimeClient['container']['dockerode'];

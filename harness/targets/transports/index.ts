@@ -1,8 +1,293 @@
 /** The transports that Muster has. A target that names several addresses is reached by the first of these. */
-import { loopback } from './loopback.ts';
-import type { Transport, TransportAddress, TransportField } from './transport.ts';
-import { unix } from './unix.ts';
-import { url } from './url.ts';
+
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { HttpClient } from '../../client/http.ts';
+import type { Recorder } from '../../client/recorder.ts';
+import type { Redactor } from '../../client/redact.ts';
+import { tls } from '../../common/node-tls.ts';
+import { UsageError } from '../../common/usage.ts';
+import { readInputText, whyNot } from '../../common/user-files.ts';
+import type { Capability } from '../../contract/capabilities.ts';
+import { type DiscoveryFile, discoveryFile } from '../../contract/discovery.ts';
+import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
+import {
+  accepts,
+  type Connection,
+  type Given,
+  type Transport,
+  type TransportAddress,
+  type TransportField,
+} from './transport.ts';
+
+/**
+ * The Device API on a unix socket, named by its path: no credentials, because the permissions of the file decide who may connect
+ * (section 5).
+ */
+export const unix = {
+  name: 'unix',
+  fields: {
+    socket: {
+      help: 'Unix socket of the agent; with --image its path in it',
+      description: 'Path of the unix socket',
+      isPath: true,
+    },
+  },
+  addressField: 'socket',
+  usage: '--socket PATH',
+  placeholder: 'agent.sock',
+  prepare: async (address) => {
+    if (await accepts({ path: address })) throw new Error(`something else already serves ${address}`);
+  },
+  accepts: (address) => accepts({ path: address }),
+  served: (address) => address,
+  open: ({ address }): UnixConnection => new UnixConnection(resolve(address)),
+} as const satisfies Transport;
+
+/** A unix socket, by its absolute path. */
+export class UnixConnection implements Connection {
+  readonly kind = 'unix';
+  readonly socketPath: string;
+  /** A unix socket holds a few hundred KiB. */
+  readonly bufferBytes = 1_200_000;
+
+  constructor(socketPath: string) {
+    this.socketPath = socketPath;
+  }
+
+  get address(): string {
+    return `unix:${this.socketPath}`;
+  }
+
+  /** Only root can try the permissions of the file as another user. */
+  get capabilities(): readonly Capability[] {
+    return process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
+  }
+
+  get hint(): string {
+    return `Is the agent running, and may this user open the socket? Try: curl --unix-socket ${this.socketPath} http://localhost${DEVICE_API_PREFIX}/deployments/current`;
+  }
+
+  client(recorder: Recorder): HttpClient {
+    const endpoint = { origin: 'http://localhost', socketPath: this.socketPath };
+    return new HttpClient({ endpoint, basePath: DEVICE_API_PREFIX, recorder });
+  }
+
+  relocate(): Promise<this> {
+    return Promise.resolve(this);
+  }
+}
+
+/** The variable that a report's `curl` lines take the token from. */
+const TOKEN_VARIABLE = 'MUSTER_TOKEN';
+
+/** The Device API on loopback TCP, named by the path of a discovery file, which has the port and the bearer token (section 5). */
+export const loopback = {
+  name: 'loopback',
+  fields: {
+    discovery: {
+      help: 'Discovery file of an agent on loopback TCP',
+      description: 'Path of the discovery file',
+      isPath: true,
+    },
+  },
+  addressField: 'discovery',
+  usage: '--discovery FILE',
+  placeholder: 'discovery.json',
+  prepare: async (address) => {
+    // A file that an earlier run left would lead to a port that is no longer the agent's.
+    rmSync(address, { force: true });
+  },
+  accepts: async (address) => {
+    const found = tryDiscovery(address);
+    return found !== undefined && (await accepts({ host: '127.0.0.1', port: found.port }));
+  },
+  served: (address) => `what ${address} names`,
+  open: ({ address, redactor }): LoopbackConnection => {
+    const file = resolve(address);
+    try {
+      return LoopbackConnection.from(file, readDiscovery(file), redactor);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      return new LoopbackConnection(file, NO_DISCOVERY, problem);
+    }
+  },
+} as const satisfies Transport;
+
+/** Nothing serves port 1 of loopback. */
+const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
+
+/** A loopback port, as a discovery file named it when it was read. */
+export class LoopbackConnection implements Connection {
+  readonly kind = 'loopback';
+  /** Absolute path of the discovery file. */
+  readonly discovery: string;
+  readonly port: number;
+  readonly token: string;
+  readonly problem: string | undefined;
+  readonly capabilities = ['loopback'] as const;
+  /** The buffers of TCP on loopback grow to several MiB. */
+  readonly bufferBytes = 4_500_000;
+
+  constructor(discovery: string, { port, token }: DiscoveryFile, problem?: string) {
+    this.discovery = discovery;
+    this.port = port;
+    this.token = token;
+    this.problem = problem;
+  }
+
+  static from(discovery: string, found: DiscoveryFile, redactor: Redactor): LoopbackConnection {
+    redactor.add(found.token, TOKEN_VARIABLE);
+    return new LoopbackConnection(discovery, found);
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${this.port} (from ${this.discovery})`;
+  }
+
+  get hint(): string {
+    return `Is the agent running, and does ${this.discovery} belong to this start of it? Try: curl -H "Authorization: Bearer $${TOKEN_VARIABLE}" http://127.0.0.1:${this.port}${DEVICE_API_PREFIX}/deployments/current`;
+  }
+
+  client(recorder: Recorder): HttpClient {
+    return new HttpClient({
+      endpoint: { origin: `http://127.0.0.1:${this.port}` },
+      basePath: DEVICE_API_PREFIX,
+      headers: { authorization: `Bearer ${this.token}` },
+      recorder,
+    });
+  }
+
+  /** An agent that was restarted may have another port and another token; without a usable file the old ones stay. */
+  relocate(redactor: Redactor): Promise<LoopbackConnection> {
+    const found = tryDiscovery(this.discovery);
+    const same = found === undefined || (found.port === this.port && found.token === this.token);
+    return Promise.resolve(same ? this : LoopbackConnection.from(this.discovery, found, redactor));
+  }
+}
+
+/** Throws Error in words when the file is missing or is no discovery file. */
+function readDiscovery(file: string): DiscoveryFile {
+  let content: unknown;
+  try {
+    content = JSON.parse(readInputText(file));
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    throw new Error(missing ? `${file}: no such discovery file` : `${file} is not JSON`, { cause: error });
+  }
+  // A port in quotes still leads to the agent; the check of discovery files reports it.
+  const usable = withNumericPort(content);
+  if (!discoveryFile.is(usable)) {
+    const [problem] = discoveryFile.problems(content);
+    throw new Error(`${file} is not a discovery file: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
+  }
+  return usable;
+}
+
+function withNumericPort(content: unknown): unknown {
+  if (typeof content !== 'object' || content === null || !('port' in content)) return content;
+  const { port } = content;
+  return typeof port === 'string' && /^\d{1,5}$/.test(port) ? { ...content, port: Number(port) } : content;
+}
+
+function tryDiscovery(file: string): DiscoveryFile | undefined {
+  try {
+    return readDiscovery(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An address that leads nowhere: nothing serves port 1 of loopback. */
+export const NOWHERE = 'http://127.0.0.1:1';
+
+/** The Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token where the agent wants one. */
+export const url = {
+  name: 'url',
+  fields: {
+    url: { help: `Base URL, with or without ${DEVICE_API_PREFIX}`, description: 'Base address' },
+    token: {
+      help: 'Bearer token for --url; or MUSTER_TOKEN in the environment',
+      description: 'Bearer token, with url',
+      variable: 'MUSTER_TOKEN',
+    },
+  },
+  addressField: 'url',
+  usage: '--url URL',
+  accepts: (address) => {
+    const { hostname, port, protocol } = new URL(address);
+    return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
+  },
+  served: (address) => address,
+  open: (given): UrlConnection => new UrlConnection(given),
+} as const satisfies Transport;
+
+/** A Device API behind a URL: the base path is that of the URL, `/v0.2` without one. */
+export class UrlConnection implements Connection {
+  readonly kind = 'url';
+  readonly address: string;
+  readonly capabilities = [];
+  /** The buffers of TCP on loopback grow to several MiB. */
+  readonly bufferBytes = 4_500_000;
+  readonly #given: Given;
+
+  constructor(given: Given) {
+    this.address = webAddress('--url', given.address);
+    this.#given = given;
+  }
+
+  get hint(): string {
+    return `Try: curl -i ${this.address}/deployments/current`;
+  }
+
+  client(recorder: Recorder): HttpClient {
+    const { origin, pathname } = new URL(this.address);
+    const { fields, ca, caFile } = this.#given;
+    const { token } = fields;
+    return new HttpClient({
+      endpoint: { origin, ...(ca === undefined ? {} : { ca: withSystemAuthorities(ca), caFile }) },
+      basePath: pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, ''),
+      ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+      recorder,
+    });
+  }
+
+  relocate(): Promise<this> {
+    return Promise.resolve(this);
+  }
+}
+
+/** The URL without a slash at its end. Throws UsageError unless it is an http(s) URL of scheme, host and path alone. */
+export function webAddress(option: string, text: string): string {
+  const parsed = URL.parse(text);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new UsageError(`${option} ${text}: must be an http:// or https:// address`);
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new UsageError(`${option}: credentials do not belong into the address`);
+  }
+  if (parsed.search !== '' || parsed.hash !== '') throw new UsageError(`${option} ${text}: must end with the path`);
+  return parsed.href.replace(/\/$/, '');
+}
+
+/** PEM of `ca` and the system's authorities: naming an authority to TLS replaces those. */
+export const withSystemAuthorities = (ca: string): string => [...tls.rootCertificates, ca].join('\n');
+
+/** The PEM text of `--ca FILE`. Throws UsageError. */
+export function readCa(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  let pem: string;
+  try {
+    pem = readInputText(file);
+  } catch (error) {
+    throw new UsageError(`--ca ${file}: cannot be read (${whyNot(error)})`);
+  }
+  if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new UsageError(`--ca ${file}: holds no certificate in PEM form`);
+  }
+  return pem;
+}
 
 /** In the order of preference. */
 export const TRANSPORTS = [unix, loopback, url] as const;

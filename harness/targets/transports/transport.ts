@@ -1,5 +1,5 @@
 /**
- * What a transport of the Device API consists of (specification section 5). There is one file for each, listed in `index.ts`;
+ * What a transport of the Device API consists of (specification section 5). Those of Muster are in `index.ts`;
  * the options of the command line, the fields of a target file, of the ready line and of a command are derived from that list.
  */
 import { connect } from 'node:net';

@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
-import { addressesIn, TRANSPORTS } from './index.ts';
-import { loopback } from './loopback.ts';
-import { unix } from './unix.ts';
-import { url } from './url.ts';
+import { addressesIn, loopback, TRANSPORTS, unix, url } from './index.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -1,0 +1,172 @@
+/** What options and a target file say together: where a target is, how it is started, and what it declares. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Redactor } from '../client/redact.ts';
+import { NEWEST_VERSION } from '../contract/versions.ts';
+import type { DeviceTargetOptions, PlatformTargetOptions } from './fields.ts';
+import { declaredCapabilities, deviceSettings, platformSettings } from './settings.ts';
+import { localhostTls } from './testing/localhost-tls.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-settings-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+function file(text: string): string {
+  const path = join(folder, 'target.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+const device = (options: Partial<DeviceTargetOptions>, text?: string) =>
+  deviceSettings({
+    redactor: new Redactor(),
+    env: {},
+    ...options,
+    ...(text === undefined ? {} : { target: file(text) }),
+  });
+const platform = (options: Partial<PlatformTargetOptions>, text?: string) =>
+  platformSettings({
+    ...{ redactor: new Redactor(), env: {}, apiKey: 'k', url: 'http://x' },
+    ...options,
+    ...(text === undefined ? {} : { target: file(text) }),
+  });
+
+test.each<[string, Partial<DeviceTargetOptions>, string | undefined, object]>([
+  ['an option names the device', { socket: '/a' }, undefined, { at: { address: '/a' }, command: undefined }],
+  ['over the file', { url: 'http://o' }, 'device: {socket: /f}', { at: { transport: { name: 'url' } } }],
+  ['as the file does', {}, 'device: {socket: /f}', { at: { address: '/f', transport: { name: 'unix' } }, folder }],
+  ['the first of two in a file', {}, 'device: {url: "http://f", discovery: /d}', { at: { address: '/d' } }],
+  ['a command runs here', { command: 'agent' }, 'device: {cwd: /f}', { command: { line: 'agent', cwd: undefined } }],
+  ['that of a file where it says', {}, 'device: {command: agent, cwd: w}', { command: { cwd: join(folder, 'w') } }],
+  ['or beside it', {}, 'device: {command: agent}', { command: { line: 'agent', cwd: folder } }],
+  [
+    'paths of the caller',
+    { command: '{ca} {ca} {x}', placeholders: { ca: '/c' } },
+    undefined,
+    { command: { line: '/c /c {x}' } },
+  ],
+  ['an image by its name', { image: 'i' }, undefined, { image: { name: 'i' }, at: undefined, command: undefined }],
+  ['an image has its own socket', { image: 'i', socket: '/s' }, undefined, { image: { socket: '/s' }, at: undefined }],
+  [
+    'an image of a file',
+    { port: 7 },
+    'device: {image: {name: i, port: 8, user: u}}',
+    { image: { name: 'i', port: 7, user: 'u' } },
+  ],
+  ['a control inside it', { image: 'i', control: '/c' }, undefined, { image: { control: '/c' }, control: undefined }],
+  ['a control outside of it', { image: 'i', control: '8080' }, undefined, { image: { name: 'i' }, control: '8080' }],
+  ['a control of the file', { socket: '/a' }, 'control: {http: c.sock}', { control: join(folder, 'c.sock') }],
+  ['over it an option', { socket: '/a', control: '1' }, 'control: {http: c.sock}', { control: '1' }],
+  ['seconds to start', { socket: '/a' }, 'device: {start_seconds: 2}', { startOptions: { timeoutMs: 2000 } }],
+  ['a minute to start', { socket: '/a' }, undefined, { startOptions: { timeoutMs: 60_000 } }],
+])('%s: %j and %s', (_, options, text, settings) => {
+  expect(device(options, text)).toMatchObject(settings);
+});
+
+test.each<[Partial<DeviceTargetOptions>, RegExp]>([
+  [{}, /^which device\? Give one of --socket PATH, --discovery FILE, --url URL, --image IMAGE, --command LINE or/],
+  [{ command: 'a', image: 'b' }, /^--command and --image: give one of them$/],
+  [{ socket: 'a', url: 'http://b' }, /^--socket and --url: give one of them$/],
+  [{ socket: 'a', ca: '/nonexistent' }, /^--ca \/nonexistent: cannot be read/],
+])('%j is refused', (options, words) => {
+  expect(() => device(options)).toThrow(words);
+});
+
+test('the places of a command are in a private folder, which goes in the end', () => {
+  const { at, command, control, removeFolder } = device({ command: 'a {socket} {control} {dir} {other} {socket}' });
+  const [, socket = '', ...rest] = command?.line.split(' ') ?? [];
+  const place = dirname(socket);
+  expect([basename(socket), ...rest]).toEqual([
+    'agent.sock',
+    `${place}/control.sock`,
+    `${place}/agent`,
+    '{other}',
+    socket,
+  ]);
+  expect(at).toMatchObject({ transport: { name: 'unix' }, address: socket });
+  expect(control).toBe(`${place}/control.sock`);
+  expect(existsSync(place)).toBe(true);
+  removeFolder();
+  expect(existsSync(place)).toBe(false);
+  const other = device({ command: 'a {discovery}', control: '/c' });
+  expect(other).toMatchObject({ at: { transport: { name: 'loopback' } }, control: '/c' });
+  other.removeFolder();
+  expect(device({ command: 'a', socket: '/s' })).toMatchObject({ at: { address: '/s' }, control: undefined });
+});
+
+test('a token is a secret wherever it comes from, under the name of its variable', () => {
+  const redactor = new Redactor();
+  device({ url: 'http://x', token: 'the-token-of-an-option', redactor });
+  device({ redactor }, 'device: {url: "http://x", token: the-token-of-a-file}');
+  expect(redactor.text('the-token-of-an-option the-token-of-a-file')).toBe('*** ***');
+});
+
+test.each<[string, Partial<PlatformTargetOptions>, string | undefined, object]>([
+  [
+    'defaults',
+    {},
+    undefined,
+    { dialect: 'spec', apiVersion: NEWEST_VERSION, readOnly: false, apiKey: 'k', cwd: undefined },
+  ],
+  [
+    'a file',
+    {},
+    'platform: {dialect: miru, read_only: true, online_device: d}',
+    { dialect: 'miru', readOnly: true, onlineDevice: 'd', versionHeader: 'Miru-Version' },
+  ],
+  [
+    'options over a file',
+    { dialect: 'spec', offlineDevice: 'o' },
+    'platform: {dialect: miru, offline_device: d}',
+    { dialect: 'spec', offlineDevice: 'o' },
+  ],
+  ['a flag by either', { readOnly: false }, 'platform: {read_only: true}', { readOnly: true }],
+  ['keys of the environment', { env: { MUSTER_LIMITED_KEY: 'l' } }, undefined, { limitedKey: 'l' }],
+  ['keys of a file before it', { env: { MUSTER_LIMITED_KEY: 'l' } }, 'platform: {limited_key: f}', { limitedKey: 'f' }],
+  ['an image', { image: 'i', port: 9 }, undefined, { image: { name: 'i', port: 9 }, startSeconds: undefined }],
+  [
+    'a command of a file',
+    {},
+    'platform: {command: p, start_seconds: 3}',
+    { command: 'p', cwd: folder, startSeconds: 3 },
+  ],
+])('a platform by %s', (_, options, text, settings) => {
+  expect(platform(options, text)).toMatchObject(settings);
+});
+
+test.each<[Partial<PlatformTargetOptions>, string[]]>([
+  [{}, ['seed-data', 'write']],
+  [{ limitedKey: 'l', readOnly: true, capability: ['write,online-device'] }, ['limited-key', 'online-device']],
+])('before it is asked, a platform by %j has %j', (options, capabilities) => {
+  expect([...platform(options).capabilities].sort()).toEqual(capabilities);
+});
+
+test('keys are secrets, and an empty one is none', () => {
+  const redactor = new Redactor();
+  platform({ apiKey: 'key-1f2e3d4c5b', limitedKey: 'key-6a7b8c9d0e', redactor });
+  expect(redactor.text('key-1f2e3d4c5b key-6a7b8c9d0e')).toBe('*** ***');
+  expect(() => platform({ apiKey: '' })).toThrow('--api-key: missing; give it, or set MUSTER_API_KEY');
+});
+
+test('the authorities of --ca are read, and must be some', () => {
+  const ca = join(folder, 'ca.pem');
+  writeFileSync(ca, localhostTls.cert);
+  expect(platform({ ca })).toMatchObject({ ca: localhostTls.cert, caFile: ca });
+  expect(device({}, `device: {socket: /a, ca: ca.pem}`)).toMatchObject({ ca: localhostTls.cert, caFile: ca });
+  writeFileSync(ca, localhostTls.key);
+  expect(() => platform({ ca })).toThrow(`--ca ${ca}: holds no certificate in PEM form`);
+});
+
+test('capabilities are declared by name or by list, beside those of a file, for a target that can have them', () => {
+  const declared = declaredCapabilities(
+    'device',
+    { capability: ['drive,log', 'files'] },
+    { capabilities: ['restart', 'write'] },
+  );
+  expect([...declared]).toEqual(['drive', 'log', 'files', 'restart', 'write']);
+  expect(() => declaredCapabilities('platform', { capability: ['wirte'] }, {})).toThrow(
+    /^--capability wirte: did you mean write\? acc/,
+  );
+  expect(() => declaredCapabilities('client', { capability: ['zzzzzzzz'] }, {})).toThrow(
+    /^--capability zzzzzzzz: accepted are /,
+  );
+});
