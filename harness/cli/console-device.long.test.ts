@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await using robot = await device();
       const page = await browser.newPage();
       let lost = 0;
-      await page.route('**/page/view.*', (route) => (++lost > 2 ? route.continue() : route.abort('failed')));
+      await page.route('**/page/shell.*', (route) => (++lost > 2 ? route.continue() : route.abort('failed')));
       await page.goto(robot.url);
       await page.locator('.card').first().waitFor({ timeout: soon.timeoutMs });
       expect(lost).toBeGreaterThan(2);

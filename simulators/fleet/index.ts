@@ -6,10 +6,12 @@
  *     fleet.robotSocket(0);                                        // path of the Device API of robot 0
  *     await fleet.stop();
  */
+
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defined } from '../../harness/common/defined.ts';
 import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
 import type { RolloutRow, StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
@@ -176,14 +178,7 @@ async function openConsole(
   const { FleetConsole } = await import('./console/fleet-console.ts');
   const thresholds = scenario.uplink === 'none' ? [] : [NONE_MISSED];
   const { onServed } = ui;
-  return new FleetConsole({
-    scenario,
-    robots,
-    thresholds,
-    ui,
-    onServed,
-    ...(namePrefix !== undefined && { namePrefix }),
-  });
+  return new FleetConsole(defined({ scenario, robots, thresholds, ui, onServed, namePrefix }));
 }
 
 function scenarioOf({ platform, uplink = 'agent', subscribers = 1, over = '0s' }: StartFleetOptions): Scenario {
@@ -204,9 +199,14 @@ function newFleet(
   const { robots, platform, seed = 1, workers = 0, keyBits = 2048 } = options;
   const { onProgress, onViolation, namePrefix } = options;
   return new Fleet({
-    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
-    ...(onViolation !== undefined && { onViolation }),
-    ...(namePrefix !== undefined && { namePrefix }),
+    robots,
+    platform,
+    seed,
+    workers,
+    keyBits,
+    stateDir,
+    scenario,
+    ...defined({ onViolation, namePrefix, onStates: shown?.states }),
     onKeys: (done, of) => {
       onProgress?.({ stage: 'keys', done, of });
       shown?.keys(done, of);
@@ -215,7 +215,6 @@ function newFleet(
       onProgress?.({ stage: 'online', done: tick.robots['online'] ?? 0, of: robots });
       shown?.second(tick, null);
     },
-    ...(shown !== undefined && { onStates: shown.states }),
   });
 }
 
@@ -232,10 +231,7 @@ async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): 
 async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<RolloutResult> {
   const { content, share, over = '0s', within } = options;
   const release = options.release ?? (await fleet.createRelease('roll-out', content));
-  const { rollouts, missed } = await fleet.run(
-    { do: 'rollout', over, ...(share !== undefined && { share }), ...(within !== undefined && { within }) },
-    release,
-  );
+  const { rollouts, missed } = await fleet.run(defined({ do: 'rollout' as const, over, share, within }), release);
   const latencies = rollouts.flatMap(({ total_ms }) => (total_ms === null ? [] : [total_ms])).sort((a, b) => a - b);
   const all = histogram();
   for (const ms of latencies) recordMs(all, ms);

@@ -139,7 +139,7 @@ export const clock = (ms: number): string => {
 
 const COUNT = new Intl.NumberFormat('en');
 /** `12,345`. */
-export const count = (value: number): string => COUNT.format(value);
+export const thousands = (value: number): string => COUNT.format(value);
 
 /** `1.2 kB`. */
 export function bytes(value: number): string {

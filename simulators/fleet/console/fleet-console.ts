@@ -2,6 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { http } from '../../../harness/common/node-http.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
@@ -213,13 +214,13 @@ export class FleetConsole {
       phase: 'ended',
       remainingMs: document.remainingMs === null ? null : 0,
       paused: false,
-      thresholds: thresholds.map(({ expr, value, ok }) => ({ expr, ok, ...(value !== null && { value }) })),
-      ending: {
+      thresholds: thresholds.map(({ expr, value, ok }) => defined({ expr, ok, value: value ?? undefined })),
+      ending: defined({
         outcome: outcome ?? '',
         verdict,
         reasons: [...incomplete, ...missed, ...reasons],
-        ...(this.#settings.out !== undefined && { out: this.#settings.out }),
-      },
+        out: this.#settings.out,
+      }),
     });
   }
 
@@ -242,9 +243,9 @@ export class FleetConsole {
       from: startedMs,
       byHand: true,
     }));
-    const pauses = record.pauses.map(({ fromMs, untilMs }) => {
-      return { label: 'paused', from: fromMs, byHand: true, ...(untilMs !== undefined && { to: untilMs }) };
-    });
+    const pauses = record.pauses.map(({ fromMs, untilMs }) =>
+      defined({ label: 'paused', from: fromMs, byHand: true, to: untilMs }),
+    );
     this.#feed.set({ bands: [...ended, ...running, ...hands, ...pauses] });
   }
 

@@ -35,7 +35,7 @@ export interface StateChanges {
   text: string;
 }
 
-const EVERY_MS = 250;
+const STATES_EVERY_MS = 250;
 
 /** Tells the changes four times a second, until disposed. */
 export class StateWatch implements Disposable {
@@ -58,7 +58,7 @@ export class StateWatch implements Disposable {
         text += now;
       }
       if (at.length > 0) tell({ at, text });
-    }, EVERY_MS).unref();
+    }, STATES_EVERY_MS).unref();
   }
 
   [Symbol.dispose](): void {

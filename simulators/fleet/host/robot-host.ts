@@ -2,6 +2,7 @@
 
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
@@ -275,12 +276,12 @@ export class RobotHost implements Host {
         subscribers: scenario.subscribers ?? 1,
         cursor: this.#config.cursors?.[index],
         makeUplink: this.#uplinks?.make,
-        device: {
+        device: defined({
           retain,
           durability,
           seed: `${seed}/${index}`,
-          ...(defect === undefined ? {} : { behaviour: defect.behaviour(referenceBehaviour) }),
-        },
+          behaviour: defect?.behaviour(referenceBehaviour),
+        }),
         listener: this.#listener,
       });
       this.#robots.set(index, robot);
@@ -323,7 +324,7 @@ export class RobotHost implements Host {
       load: this.#sampler.take(),
       // A burst asks for all that the machine has: to be busy with it is no fault.
       judged: this.#metrics.measuring && this.#burst === 0,
-      ...(trouble === undefined ? {} : { trouble: masked(trouble, this.#config.platform) }),
+      ...defined({ trouble: trouble === undefined ? undefined : masked(trouble, this.#config.platform) }),
     });
   }
 }

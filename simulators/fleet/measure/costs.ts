@@ -29,9 +29,9 @@ export async function usageOf(pids: readonly number[]): Promise<Map<number, Usag
 }
 
 /** Ticks a second of the times in /proc, on every architecture that Node runs on. */
-const TICKS = 100;
+const CLOCK_TICKS_PER_SECOND = 100;
 /** Where user time stands among the fields after the name; system time follows. */
-const USER_TIME = 11;
+const USER_TIME_FIELD = 11;
 
 /** Read beside the event loop: the kernel walks every page of the process, which takes milliseconds for a large one. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
@@ -39,7 +39,7 @@ async function fromProc(pid: number): Promise<Usage | undefined> {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The name is in parentheses, and may hold some.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const cpuSeconds = (Number(fields[USER_TIME]) + Number(fields[USER_TIME + 1])) / TICKS;
+    const cpuSeconds = (Number(fields[USER_TIME_FIELD]) + Number(fields[USER_TIME_FIELD + 1])) / CLOCK_TICKS_PER_SECOND;
     const pss = kibibytesIn(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''), 'Pss');
     if (pss !== undefined) return { bytes: pss * 1024, kind: 'PSS', cpuSeconds };
     const rss = kibibytesIn(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmRSS');
@@ -113,16 +113,19 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
   const known = all.filter((costs) => costs !== undefined);
   if (known.length === 0 || known.length < all.length) return undefined;
   const merged = (name: Role | 'whole'): CostPart | undefined => {
-    const parts = known.flatMap(({ parts: { [name]: of }, robots }) => (of === undefined ? [] : [{ of, robots }]));
+    const parts = known.flatMap(({ parts: { [name]: part }, robots }) =>
+      part === undefined ? [] : [{ part, robots }],
+    );
     if (parts.length === 0) return undefined;
-    const sum = (of: (part: CostPart) => number): number => parts.reduce((total, { of: each }) => total + of(each), 0);
+    const sum = (figure: (part: CostPart) => number): number =>
+      parts.reduce((total, { part }) => total + figure(part), 0);
     return {
-      processes: sum((of) => of.processes),
-      peak_bytes: sum((of) => of.peak_bytes),
-      end_bytes: sum((of) => of.end_bytes),
-      cpu_seconds: sum((of) => of.cpu_seconds),
-      robot_whole_bytes: mean(parts.map(({ of, robots }) => [of.robot_whole_bytes, robots])),
-      robot_marginal_bytes: mean(parts.map(({ of, robots }) => [of.robot_marginal_bytes, robots])),
+      processes: sum(({ processes }) => processes),
+      peak_bytes: sum((part) => part.peak_bytes),
+      end_bytes: sum((part) => part.end_bytes),
+      cpu_seconds: sum((part) => part.cpu_seconds),
+      robot_whole_bytes: mean(parts.map(({ part, robots }) => [part.robot_whole_bytes, robots])),
+      robot_marginal_bytes: mean(parts.map(({ part, robots }) => [part.robot_marginal_bytes, robots])),
     };
   };
   const [parent, workers, platform, whole] = [merged('parent'), merged('workers'), merged('platform'), merged('whole')];
@@ -137,13 +140,18 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
 /** Weighted; null without a value. */
 function mean(values: readonly (readonly [value: number | null, weight: number])[]): number | null {
   const known = values.flatMap(([value, weight]) => (value === null || weight === 0 ? [] : [{ value, weight }]));
-  const weight = known.reduce((total, of) => total + of.weight, 0);
-  return weight === 0 ? null : Math.round(known.reduce((total, of) => total + of.value * of.weight, 0) / weight);
+  const weight = known.reduce((total, entry) => total + entry.weight, 0);
+  return weight === 0
+    ? null
+    : Math.round(known.reduce((total, entry) => total + entry.value * entry.weight, 0) / weight);
 }
 
 /** The parts that there are, in the order in which people ask for them; `whole` last. */
 export const costParts = ({ parts }: RunCosts): [name: Role | 'whole', part: CostPart][] =>
   ([...ROLES, 'whole'] as const).flatMap((name) => (parts[name] === undefined ? [] : [[name, parts[name]]]));
+
+/** For people: 12,345. */
+export const thousands = (value: number): string => value.toLocaleString('en');
 
 /** For people. */
 export const kibibytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
@@ -158,7 +166,7 @@ export function costLine(costs: RunCosts): string {
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${kibibytes(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
-    `${mebibytes(whole.peak_bytes)} ${costs.memory} (${parts.map(([name, of]) => `${name} ${Math.round(of.peak_bytes / 2 ** 20)}`).join(', ')})`,
+    `${mebibytes(whole.peak_bytes)} ${costs.memory} (${parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ')})`,
     ...(each === '' ? [] : [each]),
     `${whole.cpu_seconds.toFixed(1)} CPU s`,
   ].join(' · ');
@@ -192,9 +200,9 @@ interface Moment {
 
 /** During a ramp every tick, if that is cheap. */
 const TICK_MS = 1000;
-const EVERY_MS = 5000;
+const LOOK_EVERY_MS = 5000;
 /** A look takes longer the more memory there is to look at: at most one part in so many of the time. */
-const SPARE = 100;
+const PAUSE_PER_LOOK = 100;
 
 /** Call `start`, then `ramp` around the phase that starts the robots; `costs` is what came of it. */
 export class CostSampler implements AsyncDisposable {
@@ -263,7 +271,7 @@ export class CostSampler implements AsyncDisposable {
         processes: most.processes,
         peak_bytes: most.bytes,
         end_bytes: last.bytes[role] ?? 0,
-        cpu_seconds: this.#cpuOf((of) => of === role),
+        cpu_seconds: this.#cpuSeconds((each) => each === role),
         robot_whole_bytes: shared(peak.bytes[role] ?? 0, peak.robots),
         robot_marginal_bytes: growth(this.#ramp.map(({ robots, bytes }) => [robots, bytes[role] ?? 0])),
       };
@@ -274,7 +282,7 @@ export class CostSampler implements AsyncDisposable {
       processes: this.#processes,
       peak_bytes: peak.whole,
       end_bytes: last.whole,
-      cpu_seconds: this.#cpuOf(() => true),
+      cpu_seconds: this.#cpuSeconds(() => true),
       robot_whole_bytes: shared(peak.whole, peak.robots),
       robot_marginal_bytes: growth(this.#ramp.map(({ robots, whole: bytes }) => [robots, bytes])),
     };
@@ -288,7 +296,7 @@ export class CostSampler implements AsyncDisposable {
     this.#dueAt = Number.POSITIVE_INFINITY;
     void this.look().then(() => {
       const now = performance.now();
-      this.#dueAt = now + Math.max(this.#ramping ? 0 : EVERY_MS, SPARE * (now - began));
+      this.#dueAt = now + Math.max(this.#ramping ? 0 : LOOK_EVERY_MS, PAUSE_PER_LOOK * (now - began));
     });
   }
 
@@ -325,8 +333,8 @@ export class CostSampler implements AsyncDisposable {
     }
   }
 
-  #cpuOf(counts: (role: Role) => boolean): number {
-    const seconds = [...this.#cpu.values()].reduce((sum, of) => sum + (counts(of.role) ? of.seconds : 0), 0);
+  #cpuSeconds(counted: (role: Role) => boolean): number {
+    const seconds = [...this.#cpu.values()].reduce((sum, { role, seconds: own }) => sum + (counted(role) ? own : 0), 0);
     return Number(seconds.toFixed(2));
   }
 }
@@ -334,7 +342,7 @@ export class CostSampler implements AsyncDisposable {
 const shared = (bytes: number, robots: number): number | null => (robots === 0 ? null : Math.round(bytes / robots));
 
 /** Points needed for a line; with fewer, the first and the last decide. */
-const LINE = 3;
+const LINE_POINTS = 3;
 
 /**
  * Bytes a robot: the slope of the least-squares line through the samples with robots, because the first robot brings code with it.
@@ -342,9 +350,9 @@ const LINE = 3;
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);
-  const line = new Set(up.map(([robots]) => robots)).size >= LINE ? up : ends(points);
-  const mean = (of: 0 | 1): number => line.reduce((sum, point) => sum + point[of], 0) / line.length;
-  const [robots, bytes] = [mean(0), mean(1)];
+  const line = new Set(up.map(([robots]) => robots)).size >= LINE_POINTS ? up : ends(points);
+  const meanAt = (axis: 0 | 1): number => line.reduce((sum, point) => sum + point[axis], 0) / line.length;
+  const [robots, bytes] = [meanAt(0), meanAt(1)];
   const spread = line.reduce((sum, [at]) => sum + (at - robots) ** 2, 0);
   if (spread === 0 || line.length === 0) return null;
   return Math.round(line.reduce((sum, [at, value]) => sum + (at - robots) * (value - bytes), 0) / spread);

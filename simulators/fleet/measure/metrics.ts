@@ -99,13 +99,13 @@ export function recordMs(into: Histogram, ms: number): void {
 }
 
 /** Milliseconds that `percent` of the durations did not exceed; 0 without any. */
-export const percentileMs = (of: Histogram, percent: number): number =>
-  of.totalCount === 0 ? 0 : of.getValueAtPercentile(percent) / 1000;
+export const percentileMs = (times: Histogram, percent: number): number =>
+  times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
 
-export function summary(of: Histogram): Summary {
-  const at = (percent: number): number => percentileMs(of, percent);
+export function summary(times: Histogram): Summary {
+  const at = (percent: number): number => percentileMs(times, percent);
   return {
-    count: of.totalCount,
+    count: times.totalCount,
     p50: at(50),
     p90: at(90),
     p95: at(95),

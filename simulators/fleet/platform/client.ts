@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
+import { defined } from '../../../harness/common/defined.ts';
 import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
@@ -160,7 +161,7 @@ export class PlatformClient {
     this.#http = new PlatformHttp({ baseUrl, sender });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
     this.#apiKey = apiKey;
-    this.#patience = { signal: this.#closed.signal, ...(setUpMs !== undefined && { limitMs: setUpMs }) };
+    this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }
 
   /** A provisioning token: `POST /provisioning_tokens`. */

@@ -1,6 +1,7 @@
 /** The charts of a fleet report as data. */
 
 import { decades, ticks } from '../../../harness/common/axis.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
 import { type Cell, cellsOf, type FleetResult, type Reach, type Tick } from '../result/result.ts';
@@ -92,7 +93,7 @@ const TIME_PLOTS: readonly TimePlot[] = [
     unit: 'ms',
     of: ({ p50, p99 }) => {
       const [middle, high] = [p50['rollout.ms'], p99['rollout.ms']];
-      return { ...(middle !== undefined && { p50: middle }), ...(high !== undefined && { p99: high }) };
+      return defined({ p50: middle, p99: high });
     },
     joined: highest,
   },

@@ -4,7 +4,7 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, PALETTE, trusted } from '../../../harness/common/html.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { mebibytes } from '../measure/cgroup.ts';
-import { costParts, kibibytes, type RunCosts } from '../measure/costs.ts';
+import { costParts, kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
 import {
   type FleetOutcome,
@@ -61,7 +61,7 @@ function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
   const rows = costParts(costs).map(([name, part]) => {
     const cells = [
-      part.processes.toLocaleString('en'),
+      thousands(part.processes),
       mebibytes(part.peak_bytes),
       mebibytes(part.end_bytes),
       `${part.cpu_seconds.toFixed(1)} s`,
@@ -71,7 +71,7 @@ function costPart(costs: RunCosts | undefined): Markup {
     const kind = name === 'whole' ? html` class="sum"` : NOTHING;
     return html`<tr${kind}><th scope="row">${name}</th>${cells.map((cell) => html`<td class="n">${cell}</td>`)}</tr>`;
   });
-  return html`${tableOf('Processes', COST_PART_COLUMNS, rows)}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${costs.robots.toLocaleString('en')} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
+  return html`${tableOf('Processes', COST_PART_COLUMNS, rows)}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
 const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
@@ -97,8 +97,8 @@ function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup
     { name: 'pending', number: pending, words: 'under way when the run ended' },
   ].filter(({ number, name }) => number > 0 || name === 'in-time');
   const words = parts.map(({ number, words: what }) => `${percentText(number, attempts)} ${what}`).join(', ');
-  return html`<div class="shares"><div class="split" role="img" aria-label="Of ${count(attempts)} roll-outs: ${words}">${parts.map(({ name, number }) => html`<i class="${name}" style="flex:${number}"></i>`)}</div>
-<ul>${parts.map(({ name, number, words: what }) => html`<li><i class="${name}"></i><b>${percentText(number, attempts)}</b> <span>${count(number)} of ${count(attempts)} ${what}</span></li>`)}</ul></div>`;
+  return html`<div class="shares"><div class="split" role="img" aria-label="Of ${thousands(attempts)} roll-outs: ${words}">${parts.map(({ name, number }) => html`<i class="${name}" style="flex:${number}"></i>`)}</div>
+<ul>${parts.map(({ name, number, words: what }) => html`<li><i class="${name}"></i><b>${percentText(number, attempts)}</b> <span>${thousands(number)} of ${thousands(attempts)} ${what}</span></li>`)}</ul></div>`;
 }
 
 function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Reach): Markup {
@@ -109,7 +109,7 @@ function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Rea
     ({ name, posted_ms, late_ms }) =>
       html`<tr><th scope="row">${name}</th><td class="n">${posted_ms === undefined ? '–' : readableDuration(posted_ms)}</td>${late_ms === undefined ? html`<td>missed</td>` : late_ms === null ? html`<td class="lost">never</td>` : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`}</tr>`,
   );
-  const more = all > listed.length ? ` (the first ${listed.length} of ${count(all)})` : ` (${listed.length})`;
+  const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
   const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Robots that missed their roll-out"><table class="data"><thead><tr><th scope="col">robot</th><th scope="col" class="n">POST at</th><th scope="col">${split ? 'its event was read' : 'outcome'}</th></tr></thead><tbody>${rows}</tbody></table></div>`;
   return html`<details ${rows.length <= AT_ONCE ? html`open` : NOTHING}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
@@ -149,7 +149,7 @@ export function reportHtml(result: FleetResult): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>${outcome}: fleet ${result.scenario}, ${count(result.robots)} robots</title><style>${trusted(PALETTE + PAGE_STYLE)}</style></head><body><main>
+<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title><style>${trusted(PALETTE + PAGE_STYLE)}</style></head><body><main>
 ${banner(result, outcome)}
 ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
@@ -165,8 +165,6 @@ ${titled('Counters', counters(result))}
 <script>${trusted(PAGE_SCRIPT)}</script></body></html>
 `.markup;
 }
-
-const count = (value: number): string => value.toLocaleString('en');
 
 const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
 
@@ -220,7 +218,7 @@ function facts(result: FleetResult): string[] {
   const { shard, workers } = result;
   return [
     result.scenario,
-    `${count(result.robots)} robots`,
+    `${thousands(result.robots)} robots`,
     ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
     workers === 1 ? '1 worker' : `${workers} workers`,
     `seed ${result.seed}`,
@@ -247,13 +245,13 @@ function tiles({
   const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
   const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
   const shown: Record<string, string | undefined> = {
-    robots: count(robots),
+    robots: thousands(robots),
     [`roll-out p50${ofThose}`]: rollout && readableDuration(rollout.p50),
     [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
-    'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : count(counted['rollout.missed']),
+    'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     'memory per robot': bytesEach === 0 ? undefined : kibibytes(bytesEach),
-    'stream violations': count(counted['subscriber.violations'] ?? 0),
+    'stream violations': thousands(counted['subscriber.violations'] ?? 0),
     'whole run': readableDuration(duration_ms),
   };
   return Object.entries(shown).flatMap(([label, value]) =>
@@ -291,7 +289,7 @@ export function thresholdValue(expr: string, value: number | null): string {
   const { statistic, per } = parseThreshold(expr);
   if (per === 'attempt') return `${Number((value * 100).toPrecision(3))} %`;
   if (per === 'second') return `${Number(value.toPrecision(4))}/s`;
-  return statistic === 'count' ? count(value) : readableDuration(value);
+  return statistic === 'count' ? thousands(value) : readableDuration(value);
 }
 
 const COLUMNS = [50, 90, 95, 99, 99.9];
@@ -310,7 +308,7 @@ function metrics(result: FleetResult): Markup {
     const cells = percents.map(
       (percent) => html`<td class="n">${from === undefined ? '–' : readableDuration(percentileMs(from, percent))}</td>`,
     );
-    return html`<tr><th scope="row">${metricName(name)}<small><code>${name}</code></small></th><td class="n">${count(times)}</td>${cells}<td class="n">${readableDuration(max)}</td></tr>`;
+    return html`<tr><th scope="row">${metricName(name)}<small><code>${name}</code></small></th><td class="n">${thousands(times)}</td>${cells}<td class="n">${readableDuration(max)}</td></tr>`;
   });
   return tableOf(
     'Latencies',
@@ -321,7 +319,7 @@ function metrics(result: FleetResult): Markup {
 
 function counters(result: FleetResult): Markup {
   const rows = Object.entries(result.counters).map(
-    ([name, value]) => html`<tr><th scope="row"><code>${name}</code></th><td class="n">${count(value)}</td></tr>`,
+    ([name, value]) => html`<tr><th scope="row"><code>${name}</code></th><td class="n">${thousands(value)}</td></tr>`,
   );
   return tableOf('Counters', ['counter', 'count#'], rows);
 }

@@ -44,7 +44,8 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     ...apart(parts),
     ...parts.flatMap(({ name, result }) => result.incomplete_reasons.map((reason) => `${name}: ${reason}`)),
   ];
-  const sum = (of: (result: FleetResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const sum = (figure: (result: FleetResult) => number): number =>
+    results.reduce((total, result) => total + figure(result), 0);
   const robots = sum((result) => result.robots);
   const decisive = {
     shard: null,
@@ -189,9 +190,9 @@ function mergeSeries(results: readonly FleetResult[]): Tick[] {
       rates: combine(ticks, 'rates', add),
       p50: combine(ticks, 'p50', Math.max),
       p99: combine(ticks, 'p99', Math.max),
-      cpu: ticks.reduce((total, of) => total + of.cpu, 0),
-      rss_bytes: ticks.reduce((total, of) => total + of.rss_bytes, 0),
-      loop_max_ms: Math.max(...ticks.map((of) => of.loop_max_ms)),
+      cpu: ticks.reduce((total, tick) => total + tick.cpu, 0),
+      rss_bytes: ticks.reduce((total, tick) => total + tick.rss_bytes, 0),
+      loop_max_ms: Math.max(...ticks.map((tick) => tick.loop_max_ms)),
     };
   });
 }

@@ -2,6 +2,7 @@
  * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
  * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
  */
+import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/usage.ts';
 import { COUNTERS, DURATIONS, decode, isCounter, isDuration, percentileMs, type Summary } from '../measure/metrics.ts';
@@ -64,7 +65,7 @@ export function parseThreshold(text: string): Threshold {
     metric,
     statistic,
     operator: operator as Operator,
-    ...(percent !== undefined && { percent }),
+    ...defined({ percent }),
   };
   if (statistic === 'count') {
     if (unit !== '') throw refuse(text, `a count has no unit, but '${unit}' was given`);

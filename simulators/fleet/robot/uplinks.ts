@@ -3,6 +3,7 @@
  * HTTP connections and a provisioning token, renewed before it expires.
  */
 
+import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
@@ -58,7 +59,7 @@ export function fleetUplinks(
     ...shared,
     kind,
     platform: platform.agentUrl,
-    ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
+    ...defined({ mqtt: platform.mqttUrl }),
     keyBits,
     token: renewed(() => client.provisioningToken()),
   });

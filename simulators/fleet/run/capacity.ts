@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, mkdtempSync, readFileSync, statfsSyn
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit } from '../measure/cgroup.ts';
-import { kibibytes } from '../measure/costs.ts';
+import { kibibytes, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
@@ -199,7 +199,7 @@ export function preflight(robots: number, processes: FleetProcesses, cost: Robot
     .map((resource) => {
       const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';
       const remedy = remedyFor(resource, robots, workers, cost, limits);
-      return `${count(robots)} robots do not fit: ${resource} of ${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ${count(capacity[resource])}; ${remedy}`;
+      return `${thousands(robots)} robots do not fit: ${resource} of ${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ${thousands(capacity[resource])}; ${remedy}`;
     });
   return { capacity, contained, robots: Math.min(...Object.values(capacity)), problems };
 }
@@ -262,9 +262,9 @@ export function capacityLine({ capacity, contained }: Preflight, workers: number
   const holders = workers === 0 ? 'this process holds' : workers === 1 ? '1 worker holds' : `${workers} workers hold`;
   const held = Object.entries(capacity).map(
     ([resource, robots]) =>
-      `${Number.isFinite(robots) ? count(robots) : 'any number'} (${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
+      `${Number.isFinite(robots) ? thousands(robots) : 'any number'} (${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
   );
-  return `preflight: ${holders} at most ${held.join(', ')} robots; ${count(wanted)} are wanted`;
+  return `preflight: ${holders} at most ${held.join(', ')} robots; ${thousands(wanted)} are wanted`;
 }
 
 /** One line for people: what all processes of a fleet will hold, by what they are for, and of one robot. */
@@ -286,8 +286,6 @@ export function connectionsFor(robots: number, cost: RobotCost, descriptors = de
   const left = Math.floor(descriptors * USABLE - DESCRIPTORS_PER_WORKER - robots * cost.descriptors);
   return Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left));
 }
-
-const count = (value: number): string => value.toLocaleString('en');
 
 /** Memory available without swapping. `freemem` leaves out what the system would give back. */
 function freeMemory(): number {

@@ -1,5 +1,7 @@
 /** A running fleet: its hosts carry out phases together. */
+
 import { rmSync } from 'node:fs';
+import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
 import type { HostConfig, HostEvents, StopMode } from '../host/host.ts';
@@ -25,7 +27,6 @@ export class Fleet implements AsyncDisposable {
   readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
-  readonly #keysDone = new Map<string, number>();
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   #idleRss = 0;
@@ -37,9 +38,7 @@ export class Fleet implements AsyncDisposable {
     this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).memoryDiskBytes, dir));
     this.layout = new FleetLayout(options, this.dir);
     this.record.connections = this.layout.connections;
-    this.#client =
-      options.platform &&
-      new PlatformClient({ ...options.platform, connections: 8, ...(setUpMs !== undefined && { setUpMs }) });
+    this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));
     this.#hosts = new Hosts({
       configs: this.layout.hostConfigs(),
       processes: options.workers > 0,
@@ -107,7 +106,7 @@ export class Fleet implements AsyncDisposable {
     record.beginPhase(phase, epoch);
     if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
     const outcomes = await this.#hosts.each((host) =>
-      host.runPhase({ index, phase, epoch, ...(rolledOut !== undefined && { release: rolledOut }) }),
+      host.runPhase(defined({ index, phase, epoch, release: rolledOut })),
     );
     const report = record.endPhase(phase, epoch, outcomes);
     if (phase.do === 'ramp') {
@@ -125,14 +124,16 @@ export class Fleet implements AsyncDisposable {
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + LEAD_MS;
-    const request = { index, phase, epoch, byHand: true, ...(release && { release }), ...(only && { only }) };
+    const request = defined({ index, phase, epoch, byHand: true, release, only });
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     return this.record.endByHand(phase, epoch, outcomes, note);
   }
 
   /** Takes what has come of the phase that is under way, which an interrupt ends. */
   async interrupted(): Promise<void> {
-    this.record.interruptPhase((await this.#hosts.each((host) => host.soFar())).filter((of) => of !== undefined));
+    this.record.interruptPhase(
+      (await this.#hosts.each((host) => host.soFar())).filter((outcome) => outcome !== undefined),
+    );
   }
 
   /** Adds robots, which do not start yet; resolves with their indices. */
@@ -196,9 +197,8 @@ export class Fleet implements AsyncDisposable {
     return {
       onTick: (tick) => this.record.progress.add(name, tick),
       onKeys: (done) => {
-        this.#keysDone.set(name, done);
-        const all = [...this.#keysDone.values()].reduce((sum, of) => sum + of, 0);
-        this.options.onKeys?.(all, this.robots);
+        this.record.keysMade.set(name, done);
+        this.options.onKeys?.(this.record.keysReady, this.robots);
       },
       onViolation: (violation) => {
         this.record.addViolation(violation);

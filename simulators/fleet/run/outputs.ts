@@ -2,9 +2,11 @@
 
 import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import type { RolloutRow } from '../host/host.ts';
 import type { RunCosts } from '../measure/costs.ts';
+import { thousands } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import {
@@ -66,15 +68,15 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
       measuredSeconds,
     }),
   };
-  return {
+  return defined({
     outcome: outcomeOf(decisive),
     muster: options.version,
     scenario: scenario.name,
     started_at: run.startedAt,
-    ...(options.identity !== undefined && { run_id: options.identity.runId }),
-    ...(options.identity?.jobId !== undefined && { job_id: options.identity.jobId }),
-    ...(record.phasesAt !== undefined && { phases_at: record.phasesAt }),
-    ...(record.phasesBeginMs !== undefined && { phases_begin_ms: Math.round(record.phasesBeginMs) }),
+    run_id: options.identity?.runId,
+    job_id: options.identity?.jobId,
+    phases_at: record.phasesAt,
+    phases_begin_ms: record.phasesBeginMs === undefined ? undefined : Math.round(record.phasesBeginMs),
     duration_ms: Math.round(record.elapsedMs),
     robots,
     fleet_robots: Math.max(options.robots, robots),
@@ -86,21 +88,23 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     incomplete_reasons: incomplete,
     start_ms: record.startMs,
     rss_bytes_per_robot: Math.round(record.rssBytesPerRobot),
-    ...(run.costs !== undefined && { costs: run.costs }),
+    costs: run.costs,
     ...measured,
     ...decisive,
     missed: record.missed,
     rollouts: record.rollouts(Math.max(options.robots, robots)),
-    phases: [...record.phases, ...record.byHand].map((phase) => ({
-      do: phase.do,
-      started_ms: Math.round(phase.startedMs),
-      duration_ms: Math.round(phase.durationMs),
-      measured: phase.measured,
-      actions: phase.actions,
-      ...(phase.withinMs !== undefined && { within_ms: phase.withinMs }),
-      ...(phase.interrupted === true && { interrupted: true }),
-      ...(phase.note !== undefined && { by_hand: phase.note }),
-    })),
+    phases: [...record.phases, ...record.byHand].map((phase) =>
+      defined({
+        do: phase.do,
+        started_ms: Math.round(phase.startedMs),
+        duration_ms: Math.round(phase.durationMs),
+        measured: phase.measured,
+        actions: phase.actions,
+        within_ms: phase.withinMs,
+        interrupted: phase.interrupted,
+        by_hand: phase.note,
+      }),
+    ),
     series: record.progress.series,
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
@@ -108,7 +112,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
       ...notesOn(options, fleet, counters),
       ...run.notes,
     ],
-  };
+  });
 }
 
 /** The beginning of the error of a robot that did not come online. */
@@ -121,11 +125,11 @@ function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNot
     const online = series.at(-1)?.robots['online'] ?? 0;
     reasons.push('the run was interrupted');
     if (trouble !== undefined)
-      reasons.push(`${count(robots - online)} of ${count(robots)} robots were not online: ${trouble}`);
+      reasons.push(`${thousands(robots - online)} of ${thousands(robots)} robots were not online: ${trouble}`);
   }
   if (record.notStarted > 0) {
     const example = whyNotStarted === undefined ? '' : `: ${whyNotStarted.slice(START.length)}`;
-    reasons.push(`${count(record.notStarted)} of ${count(robots)} robots did not come online${example}`);
+    reasons.push(`${thousands(record.notStarted)} of ${thousands(robots)} robots did not come online${example}`);
   }
   return reasons;
 }
@@ -166,8 +170,6 @@ function notesOn(
   }
   return notes;
 }
-
-const count = (value: number): string => value.toLocaleString('en');
 
 /** What the run must meet, compared with what was measured. */
 export const evaluatedThresholds = (

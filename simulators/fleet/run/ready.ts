@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
 import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
 import type { Exposed, Exposition } from '../report/exposition.ts';
@@ -19,7 +20,7 @@ export class UnreachableError extends Error {
 
 /** Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of them. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
-  const folders = Object.entries({ ...(dir !== undefined && { dir }), state: stateDir, out });
+  const folders = Object.entries(defined({ dir, state: stateDir, out }));
   const created: string[] = [];
   for (const [option, folder] of folders) {
     try {
@@ -67,7 +68,7 @@ export async function serveMetrics(
   { scenario, shard }: RunOptions,
   read: () => Exposed,
 ): Promise<Exposition> {
-  const labels = { scenario: scenario.name, ...(shard !== undefined && { shard: `${shard.index}/${shard.count}` }) };
+  const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
   // Loaded on demand: most runs have none.
   const { expose } = await import('../report/exposition.ts');
   try {

@@ -162,6 +162,8 @@ export class FleetRecord {
   /** Why the result is incomplete. */
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
+  /** Robots whose keys are there, by host. */
+  readonly keysMade = new Map<string, number>();
   /** Robots that did not come online. */
   notStarted = 0;
   /** Milliseconds that the ramp took. */
@@ -183,6 +185,11 @@ export class FleetRecord {
   /** Milliseconds since the fleet was created. */
   get elapsedMs(): number {
     return monotonicMs() - this.#began;
+  }
+
+  /** Robots whose keys are there. */
+  get keysReady(): number {
+    return [...this.keysMade.values()].reduce((sum, robots) => sum + robots, 0);
   }
 
   /** Milliseconds since the current phase began; 0 before the first. */

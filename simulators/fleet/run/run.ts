@@ -1,6 +1,7 @@
 /** One run of a scenario from preflight to result: the work of `muster fleet`. */
 
 import process from 'node:process';
+import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
 import { CostSampler, type CostSources, type RunProcess } from '../measure/costs.ts';
 import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
@@ -34,14 +35,20 @@ import { claimShard, othersReady, StartTimeout } from './shards.ts';
 /** For Prometheus. `record`: none before the fleet is made. */
 function exposedOf(
   options: RunOptions,
+  robots: number,
   record: FleetRecord | undefined,
-  keys: Exposed['keys'],
-  tick: Tick | undefined,
   costs: Exposed['costs'],
 ): Exposed {
   const standing = record?.standing ?? NOTHING_MEASURED;
-  const thresholds = evaluatedThresholds(options, standing);
-  return { ...standing, tick, robots: keys.wanted, phase: record?.phase ?? 'starting', keys, thresholds, costs };
+  return {
+    ...standing,
+    tick: record?.progress.series.at(-1),
+    robots,
+    phase: record?.phase ?? 'starting',
+    keys: { ready: record?.keysReady ?? 0, wanted: robots },
+    thresholds: evaluatedThresholds(options, standing),
+    costs,
+  };
 }
 
 const NOTHING_MEASURED: FleetRecord['standing'] = {
@@ -91,9 +98,8 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   let fleet: Fleet | undefined;
   const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
-  let lastTick: Tick | undefined;
-  const keys = { ready: 0, wanted: membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length };
-  await openMetrics(options, stack, () => exposedOf(options, fleet?.record, keys, lastTick, costs.costs));
+  const robots = membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length;
+  await openMetrics(options, stack, () => exposedOf(options, robots, fleet?.record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
@@ -106,17 +112,15 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     workers,
     dir,
     onKeys: (done, of) => {
-      keys.ready = done;
       view.progress(`${options.keyBits}-bit keys`, done, of);
       shown?.keys(done, of);
     },
     onSecond: (tick) => {
-      lastTick = tick;
       const state = liveState(running, options, tick);
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
-    ...(shown !== undefined && { onStates: shown.states }),
+    ...defined({ onStates: shown?.states }),
   });
   fleet = running;
   costs.start(processesOf(running, platformPid), signal);

@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
 import { MergeError, mergeResults } from '../result/merge.ts';
@@ -130,7 +131,7 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   if (watch !== undefined) checkBeforeWait(out, runId);
   const { parts, dead } = watch === undefined ? leftByShards(dirs) : await awaited(options, watch, dirs);
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
-  const result = mergeResults(parts, { dead, thresholds, ...(expect !== undefined && { expect }) });
+  const result = mergeResults(parts, defined({ dead, thresholds, expect }));
   // A shard may have begun to write there while others were awaited.
   folderApart(dirs, [out]);
   options.onResult?.(result);

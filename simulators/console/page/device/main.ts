@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ActionButton, bytes, Card, clock, count, DeedsCard, html, openPage, type PageProps } from '../shell.ts';
+import { ActionButton, bytes, Card, clock, DeedsCard, html, openPage, type PageProps, thousands } from '../shell.ts';
 import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
 
 // Whether the agent is up and where it serves, and the deployment that is current.
@@ -121,7 +121,9 @@ function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   const { log, events, retention } = document;
   const [open, setOpen] = useState<number | undefined>(undefined);
   const note =
-    log.count === 0 ? 'empty' : `${count(log.count)} of at most ${count(retention)} events, ${bytes(log.bytes)}`;
+    log.count === 0
+      ? 'empty'
+      : `${thousands(log.count)} of at most ${thousands(retention)} events, ${bytes(log.bytes)}`;
   return html`<${Card} title="Event log" note=${note}>
     <${Extent} document=${document} />
     <ol class="rows log">${events
@@ -140,7 +142,7 @@ function Extent({ document }: PageProps<DeviceDocument>): VNode {
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;
   const gone = Math.max(0, earliest - 1);
   const share = (100 * gone) / latest;
-  const text = `Ids 1 to ${count(latest)}: ${retained === 0 ? 'none is retained' : `${count(earliest)} to ${count(latest)} retained`}, ${count(gone)} compacted`;
+  const text = `Ids 1 to ${thousands(latest)}: ${retained === 0 ? 'none is retained' : `${thousands(earliest)} to ${thousands(latest)} retained`}, ${thousands(gone)} compacted`;
   return html`<div class="extent">
     <svg viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=${text}>
       <rect class="gone" x="0" y="0" width=${share} height="4" /><rect class="kept" x=${share} y="0" width=${100 - share} height="4" />
@@ -184,7 +186,7 @@ function Listeners({ document }: PageProps<DeviceDocument>): VNode {
     <tbody>${Object.entries(document.listeners).map(
       ([number, { client, since, after, types, last, frames, waiting }]) => html`<tr key=${number}>
         <td>${number}</td><td class="code">${client}</td><td>${clock(since)}</td><td class="number">${after}</td>
-        <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td><td class="number">${count(frames)}</td>
+        <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td><td class="number">${thousands(frames)}</td>
         <td class="number">${bytes(waiting)}</td></tr>`,
     )}</tbody>
   </table></div>`;

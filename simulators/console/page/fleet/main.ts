@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Chart, type Curve, type Stretch } from '../chart.ts';
-import { ActionButton, act, Card, count, html, openPage, type PageProps } from '../shell.ts';
+import { ActionButton, act, Card, html, openPage, type PageProps, thousands } from '../shell.ts';
 import type { FleetDocument, RobotDetail, Second, Standing } from './document.ts';
 import { RobotsCard } from './robots.ts';
 
@@ -149,7 +149,7 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
     <dl>
       <div><dt>elapsed</dt><dd>${minutes(elapsedMs)}</dd></div>
       ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${ending === null ? `about ${minutes(remainingMs)}` : 'nothing'}</dd></div>`}
-      <div><dt>roll-outs</dt><dd>${count(last?.reached ?? 0)} of ${count(last?.attempts ?? 0)} reached, ${count(last?.missed ?? 0)} missed</dd></div>
+      <div><dt>roll-outs</dt><dd>${thousands(last?.reached ?? 0)} of ${thousands(last?.attempts ?? 0)} reached, ${thousands(last?.missed ?? 0)} missed</dd></div>
       ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>${ending.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}`}
       ${links.map(({ label, url }) => html`<div key=${url}><dt>beside it</dt><dd><a href=${url} target="_blank" rel="noreferrer">${label}</a></dd></div>`)}
     </dl>
@@ -179,7 +179,7 @@ const toneOf = ({ ok, value }: Standing, ended: boolean): string =>
 
 function shownValue({ expr, value }: Standing): string {
   if (value === undefined) return 'nothing yet';
-  if (/\.count/.test(expr)) return count(value);
+  if (/\.count/.test(expr)) return thousands(value);
   if (/\.rate.*%$/.test(expr)) return `${(100 * value).toFixed(2)} %`;
   return /\.rate/.test(expr) ? `${value.toFixed(1)}/s` : duration(value);
 }
@@ -198,7 +198,7 @@ function BandsCard({ document }: PageProps<FleetDocument>): VNode {
 
 function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
   const { trouble } = document;
-  return html`<${Card} title="Trouble" note=${trouble.length === 0 ? 'none' : count(trouble.length)}>
+  return html`<${Card} title="Trouble" note=${trouble.length === 0 ? 'none' : thousands(trouble.length)}>
     ${trouble.length === 0 ? html`<p class="empty">Nothing went wrong.</p>` : ''}
     <ul class="plain">${trouble.map((line) => html`<li key=${line}>${line}</li>`)}</ul>
   <//>`;

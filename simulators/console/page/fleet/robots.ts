@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Card, count, html, say } from '../shell.ts';
+import { Card, html, say, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
 /** The letters of robots in the document, what they mean, and their colours. */
@@ -170,9 +170,9 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
       );
   };
   const step = (by: number): void => setZoom(Math.max(0, Math.min(ZOOMS.length - 1, zoom + by)));
-  return html`<${Card} title="Robots" className="robots" note=${count(states.length)}>
+  return html`<${Card} title="Robots" className="robots" note=${thousands(states.length)}>
     <ul class="legend" data-counts=${JSON.stringify(Object.fromEntries(counts.map(({ state, robots }) => [state.label, robots])))}>
-      ${counts.map(({ state, robots }) => html`<li key=${state.letter}><i class="swatch ${state.colour}"></i>${state.label} <b>${count(robots)}</b></li>`)}
+      ${counts.map(({ state, robots }) => html`<li key=${state.letter}><i class="swatch ${state.colour}"></i>${state.label} <b>${thousands(robots)}</b></li>`)}
     </ul>
     <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose} onZoom=${step} />
     <form class="buttons" onSubmit=${find}>

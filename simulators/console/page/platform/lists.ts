@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ActionButton, act, bytes, Card, clock, count, html, type PageProps, say } from '../shell.ts';
+import { ActionButton, act, bytes, Card, clock, html, type PageProps, say, thousands } from '../shell.ts';
 import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
 
 /** The colour of a status of a device or a deployment. */
@@ -33,7 +33,7 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
       status,
       number,
     ]) => html`<button type="button" key=${status} aria-pressed=${chosen === status} data-status=${status}
-      class=${TONES[status] ?? ''} onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${count(number)}</b></button>`,
+      class=${TONES[status] ?? ''} onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${thousands(number)}</b></button>`,
   )}</div>`;
 }
 
@@ -81,7 +81,8 @@ export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
       [line.name, line.id, line.group, line.release].join(' ').toLowerCase().includes(words),
   );
   const all = sum(deviceCounts);
-  const note = all > lines.length ? `${count(lines.length)} that changed last, of ${count(all)}` : count(all);
+  const note =
+    all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
   const shown = ({ id }: { id: string }): string => {
     setOpen(id);
     return 'shown below';
@@ -173,7 +174,8 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
       [line.device, line.id, line.release, line.status].join(' ').toLowerCase().includes(words),
   );
   const all = Object.values(deploymentCounts).reduce((total, number) => total + number, 0);
-  const note = all > lines.length ? `${count(lines.length)} that changed last, of ${count(all)}` : count(all);
+  const note =
+    all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
   return html`<${Card} title="Deployments" note=${note}>
     <${Chips} label="Deployments by activity" counts=${deploymentCounts} chosen=${activity} onChoice=${setActivity} />
     <div class="search"><input type="search" aria-label="Filter deployments" placeholder="device, release, status or id" value=${search}
@@ -243,8 +245,8 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   };
   const note =
     requestCount > requests.length
-      ? `the last ${count(requests.length)} of ${count(requestCount)}`
-      : count(requestCount);
+      ? `the last ${thousands(requests.length)} of ${thousands(requestCount)}`
+      : thousands(requestCount);
   return html`<${Card} title="Requests" note=${html`<span data-requests=${requestCount}>${note}</span>`}>
     <div class="search">
       <input type="search" aria-label="Filter requests" placeholder="POST /deployments 409 everglades" value=${search}
@@ -263,7 +265,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
         ) => html`<${RequestRow} key=${line.number} line=${line} exchange=${open?.line.number === line.number ? open : undefined}
         onToggle=${() => void toggle(line.number)} onPlan=${onPlan} />`,
       )}</ol>
-    ${found.length > MOST_REQUESTS ? html`<p class="note">${count(found.length - MOST_REQUESTS)} older ones that fit are not drawn: filter to see them.</p>` : ''}
+    ${found.length > MOST_REQUESTS ? html`<p class="note">${thousands(found.length - MOST_REQUESTS)} older ones that fit are not drawn: filter to see them.</p>` : ''}
   <//>`;
 }
 
