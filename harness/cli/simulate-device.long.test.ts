@@ -1,30 +1,25 @@
+/** `muster simulate device`, as its user runs it. */
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startPlatform } from '../../simulators/platform/testing/client.ts';
 import { poll } from '../common/waiting.ts';
+import { ask, useHome } from './testing/home.ts';
 import { refusal } from './testing/in-process.ts';
-import { ask, deviceHome, ready } from './testing/simulated-device.ts';
+import type { Running } from './testing/muster.ts';
 
-const home = deviceHome();
+const home = useHome();
+const simulate = (...options: string[]): Running => home.start(['simulate', 'device', ...options]);
 
 describe('muster simulate device', () => {
   test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves nothing but the robot', async (signal) => {
-    const run = home.muster(
-      '--socket',
-      'a.sock',
-      '--loopback',
-      '--discovery',
-      'a.json',
-      '--dir',
-      'robot',
-      '--seed',
-      '1',
+    const run = simulate(
+      ...['--socket', 'a.sock', '--loopback', '--discovery', 'a.json'],
+      ...['--dir', 'robot', '--seed', '1'],
     );
-    const where = await ready(run);
+    const where = await run.ready();
     expect(where).toEqual({
       ready: true,
       socket: join(home.path, 'a.sock'),
@@ -35,7 +30,7 @@ describe('muster simulate device', () => {
     expect((await ask(join(home.path, 'a.sock'), '/v0.2/health')).text).toBe('{"status":"ok"}');
     const { token } = JSON.parse(readFileSync(join(home.path, 'a.json'), 'utf8')) as { token: string };
     run.child.kill(signal);
-    expect(await run.ended).toBe(0);
+    expect((await run.ended).code).toBe(0);
     expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
     expect(existsSync(join(home.path, 'a.json'))).toBe(false);
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
@@ -45,19 +40,11 @@ describe('muster simulate device', () => {
   });
 
   test('with --control kills and starts a real process, and ends with both', async () => {
-    const run = home.muster(
-      '--socket',
-      'a.sock',
-      '--dir',
-      'robot',
-      '--control',
-      'c.sock',
-      '--heartbeat',
-      '2s',
-      '--retain',
-      '50',
+    const run = simulate(
+      ...['--socket', 'a.sock', '--dir', 'robot', '--control', 'c.sock'],
+      ...['--heartbeat', '2s', '--retain', '50'],
     );
-    expect(await ready(run)).toMatchObject({ socket: join(home.path, 'a.sock'), control: join(home.path, 'c.sock') });
+    expect(await run.ready()).toMatchObject({ socket: join(home.path, 'a.sock'), control: join(home.path, 'c.sock') });
     const control = (path: string, body?: string) =>
       ask(join(home.path, 'c.sock'), path, body === undefined ? 'GET' : 'POST', body);
     expect(JSON.parse((await control('/')).text)).toMatchObject({ retention: 50, heartbeat_seconds: 2 });
@@ -67,7 +54,7 @@ describe('muster simulate device', () => {
     expect((await control('/start', '')).status).toBe(204);
     expect((await control('/events', '{"count":1}')).text).toBe('{"first_id":4,"last_id":4}');
     run.child.kill('SIGTERM');
-    expect(await run.ended).toBe(0);
+    expect((await run.ended).code).toBe(0);
     expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
     expect(existsSync(join(home.path, 'c.sock'))).toBe(false);
   });
@@ -79,15 +66,15 @@ describe('muster simulate device', () => {
       ...['--socket', `${dir}.sock`, '--dir', dir, '--uplink', 'agent'],
       ...['--platform', url, '--mqtt', platform.mqttUrl ?? '', '--token', String(token)],
     ];
-    const { device_id } = await ready(home.muster(...enrolled('robot', platform.agentUrl)));
+    const { device_id } = await simulate(...enrolled('robot', platform.agentUrl)).ready();
     expect((await platform.get(`/devices/${String(device_id)}`)).status).toBe(200);
-    const away = await ready(home.muster(...enrolled('lost', 'http://127.0.0.1:9'), '--device-id', 'dvc_own'));
+    const away = await simulate(...enrolled('lost', 'http://127.0.0.1:9'), '--device-id', 'dvc_own').ready();
     expect(away['device_id']).toBe('dvc_own');
   });
 
   test('the agent goes when its supervisor is killed', async () => {
-    const run = home.muster('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
-    expect((await ready(run))['control']).toBeGreaterThan(0);
+    const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
+    expect((await run.ready())['control']).toBeGreaterThan(0);
     run.child.kill('SIGKILL');
     await run.ended;
     // The agent sees the end of its supervisor, and removes its socket as at any stop.
@@ -97,34 +84,34 @@ describe('muster simulate device', () => {
   });
 
   test('is wrong in known ways with --defect, and fails by name with --fault', async () => {
-    const run = home.muster(
+    const run = simulate(
       ...['--socket', 'a.sock', '--dir', 'robot', '--fault', 'latency=1ms'],
       ...['--defect', 'version-prefix-optional', '--defect', 'bad-method-fails', '--variant', 'slow-answers'],
     );
-    await ready(run);
+    await run.ready();
     const at = join(home.path, 'a.sock');
     expect((await ask(at, '/health')).status).toBe(200);
     expect((await ask(at, '/v0.2/health', 'DELETE')).status).toBe(500);
   });
 
   test('lists defects and variants by section, and needs nothing else for that', async () => {
-    const run = home.muster('--defect', 'list', '--variant', 'list');
-    expect(await run.ended).toBe(0);
+    const run = simulate('--defect', 'list', '--variant', 'list');
+    expect((await run.ended).code).toBe(0);
     expect(run.stdout).toMatch(/^2\.1 deployment\n {2}\S+ +[A-Z]/);
     expect(run.stdout).toMatch(/\n\n6\.1 frame\n(?: {2}\S+ +[A-Z].*\n)* {2}frame-without-id +Sends/);
     expect(run.stdout).toMatch(/\n\nslowness\n(?: {2}.*\n)* {2}byte-by-byte +Writes/);
   });
 
   test('a place that another process has is reported in one line, at any log level', async () => {
-    await ready(home.muster('--socket', 'a.sock', '--dir', 'robot'));
+    await simulate('--socket', 'a.sock', '--dir', 'robot').ready();
     for (const [options, message] of [
       [['--socket', 'a.sock', '--dir', 'other'], /^muster: --socket: .*a\.sock is in use: another agent answers/],
       [['--socket', 'b.sock', '--dir', 'robot'], /^muster: --dir: .*robot is in use by process \d+; give each/],
       [['--socket', 'b.sock', '--dir', 'robot', '--control', 'c.sock'], /^muster: --dir: .*robot is in use by process/],
       [['--socket', 'b.sock', '--dir', 'other', '--control', 'a.sock'], /^muster: --control: .*a\.sock is in use/],
     ] as const) {
-      const second = home.muster(...options, '--log-level', 'silent');
-      expect(await second.ended).toBe(64);
+      const second = simulate(...options, '--log-level', 'silent');
+      expect((await second.ended).code).toBe(64);
       expect(second.stderr).toMatch(message);
       expect(second.stderr.trim().split('\n')).toHaveLength(2);
       expect(second.stdout).toBe('');
@@ -146,25 +133,25 @@ describe('muster simulate device', () => {
     ],
   ])('a place that cannot be used is reported in one line: %s', async ([, options, message]) => {
     writeFileSync(join(home.path, 'file'), '');
-    const run = home.muster(...options);
-    expect(await run.ended).toBe(64);
+    const run = simulate(...options);
+    expect((await run.ended).code).toBe(64);
     expect(run.stderr).toMatch(message);
     expect(run.stderr).not.toContain('{');
   });
 
   test('so is a control port in use', async () => {
-    const other = http.createServer().listen(0, '127.0.0.1');
+    const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const run = home.muster('--socket', 'a', '--dir', 'r', '--control', String(port));
-    expect(await run.ended).toBe(64);
+    const run = simulate('--socket', 'a', '--dir', 'r', '--control', String(port));
+    expect((await run.ended).code).toBe(64);
     expect(run.stderr).toMatch(`muster: --control: port ${port} is in use; name another (EADDRINUSE)`);
     other.close();
   });
 
   test('a usage error exits 64 and says how to get help', async () => {
-    const run = home.muster('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
-    expect(await run.ended).toBe(64);
+    const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--heartbeat', 'soon');
+    expect((await run.ended).code).toBe(64);
     expect(run.stderr).toMatch(/--heartbeat soon: must be a duration[\s\S]*--help/);
     expect(existsSync(join(home.path, 'robot'))).toBe(false);
   });
@@ -211,4 +198,75 @@ describe('muster simulate device', () => {
     expect(await refusal(['simulate', 'device', '--dir', join(home.path, 'robot'), ...options])).toMatch(message);
     expect(existsSync(join(home.path, 'robot'))).toBe(false);
   });
+});
+
+/** A check that drives. */
+const DRIVEN = 'device.events.envelope';
+
+test('serves control on a port to whoever has the token, as `muster check` has it from a file or the environment', async () => {
+  const port = ['--control', '0'];
+  const shown = await simulate('--socket', 'shown.sock', '--dir', 'shown', ...port).ready();
+  const file = join(home.path, 'control.token');
+  const kept = await simulate('--socket', 'a.sock', '--dir', 'robot', ...port, '--control-token', file).ready();
+  expect(kept).not.toHaveProperty('control_token');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const check = async (told: Record<string, unknown>, options: string[], env: Record<string, string> = {}) => {
+    const socket = resolve(home.path, String(told['socket']));
+    const words = ['--socket', socket, '--control', String(told['control']), '--only', DRIVEN, ...options];
+    const { code, stdout, stderr } = await home.start(['check', 'device', ...words], { env }).ended;
+    return { code, said: stdout + stderr };
+  };
+  const byFile = await check(kept, ['--control-token', file]);
+  expect(byFile.code, byFile.said).toBe(0);
+  const byVariable = await check(shown, [], { MUSTER_CONTROL_TOKEN: String(shown['control_token']) });
+  expect(byVariable.code, byVariable.said).toBe(0);
+  expect(byVariable.said).not.toContain(String(shown['control_token']));
+  const without = await check(shown, []);
+  expect(without.code).toBe(2);
+  expect(without.said).toMatch(/answered 401.*MUSTER_CONTROL_TOKEN, or from the file of --control-token/s);
+  expect((await check(shown, ['--control-token', join(home.path, 'none')])).code).toBe(64);
+});
+
+/** With a control API, the agent is a process of its own. */
+const BOTH: [string, string[]][] = [
+  ['alone', []],
+  ['with a control API', ['--control', 'c.sock']],
+];
+
+test.each(BOTH)('%s: ends by SIGTERM while it starts on a log of 60 MB, and leaves only the robot', async (_, more) => {
+  const robot = join(home.path, 'robot');
+  mkdirSync(robot);
+  const line = (id: number) =>
+    `{"object":"event","id":${id},"type":"deployment.deployed","occurred_at":"2026-11-21T00:00:00Z","data":{"text":"${'x'.repeat(900)}"}}\n`;
+  writeFileSync(join(robot, 'events.jsonl'), Array.from({ length: 60_000 }, (_, at) => line(at + 1)).join(''));
+  const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--retain', '1000', ...more);
+  // The folder is locked: the log is being read, or is about to be.
+  const locked = () => readdirSync(robot).some((name) => name !== 'events.jsonl') || undefined;
+  await poll('the start', locked, { timeoutMs: Number.POSITIVE_INFINITY });
+  run.child.kill('SIGTERM');
+  expect((await run.ended).code, run.stderr).toBe(0);
+  for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
+  expect(readdirSync(robot).filter((name) => !name.startsWith('events'))).toEqual([]);
+});
+
+/** An answer would be waited for 5 s: no timer of a second or more ends, so that only the signal can end the wait. */
+const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
+  'const usual = setTimeout; globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',
+)}`;
+
+test.each(BOTH)('%s: ends by SIGTERM while a platform that never answers is waited for', async (_, more) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  try {
+    const { port } = silent.address() as AddressInfo;
+    const platform = ['--uplink', 'polling', '--platform', `http://127.0.0.1:${port}`, '--token', 'key'];
+    const words = ['simulate', 'device', '--socket', 'a.sock', '--dir', 'robot', ...platform, ...more];
+    const run = home.start(words, { env: { NODE_OPTIONS: `--import=${NO_SECOND_PASSES}` } });
+    await once(silent, 'connection');
+    run.child.kill('SIGTERM');
+    expect((await run.ended).code, run.stderr).toBe(0);
+    for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
+  } finally {
+    silent.close();
+  }
 });

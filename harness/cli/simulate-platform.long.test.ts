@@ -1,39 +1,19 @@
 /** `muster simulate platform`, as its user runs it. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
+import { useHome } from './testing/home.ts';
 import { refusal } from './testing/in-process.ts';
+import type { Running } from './testing/muster.ts';
 
-const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
-const running: ChildProcessWithoutNullStreams[] = [];
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill('SIGKILL');
-});
-
-interface Run {
-  child: ChildProcessWithoutNullStreams;
-  stderr(): string;
-  exited: Promise<number | null>;
-}
-
-function run(...options: string[]): Run {
-  const child = spawn(process.execPath, [CLI, 'simulate', 'platform', ...options]);
-  running.push(child);
-  let stderr = '';
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  return { child, stderr: () => stderr, exited: once(child, 'exit').then(([code]) => code as number | null) };
-}
+const home = useHome();
+const run = (...options: string[]): Running => home.start(['simulate', 'platform', ...options]);
 
 type Ready = {
   ready: boolean;
@@ -45,11 +25,7 @@ type Ready = {
   control_token?: string;
   ui?: string;
 };
-
-async function ready({ child }: Run): Promise<Ready> {
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  return JSON.parse(line) as Ready;
-}
+const ready = (started: Running): Promise<Ready> => started.ready<Ready>();
 
 const get = (url: string, key: string, path: string) =>
   fetch(`${url}${path}`, { headers: { 'x-api-key': key, 'service-version': NEWEST_VERSION } });
@@ -64,9 +40,9 @@ describe('muster simulate platform', () => {
     const page = (await (await get(url, key, '/devices?expand=total_count')).json()) as { total_count: number };
     expect(page.total_count).toBe(12);
     started.child.kill('SIGTERM');
-    expect(await started.exited).toBe(0);
-    expect(started.stderr()).not.toContain(key);
-    expect(started.stderr()).toContain('platform is up');
+    expect((await started.ended).code).toBe(0);
+    expect(started.stderr).not.toContain(key);
+    expect(started.stderr).toContain('platform is up');
   });
 
   it('makes the workspace of a file', async () => {
@@ -95,15 +71,15 @@ describe('muster simulate platform', () => {
     ].map(({ status }) => status);
     expect(statuses).toEqual([200, 200, 403]);
     started.child.kill('SIGINT');
-    expect(await started.exited).toBe(0);
-    expect(started.stderr()).not.toMatch(/secret|viewer/);
+    expect((await started.ended).code).toBe(0);
+    expect(started.stderr).not.toMatch(/secret|viewer/);
   });
 
   it('tells the token of its control API, unless the user has it in a file', async () => {
     const told = await ready(run('--control', '0', '--mqtt', 'none'));
     const authorized = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
     expect((await fetch(told.control ?? '', authorized(told.control_token ?? ''))).status).toBe(200);
-    const file = join(mkdtempSync(join(tmpdir(), 'muster-')), 'token');
+    const file = join(home.path, 'token');
     const started = run('--control', '0', '--mqtt', 'none', '--control-token', file);
     const answer = await ready(started);
     expect(answer).not.toHaveProperty('control_token');
@@ -111,9 +87,8 @@ describe('muster simulate platform', () => {
     expect((await fetch(answer.control ?? '', authorized(token))).status).toBe(200);
     expect((await fetch(answer.control ?? '', authorized(`${told.control_token}`))).status).toBe(401);
     started.child.kill('SIGTERM');
-    expect(await started.exited).toBe(0);
-    expect(started.stderr()).not.toContain(token);
-    rmSync(dirname(file), { recursive: true });
+    expect((await started.ended).code).toBe(0);
+    expect(started.stderr).not.toContain(token);
   });
 
   const outside = toldHost('0.0.0.0');
@@ -130,7 +105,7 @@ describe('muster simulate platform', () => {
       await expect(fetch(`http://${outside}:${port}/`)).rejects.toThrow('fetch failed');
     }
     started.child.kill('SIGTERM');
-    expect(await started.exited).toBe(0);
+    expect((await started.ended).code).toBe(0);
   });
 
   it('says when an address is not of this machine', async () => {
@@ -146,24 +121,23 @@ describe('muster simulate platform', () => {
 
   it('refuses a usage error and says what is accepted', async () => {
     const started = run('--port', '70000');
-    expect(await started.exited).toBe(64);
-    expect(started.stderr()).toContain('muster: --port: must be a whole number from 0 to 65535');
+    expect((await started.ended).code).toBe(64);
+    expect(started.stderr).toContain('muster: --port: must be a whole number from 0 to 65535');
     // A key that a script left empty is not the absence of the option.
     const keyless = run('--api-key');
-    expect(await keyless.exited).toBe(64);
-    expect(keyless.stderr()).toContain('api-key');
+    expect((await keyless.ended).code).toBe(64);
+    expect(keyless.stderr).toContain('api-key');
   });
 
   it('says when a port, its database, broker or certificate is not to be had', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const folder = mkdtempSync(join(tmpdir(), 'muster-simulate-'));
     try {
       const taken = run('--port', String(port));
-      expect(await taken.exited).toBe(64);
-      expect(taken.stderr()).toContain(`--port: ${port} is in use`);
-      const file = join(folder, 'notes.txt');
+      expect((await taken.ended).code).toBe(64);
+      expect(taken.stderr).toContain(`--port: ${port} is in use`);
+      const file = join(home.path, 'notes.txt');
       writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
       // In this process: the one above proves the exit code of all of them.
       const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
@@ -173,12 +147,11 @@ describe('muster simulate platform', () => {
       expect(await refused('--mqtt', 'mqtt://127.0.0.1:1')).toContain(noBroker);
       const noPair = '--tls-cert, --tls-key: cannot be used: ';
       expect(await refused('--tls-cert', file, '--tls-key', file)).toContain(noPair);
-      const db = join(folder, 'platform.db');
+      const db = join(home.path, 'platform.db');
       await ready(run('--db', db));
       expect(await refused('--db', db)).toContain(`--db: ${db}: another process has it open`);
     } finally {
       server.close();
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 });

@@ -14,57 +14,66 @@ export interface Ended {
   stderr: string;
 }
 
+export interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** A command that runs the rest of its words, such as `ip netns exec NAME`. */
+  under?: readonly string[];
+  /** A process group of its own, by default, so that it can be killed as one with whatever it started. */
+  detached?: boolean;
+}
+
 export class Running implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  #stdout = '';
-  #stderr = '';
+  stdout = '';
+  stderr = '';
   readonly #waiters = new Set<() => void>();
 
-  /**
-   * `under`: a command that runs the rest of its words, such as `ip netns exec NAME`. `detached`: a process group of its own, by default,
-   * so that it can be killed as one with whatever it started.
-   */
-  constructor(
-    words: readonly string[],
-    options: { env?: NodeJS.ProcessEnv; cwd?: string; under?: readonly string[]; detached?: boolean } = {},
-  ) {
-    const [program = '', ...rest] = [...(options.under ?? []), process.execPath, CLI, ...words];
+  constructor(words: readonly string[], { under = [], env, cwd, detached = true }: RunOptions = {}) {
+    const [program = '', ...rest] = [...under, process.execPath, CLI, ...words];
     this.child = spawn(program, rest, {
-      detached: options.detached ?? true,
-      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...options.env },
-      ...defined({ cwd: options.cwd }),
+      detached,
+      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...env },
+      ...defined({ cwd }),
     });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stdout += text;
-      for (const waiter of this.#waiters) waiter();
-    });
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr += text;
-      for (const waiter of this.#waiters) waiter();
-    });
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        this[name] += text;
+        this.#wake();
+      });
+    }
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject);
       this.child.once('close', (code) => {
-        resolve({ code, stdout: this.#stdout, stderr: this.#stderr });
-        for (const waiter of this.#waiters) waiter();
+        resolve({ code, stdout: this.stdout, stderr: this.stderr });
+        this.#wake();
       });
     });
   }
 
-  /** What it has written there so far. */
-  get stderr(): string {
-    return this.#stderr;
-  }
-
   /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
   line(fits: (line: string) => boolean): Promise<string> {
-    return this.#until(() => this.#stdout.split('\n').slice(0, -1).find(fits));
+    return this.#until(() => this.stdout.split('\n').slice(0, -1).find(fits));
   }
 
   /** Resolves when stderr holds what fits. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
-    return this.#until(() => pattern.exec(this.#stderr) ?? undefined);
+    return this.#until(() => pattern.exec(this.stderr) ?? undefined);
+  }
+
+  /** The one JSON line that says ready. */
+  async ready<T = Record<string, unknown>>(): Promise<T> {
+    return JSON.parse(await this.line((line) => line.includes('"ready":true'))) as T;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
+    await this.ended;
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter();
   }
 
   async #until<T>(find: () => T | undefined): Promise<T> {
@@ -72,7 +81,7 @@ export class Running implements AsyncDisposable {
       const found = find();
       if (found !== undefined) return found;
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`ended before it came; stderr: ${this.#stderr}`);
+        throw new Error(`ended before it came; stderr: ${this.stderr}`);
       }
       await new Promise<void>((resolve) => {
         const waiter = (): void => {
@@ -82,16 +91,6 @@ export class Running implements AsyncDisposable {
         this.#waiters.add(waiter);
       });
     }
-  }
-
-  /** The one JSON line that says ready. */
-  async ready(): Promise<Record<string, unknown>> {
-    return JSON.parse(await this.line((line) => line.includes('"ready":true'))) as Record<string, unknown>;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
-    await this.ended;
   }
 }
 
