@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { matchesGlob } from 'node:path';
 
 export interface Selected {
   name: string;
@@ -18,27 +19,40 @@ export const SELECTED: readonly Selected[] = [
   {
     name: 'pages in a browser',
     tests: [
-      'harness/cli/console-*.long.test.ts',
+      'harness/cli/console-{demo,fleet,platform}.long.test.ts',
       'harness/cli/report-pages.long.test.ts',
-      'simulators/fleet/report/report-page.long.test.ts',
+      'simulators/fleet/report/*.long.test.ts',
     ],
     about: [
       'harness/reports',
       'simulators/console',
-      'simulators/device/process',
-      'simulators/fleet/console',
+      'simulators/{device,platform,fleet}/**/*console*',
       'simulators/fleet/report',
-      'simulators/platform/console',
     ],
   },
   {
     name: 'containers',
     tests: [
       'harness/cli/check-*image.long.test.ts',
-      'fixtures/kubernetes/job.long.test.ts',
       'harness/cli/fleet-faults/memory.long.test.ts',
+      'fixtures/kubernetes/*.long.test.ts',
     ],
-    about: ['harness/targets/launch', 'harness/targets/files', 'fixtures/container', 'fixtures/kubernetes'],
+    about: ['harness/targets/{client,files,launch}', 'fixtures/{container,kubernetes}'],
+  },
+  {
+    name: 'faults under a fleet',
+    tests: ['harness/cli/fleet-faults/{network,processes}.long.test.ts'],
+    about: ['harness/cli/fleet-faults', 'simulators/fleet', 'simulators/device/uplink', 'simulators/platform/broker'],
+  },
+  {
+    name: 'floods',
+    tests: ['harness/cli/floods.long.test.ts'],
+    about: ['harness/client', 'simulators/defects/null.ts'],
+  },
+  {
+    name: 'crashes and leaks',
+    tests: ['harness/tools/soak/*.long.test.ts'],
+    about: ['harness/tools/soak', 'simulators/device/log', 'simulators/platform/store'],
   },
 ];
 
@@ -46,22 +60,24 @@ export const SELECTED: readonly Selected[] = [
 const PROVEN = new URL('proven.json', import.meta.url);
 
 const git = (...words: string[]): string[] =>
-  execFileSync('git', words, { encoding: 'utf8', maxBuffer: 1 << 26 })
+  execFileSync('git', [...words, '-z'], { encoding: 'utf8', maxBuffer: 1 << 26 })
     .split('\0')
     .filter((path) => path !== '');
+const untracked = (): string[] => git('ls-files', '--others', '--exclude-standard');
 
-function filesOf({ name, tests, about }: Selected): string[] {
-  const files = [...tests, ...about].flatMap((path) => {
-    const found = git('ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', path);
-    if (found.length === 0) throw new Error(`.ci/selection.ts: ${name}: there is no ${path}`);
-    return found;
-  });
-  return [...new Set(files)].filter((path) => existsSync(path)).toSorted();
-}
+/** Those of the files that it is about, and those of its tests. */
+const filesOf = ({ tests, about }: Selected, files: readonly string[]): string[] =>
+  files.filter((file) =>
+    [...tests, ...about].some((glob) => [glob, `${glob}/**`].some((one) => matchesGlob(file, one))),
+  );
 
 export function digestOf(selected: Selected): string {
   const hash = createHash('sha256');
-  for (const path of filesOf(selected)) hash.update(`${path}\0`).update(readFileSync(path)).update('\0');
+  const files = [...new Set([...git('ls-files'), ...untracked()])].filter((path) => existsSync(path)).toSorted();
+  for (const glob of [...selected.tests, ...selected.about])
+    if (filesOf({ ...selected, tests: [glob], about: [] }, files).length === 0)
+      throw new Error(`.ci/selection.ts: ${selected.name}: nothing is ${glob}`);
+  for (const path of filesOf(selected, files)) hash.update(`${path}\0`).update(readFileSync(path)).update('\0');
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -74,11 +90,8 @@ export function unchanged(since?: string): Selected[] {
     const proven = readProven();
     return SELECTED.filter((selected) => proven[selected.name] === digestOf(selected));
   }
-  return SELECTED.filter(({ tests, about }) => {
-    const paths = ['--', ...tests, ...about];
-    const changed = git('diff', '-z', '--name-only', since, ...paths);
-    return [...changed, ...git('ls-files', '-z', '--others', '--exclude-standard', ...paths)].length === 0;
-  });
+  const changed = [...git('diff', '--name-only', since), ...untracked()];
+  return SELECTED.filter((selected) => filesOf(selected, changed).length === 0);
 }
 
 /** `passed`: files of which every test has passed, and at least one ran. */

@@ -3,7 +3,7 @@
  * after another. Results and the file `machine`, which says that the machine is prepared, are in the folder.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -97,6 +97,7 @@ for (const [index, stage] of stages.entries()) {
 const leftOut = left.map(({ name, tests }) => `${name}: ${said} (${tests.join(', ')})`);
 process.exitCode = printReport(done, leftOut);
 recordProven(passedFiles());
+if (mode === 'nightly') recordSeconds();
 
 /** Takes the environment that tests need from the file that says so. */
 async function machinePrepared(): Promise<void> {
@@ -135,4 +136,15 @@ function passedFiles(): Set<string> {
       tests.some(({ status }) => status === 'passed') && tests.every(({ status }) => status !== 'failed'),
   );
   return new Set(passed.map(({ name }) => relative('.', name)));
+}
+
+/** For the order of the tests in checkouts that have run none of them. */
+function recordSeconds(): void {
+  const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
+  const took = files.map(({ name, startTime = 0, endTime = 0 }): [string, number] => [
+    relative('.', name),
+    Math.round((endTime - startTime) / 1000),
+  ]);
+  const long = took.filter(([, seconds]) => seconds >= 5).toSorted((a, b) => b[1] - a[1]);
+  writeFileSync(new URL('seconds.json', import.meta.url), `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`);
 }

@@ -1,11 +1,18 @@
 /** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64 usage error. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
 import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
-import { muster } from './testing/muster.ts';
+import { robot } from '../../simulators/device/testing/robot.ts';
+import { REPORT_FORMATS } from '../reports/create.ts';
+import type { Report } from '../runner/types.ts';
+import { muster, Running } from './testing/muster.ts';
 import { jsonProblems, junitProblems } from './testing/valid.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
@@ -98,4 +105,178 @@ test('64: a usage error names the option and what is accepted', async () => {
   const { code, stderr: err } = await muster('check', 'device', '--socket', 'a', '--only', 'device.deployment.shap');
   expect(err).toMatch(/--only device.deployment.shap: .*did you mean device.deployment.shape/);
   expect(code).toBe(64);
+});
+
+// The command runs all that is fast against a simulated device, both as processes.
+
+test('a simulated device is conformant, black box or driven', async () => {
+  using folder = scratch();
+  const [socket, control] = ['robot.sock', 'control.sock'].map((name) => join(folder.path, name)) as [string, string];
+  const dir = join(folder.path, 'robot');
+  await using device = new Running(['simulate', 'device', '--socket', socket, '--control', control, '--dir', dir]);
+  await device.ready();
+  const check = ['check', 'device', '--socket', socket, '--fast'];
+  const driven = await muster(...check, '--control', control, '--report', 'pretty');
+  expect(driven.stdout).toMatch(/\d+ passed/);
+  expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
+  expect(driven.code).toBe(0);
+  const blackBox = await muster(...check);
+  expect(blackBox.stdout).toContain('needs drive');
+  expect(blackBox.code).toBe(0);
+});
+
+// Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches none of them.
+
+const SECRET = 'k7Q2-xW9z_Bf4vN8';
+
+/** Every piece of the secret that is long enough to be of use. */
+function expectNoSecret(texts: Record<string, string>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    for (let at = 0; at + 6 <= SECRET.length; at += 1) {
+      expect(text.includes(SECRET.slice(at, at + 6)), `${name} has ${SECRET.slice(at, at + 6)}`).toBe(false);
+    }
+  }
+}
+
+test('an agent that prints its token as it dies', async () => {
+  writeFileSync(
+    join(folder, 'agent.sh'),
+    `echo "padding $1" >&2
+for i in $(seq 300); do printf 'token=%s ' "$MUSTER_TOKEN" >&2; done
+printf '\\n{"token":"%s"}\\n' "$MUSTER_TOKEN"
+exit 7
+`,
+  );
+  const reports = REPORT_FORMATS.flatMap((format) => ['--report', `${format}=${join(folder, `out.${format}`)}`]);
+  const running = new Running(
+    [
+      'check',
+      'device',
+      '--url',
+      'http://127.0.0.1:1',
+      '--command',
+      `sh ${folder}/agent.sh ${SECRET}`,
+      '--fast',
+      ...reports,
+      '--report',
+      'pretty',
+    ],
+    { env: { MUSTER_TOKEN: SECRET } },
+  );
+  const { code, stdout, stderr } = await running.ended;
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/ended with exit code 7 before it served .*token=\*\*\*/s);
+  const files = readdirSync(folder).filter((name) => name.startsWith('out.'));
+  expect(files.length).toBe(REPORT_FORMATS.length);
+  const texts = Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  expectNoSecret({ stdout, stderr, ...texts });
+});
+
+test('a failure of Muster itself', async () => {
+  const words = ['check', 'platform', '--url', 'http://127.0.0.1:1/beta', '--only', 'platform.list.envelope'];
+  const env = { MUSTER_API_KEY: SECRET };
+  const broken = ['--report', 'json=/dev/full', '--name', SECRET];
+  const trouble = await new Running([...words, ...broken], { env }).ended;
+  expect(trouble.stderr).toContain('ENOSPC');
+  expect(trouble.code).toBe(3);
+  expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
+});
+
+test('a key too short to be found in text is still in no report', async () => {
+  const file = join(folder, 'short.json');
+  const running = new Running([
+    'check',
+    'platform',
+    '--url',
+    'http://127.0.0.1:1/beta',
+    '--api-key',
+    '~!~',
+    '--report',
+    'pretty',
+    '--report',
+    `json=${file}`,
+  ]);
+  const { code, stdout, stderr } = await running.ended;
+  expect(code).toBe(2);
+  expect(stdout + stderr + readFileSync(file, 'utf8')).not.toContain('~!~');
+});
+
+// `muster check --command` with agents that misbehave as processes: what they leave behind, and what they write.
+
+/** Serves 404 on the socket of its first argument. */
+const AGENT = join(folder, 'agent.mjs');
+writeFileSync(
+  AGENT,
+  `import { createServer } from 'node:http';
+createServer((_, response) => response.writeHead(404, { 'content-type': 'application/json' }).end('{}')).listen(process.argv[2]);
+`,
+);
+const NODE = process.execPath;
+const ONE = ['--fast', '--only', 'device.deployment.shape'];
+
+test('the command ends although what the agent left behind holds its output', async () => {
+  const child = join(folder, 'child');
+  const line = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec ${NODE} ${AGENT} {socket}`;
+  const began = performance.now();
+  const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
+  const pid = Number(readFileSync(child, 'utf8'));
+  try {
+    // Far less than the 600 s for which the pipes stay open.
+    expect(performance.now() - began).toBeLessThan(300_000);
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    expect(stderr).toMatch(/has ended, but something that it started in a session of its own still runs/);
+  } finally {
+    process.kill(pid, 'SIGKILL');
+  }
+}, 400_000);
+
+test('what an agent writes to its standard error cannot command the terminal', async () => {
+  const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\u007f\u202e';
+  const program = join(folder, 'nasty.mjs');
+  writeFileSync(
+    program,
+    `process.stderr.write(${JSON.stringify(nasty)} + 'written\\n');\nawait import('./agent.mjs');\n`,
+  );
+  const report = join(folder, 'report.txt');
+  const line = `exec ${NODE} ${program} {socket}`;
+  const ended = await muster('check', 'device', '--command', line, ...ONE, '--report', `pretty=${report}`);
+  expect(ended.stderr).toContain('\\u001b[2J\\u001b]0;title\\u0007\\u009b31m\\u007f\\u202ewritten');
+  const failing = await muster('check', 'device', '--command', `printf '${nasty}' >&2; exit 3`, ...ONE);
+  for (const text of [ended.stdout, ended.stderr, failing.stdout, failing.stderr, readFileSync(report, 'utf8')])
+    for (const character of nasty.replaceAll(/[\x20-\x7e]/g, '')) expect(text).not.toContain(character);
+  expect(failing.code).toBe(2);
+}, 120_000);
+
+// An error that nobody awaits, planted into the real command: the report is written, and the exit code is 3.
+
+/** The fault comes with a signal, so that the test decides when. */
+const planted = (statement: string): string => {
+  const file = join(folder, `${statement.length}.mjs`);
+  writeFileSync(file, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${statement} });\n`);
+  return pathToFileURL(file).href;
+};
+
+test.each([
+  ['a rejection', "Promise.reject(new Error('planted fault'));"],
+  ['an exception', "setImmediate(() => { throw new Error('planted fault'); });"],
+])('%s that nobody awaits', async (_, statement) => {
+  // A device that conforms, so that nothing but the fault can be red; the run waits for its heartbeats when the fault comes.
+  await using on = await robot({ heartbeatMs: 30_000 });
+  const file = join(folder, `${statement.length}.json`);
+  await using run = new Running(
+    ['check', 'device', '--socket', on.socket, '--report', `json=${file}`, '--report', 'pretty'],
+    { env: { NODE_OPTIONS: `--import=${planted(statement)}` } },
+  );
+  await run.line((line) => line.includes('muster'));
+  run.child.kill('SIGUSR2');
+  const { code, stderr } = await run.ended;
+  expect(stderr).toContain('planted fault');
+  const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  expect(report.checks.length).toBeGreaterThan(50);
+  const faults = report.checks.filter(({ fault }) => fault === true);
+  expect(faults.length).toBeGreaterThan(0);
+  for (const { outcome, reason } of faults)
+    expect({ outcome, reason }).toEqual({ outcome: 'blocked', reason: 'a fault in Muster: Error: planted fault' });
+  expect(report.summary.fail).toBe(0);
+  expect([code, report.exit_code]).toEqual([3, 3]);
 });

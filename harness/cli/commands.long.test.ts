@@ -90,15 +90,6 @@ it('completes in a shell, with exit code 0', async () => {
   expect(code).toBe(0);
 });
 
-describe('a dead socket', () => {
-  it('exits 2 and says so, with what to try', async () => {
-    const { code, stdout } = await muster('check', 'device', '--socket', join(folder, 'nobody.sock'), '--fast');
-    expect(stdout).toContain('no such socket');
-    expect(stdout).toContain('curl --unix-socket');
-    expect(code).toBe(2);
-  });
-});
-
 describe('a simulated device', () => {
   const socket = join(folder, 'robot.sock');
   const control = join(folder, 'control.sock');
@@ -120,18 +111,6 @@ describe('a simulated device', () => {
 
   const check = (...words: string[]): Promise<Ended> =>
     muster('check', 'device', '--socket', socket, '--control', control, ...words);
-
-  // The long tests run all that is fast.
-  it('is conformant, black box or driven', async () => {
-    const some = ['--fast', '--only', 'device.deployment.*', 'device.version.*'];
-    const driven = await check(...some, '--report', 'pretty');
-    expect(driven.stdout).toMatch(/\d+ passed/);
-    expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
-    expect(driven.code).toBe(0);
-    const blackBox = await muster('check', 'device', '--socket', socket, ...some);
-    expect(blackBox.stdout).toContain('needs drive');
-    expect(blackBox.code).toBe(0);
-  });
 
   it('writes a JSON report as the contract says', async () => {
     const { stdout, code } = await check('--only', 'device.deployment.merge', '--report', 'json', '--seed', '7');

@@ -1,8 +1,11 @@
-/** `muster replay` runs exactly what a report found, against the same target and against a mended one. */
+/** What a report offers to see a finding again: `muster replay` against the same or a mended target, its script, and `--keep`. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { HttpClient } from '../client/http.ts';
 import type { Report } from '../runner/types.ts';
 import { HttpControl } from '../targets/control/http-control.ts';
 import { muster, Running } from './testing/muster.ts';
@@ -19,7 +22,7 @@ async function publish(control: string, count: number): Promise<void> {
 /** Two defects that have nothing to do with each other. */
 const BOTH = ['replay-inclusive', 'malformed-crashes'];
 
-it('runs exactly what failed, with its counterexample', async () => {
+test('runs exactly what failed, with its counterexample', async () => {
   const socket = join(folder, 'inclusive.sock');
   const control = join(folder, 'inclusive-control.sock');
   const dir = join(folder, 'inclusive');
@@ -55,4 +58,104 @@ it('runs exactly what failed, with its counterexample', async () => {
   expect(now.stdout).toContain(`0 of ${failed.length} findings happened again; not again: `);
   expect(now.code).toBe(0);
   expect((await muster('replay', file, '--only', 'device.version.prefix')).code).toBe(64);
+});
+
+const at = (name: string): string => join(folder, name);
+const ID = 'device.events.replay.exclusive';
+const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
+
+async function brokenDevice(dir: string): Promise<Running> {
+  const places = ['--socket', at('agent.sock'), '--control', at('control.sock'), '--dir', at(dir)];
+  const device = new Running(['simulate', 'device', ...places, '--defect', 'replay-inclusive']);
+  await device.ready();
+  return device;
+}
+
+test('the script of a driven finding shows it on a device that has never seen the events of the run', async () => {
+  const file = at('driven.json');
+  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
+  {
+    await using _ = await brokenDevice('first');
+    expect((await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`)).code).toBe(1);
+  }
+  const [result] = reportIn(file).checks;
+  expect(result).not.toHaveProperty('curl');
+  await using _ = await brokenDevice('second');
+  const said = execFileSync('/bin/sh', ['-c', result?.script ?? ''], { encoding: 'utf8' });
+  const [, number = '', cursor = ''] = /# (\d+)\. GET \/v0\.2\/events\?after=(\d+): opens a stream/.exec(said) ?? [];
+  const [, came = ''] = said.split(`# ${number}. came on that stream:`);
+  // The event at the cursor is repeated: that is the finding.
+  expect(/^id: (\d+)$/m.exec(came)?.[1], said).toBe(cursor);
+});
+
+test('a target that Muster started comes back by a replay, and stays up until it is ended', async () => {
+  const file = at('started.json');
+  const main = join(import.meta.dirname, 'main.ts');
+  const line = `exec ${process.execPath} ${main} simulate device --socket {socket} --control {control} --dir {dir} --defect replay-inclusive`;
+  const run = await muster(
+    'check',
+    'device',
+    '--command',
+    line,
+    '--only',
+    ID,
+    '--report',
+    'pretty',
+    '--report',
+    `json=${file}`,
+  );
+  expect(run.stdout).toMatch(/What was started for this run has ended: 'again' starts it anew, and with --keep/);
+  expect(reportIn(file).target.ended).toBe(true);
+  expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
+
+  // On a slow machine the requirement's other check finds events as well, and finds the same: it has none in a replay.
+  const replay = new Running(['replay', file, '--only', ID, '--keep']);
+  const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
+  const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
+  expect((await http.get('/events', { query: { after: 'x' } })).status).toBeLessThan(500);
+  await http.close();
+  replay.child.kill('SIGINT');
+  const { code, stdout } = await replay.ended;
+  expect(code).toBe(1);
+  expect(stdout, stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
+  // It says how to drive what is up.
+  expect(stdout).toContain(` --unix-socket ${socketPath} `);
+  expect(() => execFileSync('curl', ['-s', '--unix-socket', socketPath, 'http://localhost/v0.2/events'])).toThrow();
+});
+
+test('--keep leaves a target alone that Muster did not start', async () => {
+  await using _ = await brokenDevice('third');
+  const file = at('other.json');
+  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
+  await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`);
+  expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
+});
+
+test('the line that runs a check again can be run, whatever words its keys are', async () => {
+  const keys = ['--api-key', 'dev', 'limited=deployments:read'];
+  await using platform = new Running([
+    'simulate',
+    'platform',
+    '--port',
+    '0',
+    ...keys,
+    '--devices',
+    '2',
+    '--defect',
+    'scope-ignored',
+  ]);
+  const { url } = await platform.ready();
+  const check = ['check', 'platform', '--url', String(url), '--api-key', 'dev', '--limited-key', 'limited'];
+  const first = await muster(...check, '--only', 'platform.auth.scope');
+  expect(first.code).toBe(1);
+  const again = /^ +again +(muster .*)$/m.exec(first.stdout)?.[1] ?? '';
+  expect(again).toContain('--limited-key "$MUSTER_LIMITED_KEY"');
+  const shell = `muster() { exec ${process.execPath} ${join(import.meta.dirname, 'main.ts')} "$@"; }; ${again}`;
+  const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
+  const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
+  expect(second).toMatchObject({ status: 1, stderr: '' });
+  expect(second.stdout).toContain('platform.auth.scope  MUST');
+  // Where the finding shows without anything driven, so does its line.
+  const line = /^ +try +(curl .*)$/m.exec(second.stdout)?.[1] ?? '';
+  expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8', env }).stdout).toMatch(/^HTTP\/1\.1 200 /);
 });

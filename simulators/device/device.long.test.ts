@@ -1,10 +1,16 @@
-/** What the normal run of the device's tests has samples of, many times over: kills, takeovers of locks, races, and the model. */
+/** What the short tests of the device have samples of, many times over: kills, takeovers of locks, races, replays, and the model. */
+
+import net from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { connectDuringCompaction, raceProperty } from './log/testing/race.ts';
+import { deviceDefect } from '../defects/device/index.ts';
+import { referenceBehaviour } from './behaviour.ts';
+import { Client, connectDuringCompaction, drafts, gap, HeldDisk, open, raceProperty } from './log/testing/race.ts';
 import { killLoop } from './testing/kill-loop.ts';
 import { contest } from './testing/lock-contest.ts';
 import { modelProperty } from './testing/model.ts';
+import { robot, scratch } from './testing/robot.ts';
 
 test('an agent that is killed under load loses and renumbers no event that a client saw', async () => {
   const { problems, kills, seen, acknowledged } = await killLoop({ rounds: 20, seed: 1 });
@@ -36,4 +42,95 @@ test('in any order of appends, compactions, disk and slow readers, no client mis
 
 test.for(['os', 'sync'] as const)('clients that connect during a compaction miss nothing, %s', async (durability) => {
   expect(await connectDuringCompaction(durability, 30)).toBeGreaterThan(30);
+});
+
+// The model finds what is wrong with an agent.
+
+test.for([
+  'replay-skips-first',
+  'header-inclusive',
+  'first-live-event-lost',
+  'compaction-drops-newest',
+  'ids-restart-at-one',
+  'torn-line-glued',
+  'log-emptied-at-restart',
+  'log-never-compacted',
+  'expired-is-live',
+])('the model does not hold for an agent with the defect %s', async (name) => {
+  const behaviour = deviceDefect(name).behaviour(referenceBehaviour);
+  const property = modelProperty({ durability: 'os', behaviour }, undefined, 1_000);
+  const { failed } = await fc.check(property, { numRuns: 60, endOnFailure: true });
+  expect(failed).toBe(true);
+});
+
+test('a reader that begins at any step of a compaction gets every event after its cursor', async () => {
+  using home = scratch();
+  const slow = new HeldDisk();
+  const log = open(home.path, slow.io, 1_000_000);
+  const appending = log.append(drafts(1_000));
+  await slow.letAllGo();
+  await appending;
+  slow.held = true;
+  const compacting = log.compact();
+  await turn();
+  const clients: Client[] = [];
+  let steps = 0;
+  do {
+    steps += 1;
+    for (const cursor of [0, 100, 199, 200, 201, 600, 999, 1_000]) {
+      const client = new Client(log, cursor);
+      client.read();
+      // The second client begins to read after the compaction.
+      clients.push(client, new Client(log, cursor));
+    }
+  } while (await slow.letGo());
+  await slow.letAllGo();
+  await compacting;
+  expect(steps).toBeGreaterThanOrEqual(3);
+  expect(log.earliest).toBe(201);
+  for (const client of clients) {
+    client.readAll();
+    expect(gap(client.cursor, client.ids)).toBe('');
+    if (!client.cutOff) expect(client.ids.at(-1) ?? client.cursor).toBe(1_000);
+    if (client.cursor >= 200) expect(client.cutOff).toBe(false);
+  }
+  await log.close();
+});
+
+// Thousands of replays whose clients do not read: what they cost a client that only asks for the health.
+
+const REPLAYS = 400;
+const EVENTS = 1_000;
+
+test('a request is answered before the replays of hundreds of clients that came first', async () => {
+  let replayed = 0;
+  const { stream } = referenceBehaviour;
+  const frame: typeof stream.frame = (event) => {
+    replayed += 1;
+    return stream.frame(event);
+  };
+  await using on = await robot({
+    durability: 'os',
+    behaviour: { ...referenceBehaviour, stream: { ...stream, frame } },
+  });
+  await on.device.publish(EVENTS);
+  replayed = 0;
+  const clients = Array.from({ length: REPLAYS }, () => {
+    const client = net.connect(on.socket).pause();
+    client.on('error', () => {});
+    client.write('GET /v0.2/events?after=0 HTTP/1.1\r\nHost: x\r\n\r\n');
+    return client;
+  });
+  try {
+    const { status } = await on.ask('/health');
+    const before = replayed;
+    expect(status).toBe(200);
+    expect(on.device.stats().subscribers).toBeGreaterThan(REPLAYS / 2);
+    // A portion has some 200 events. One for each client that came first is what a turn for everybody would cost.
+    expect(before).toBeLessThan(REPLAYS * 100);
+    // They go on when nobody else wants something, to the last one.
+    await expect.poll(() => replayed, { timeout: 60_000 }).toBeGreaterThan(REPLAYS * 200);
+  } finally {
+    for (const client of clients) client.destroy();
+  }
 });

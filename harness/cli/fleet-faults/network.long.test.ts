@@ -1,12 +1,17 @@
 /** Faults of the network between robots and platform: a cable without its other end, and names that do not resolve. */
-import { writeFileSync } from 'node:fs';
+
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { mosquittoPath, runMosquitto } from '../../../simulators/platform/broker/testing/mosquitto.ts';
 import { poll } from '../../common/waiting.ts';
+import type { Report } from '../../runner/types.ts';
 import { unlessSaturated } from '../testing/fleet-runs.ts';
+import { Running } from '../testing/muster.ts';
+import { Authority } from './testing/certificates.ts';
 import { FaultyProxy } from './testing/faulty-proxy.ts';
 import { Cable, noNamespaces, withHosts } from './testing/namespaces.ts';
 import { onlineOf } from './testing/records.ts';
-import { Scene } from './testing/scene.ts';
+import { type Addresses, Scene } from './testing/scene.ts';
 
 /** Keep-alive finds it within two of its periods of 18 s; a busy machine may need longer. */
 const BOUND_MS = 100_000;
@@ -83,4 +88,152 @@ it.skipIf(noNamespaces !== '')(`a name that never resolves ends the run at once$
   const ended = await unknownPlatform.running.ended;
   expect(ended.stderr).toMatch(/the platform cannot be reached at .*getaddrinfo ENOTFOUND platform\.test/);
   expect(ended.code).toBe(2);
+});
+
+const phases = '  - { do: rollout, over: 3s, within: 90s }\n  - { do: rollout, over: 500ms, within: 90s }\n';
+
+/** Takes the broker away in the middle of a roll-out, and gives it back when the platform has all of its deployments. */
+async function outage(
+  scene: Scene,
+  platform: Addresses,
+  broker: { stop(): Promise<void>; start(): Promise<void> },
+): Promise<void> {
+  const fleet = scene.fleet({ phases, platform });
+  await fleet.deployments(platform.url, 3);
+  await broker.stop();
+  await fleet.deployments(platform.url, 8);
+  await broker.start();
+  const { code, result, said } = await fleet.end();
+  expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
+  expect(result.verdict).not.toBe('valid');
+  expect(result.counters).toMatchObject({ 'rollout.missed': 0, 'uplink.lost': 8 });
+  expect(said).toContain('not by the scenario: 8 connections of robots to the broker were lost, the first with: ');
+  expect(said).toContain(`no connection to the MQTT broker at ${platform.mqtt}: `);
+  expect(code).toBe(unlessSaturated(0, result));
+  await scene.agree(platform.url, 2);
+}
+
+it('rolls out in spite of an outage of the broker alone, and names it', async () => {
+  await using scene = new Scene();
+  const platform = await scene.platform();
+  await using broker = await FaultyProxy.before(platform.mqtt);
+  await outage(scene, { ...platform, mqtt: broker.instead(platform.mqtt) }, broker);
+});
+
+it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that dies, and names it', async () => {
+  await using scene = new Scene();
+  await using mosquitto = await runMosquitto(mosquittoPath ?? '');
+  const platform = await scene.platform({ mqtt: mosquitto.url });
+  await outage(scene, platform, mosquitto);
+});
+
+const rollout = '  - { do: rollout, over: 1s, within: 90s }\n';
+
+it('rolls out although certificates of platform and broker expire on the way, and names it', async () => {
+  await using scene = new Scene();
+  using authority = new Authority();
+  const [valid, expired] = [authority.issue(2), authority.issue(-1)];
+  const platform = await scene.platform();
+  await using http = await FaultyProxy.before(platform.agent_url, { tls: valid });
+  await using broker = await FaultyProxy.before(platform.mqtt, { tls: valid });
+  const secured = { ...platform, agent_url: http.instead(platform.agent_url), mqtt: broker.instead(platform.mqtt) };
+  expect([secured.agent_url, secured.mqtt].map((url) => new URL(url).protocol)).toEqual(['https:', 'mqtts:']);
+  const fleet = scene.fleet({
+    phases: rollout.repeat(2),
+    platform: secured,
+    env: { NODE_EXTRA_CA_CERTS: authority.file },
+  });
+  await fleet.deployments(platform.url, 3);
+  for (const proxy of [http, broker]) {
+    proxy.renew(expired);
+    proxy.cut();
+  }
+  // All robots have tried once, and one of them again.
+  const before = broker.tries;
+  await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
+  for (const proxy of [http, broker]) proxy.renew(authority.issue(2));
+  const { code, result, said } = await fleet.end();
+  expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
+  expect(said).toMatch(/not by the scenario: .* certificate has expired/);
+  expect(code).toBe(unlessSaturated(0, result));
+  await scene.agree(platform.url, 2);
+}, 240_000);
+
+const CASES = [
+  ['an expired certificate', -1, true, /certificate has expired/, /cannot connect \(certificate has expired\)/],
+  [
+    'a certificate of an unknown authority',
+    2,
+    false,
+    /unable to verify the first certificate/,
+    /its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust/,
+  ],
+] as const;
+
+/** The environment of a command that trusts the authority, or does not. */
+const trust = (authority: Authority, trusted: boolean): Record<string, string> => ({
+  ...(trusted && { NODE_EXTRA_CA_CERTS: authority.file }),
+  MUSTER_API_KEY: 'dev',
+});
+
+it.each(CASES)(
+  'ends incomplete at once when the broker has %s',
+  async (_what, days, trusted, why) => {
+    await using scene = new Scene();
+    using authority = new Authority();
+    const platform = await scene.platform();
+    await using broker = await FaultyProxy.before(platform.mqtt, { tls: authority.issue(days) });
+    const env = trust(authority, trusted);
+    const fleet = scene.fleet({ phases: rollout, platform: { ...platform, mqtt: broker.instead(platform.mqtt) }, env });
+    const { code, result } = await fleet.end();
+    expect(result.incomplete_reasons.join()).toMatch(
+      /no other robot would: no connection to the MQTT broker at mqtts:/,
+    );
+    expect(result.incomplete_reasons.join()).toMatch(why);
+    expect(code).toBe(2);
+  },
+  240_000,
+);
+
+it.each(CASES)(
+  'fleet and check say that the platform has %s, and judge nothing',
+  async (_what, days, trusted, why, said) => {
+    await using scene = new Scene();
+    using authority = new Authority();
+    const platform = await scene.platform();
+    await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(days) });
+    const env = trust(authority, trusted);
+    const url = http.instead(platform.url);
+    const fleet = await scene.fleet({ phases: rollout, platform: { ...platform, url }, env }).running.ended;
+    expect(fleet.stderr).toMatch(/the platform cannot be reached at https:/);
+    expect(fleet.stderr).toMatch(why);
+    expect(fleet.code).toBe(2);
+    const check = await new Running(['check', 'platform', '--url', url, '--fast', '--section', '8'], { env }).ended;
+    const words = check.stdout.replaceAll(/\s+/g, ' ');
+    expect(words).toMatch(said);
+    expect(words).toContain('the target could not be reached, so nothing was decided');
+    expect(check.code).toBe(2);
+  },
+  240_000,
+);
+
+it('check fails nothing when the certificate of the platform expires on the way', async () => {
+  await using scene = new Scene();
+  using authority = new Authority();
+  const platform = await scene.platform();
+  await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(2) });
+  const url = http.instead(platform.url);
+  const report = scene.path('report.json');
+  const words = ['check', 'platform', '--url', url, '--section', '8', '--report', `json=${report}`];
+  const check = new Running(words, { env: trust(authority, true) });
+  const begun = () => http.tries > 2 || undefined;
+  await poll('the check to begin', begun, { timeoutMs: 100_000, firstPauseMs: 1 });
+  http.renew(authority.issue(-1));
+  const { code } = await check.ended;
+  const { checks } = JSON.parse(readFileSync(report, 'utf8')) as Report;
+  const blocked = checks.filter(({ outcome }) => outcome === 'blocked');
+  expect(blocked.length).toBeGreaterThan(0);
+  for (const { reason } of blocked) expect(reason).toMatch(/cannot connect \(certificate has expired\)/);
+  expect(checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn')).toEqual([]);
+  expect(code).toBe(2);
 });

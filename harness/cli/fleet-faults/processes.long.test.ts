@@ -1,0 +1,135 @@
+/** Faults of the processes of a roll-out: a platform that resets answers, a worker that stands still, a clock that jumps. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { unlessSaturated } from '../testing/fleet-runs.ts';
+import { FaultyProxy } from './testing/faulty-proxy.ts';
+import { Scene } from './testing/scene.ts';
+
+const phases = '  - { do: rollout, over: 1s, within: 90s }\n  - { do: rollout, over: 1s, within: 90s }\n';
+
+it('rolls out through a platform that is slow and resets every third answer to robots, and names it', async () => {
+  await using scene = new Scene();
+  const platform = await scene.platform();
+  await using proxy = await FaultyProxy.before(platform.agent_url);
+  const fleet = scene.fleet({ phases, platform: { ...platform, agent_url: proxy.instead(platform.agent_url) } });
+  await fleet.deployments(platform.url, 2);
+  let answers = 0;
+  proxy.delayMs = 100;
+  proxy.resets = () => ++answers % 3 === 0;
+  const { code, result, said } = await fleet.end();
+  expect(answers).toBeGreaterThan(20);
+  expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
+  expect(said).toMatch(
+    /not by the scenario: \d+ requests of robots met a network error .*, the first with: [A-Z]+ \/agent/,
+  );
+  expect(result.verdict).not.toBe('valid');
+  expect(code).toBe(unlessSaturated(0, result));
+  await scene.agree(platform.url, 2);
+});
+
+it('counts the answers to the fleet itself that were reset, whose deployments arrive all the same', async () => {
+  await using scene = new Scene();
+  const platform = await scene.platform();
+  await using proxy = await FaultyProxy.before(platform.url);
+  const fleet = scene.fleet({
+    phases: `${phases}  - { do: hold, for: 2s }\n`,
+    platform: { ...platform, url: proxy.instead(platform.url) },
+  });
+  await fleet.deployments(platform.url, 1);
+  proxy.resets = (piece) => /"object":"deployment"/.test(piece.toString());
+  await fleet.deployments(platform.url, 16);
+  const { code, result, said } = await fleet.end();
+  expect(result.counters['http.errors']).toBeGreaterThan(8);
+  expect(said).toMatch(/failed: rollout of robot-\d+: POST \/deployments: /);
+  expect(code).toBe(unlessSaturated(99, result));
+  await scene.agree(platform.url, 2, 1);
+});
+
+it('ends incomplete when the platform resets what a roll-out needs first', async () => {
+  await using scene = new Scene();
+  const platform = await scene.platform();
+  await using proxy = await FaultyProxy.before(platform.url);
+  const fleet = scene.fleet({ phases, platform: { ...platform, url: proxy.instead(platform.url) } });
+  await fleet.deployments(platform.url, 8);
+  proxy.resets = () => true;
+  const { code, result, said } = await fleet.end();
+  expect(result.complete).toBe(false);
+  expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_types/);
+  expect(code).toBe(2);
+});
+
+it('names the pause of a worker that was stopped and continued in a roll-out', async () => {
+  await using scene = new Scene();
+  const platform = await scene.platform();
+  const phases = '  - { do: rollout, over: 2s, within: 90s }\n  - { do: rollout, over: 500ms, within: 90s }\n';
+  const fleet = scene.fleet({ phases, platform });
+  await fleet.deployments(platform.url, 2);
+  const [worker = 0] = fleet.workers();
+  process.kill(worker, 'SIGSTOP');
+  // The pause itself is what is tried.
+  await delay(3000);
+  process.kill(worker, 'SIGCONT');
+  const { code, result, said } = await fleet.end();
+  expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
+  expect(result.verdict).not.toBe('valid');
+  expect(said).toMatch(/worker 1: it stood still for \d+\.\d s \(limit 2 s\)/);
+  expect(code).toBe(unlessSaturated(0, result));
+  await scene.agree(platform.url, 2);
+});
+
+// The wall clock is turned under whole processes, by libfaketime; their steady clock goes on.
+
+const places = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib', '/usr/lib64'];
+const library = places.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
+const reason = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
+
+/** The environment of processes whose clock `turn` turns, relative to the true one. */
+function turnable(scene: Scene) {
+  const file = scene.path('clock');
+  const turn = (by: string): void => writeFileSync(file, `${by}\n`);
+  turn('+0');
+  const settings = { FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' };
+  return { turn, env: { LD_PRELOAD: library ?? '', ...settings } };
+}
+
+it.skipIf(library === undefined)(`rolls out while the clock of the machine jumps both ways${reason}`, async () => {
+  await using scene = new Scene();
+  const { turn, env } = turnable(scene);
+  const platform = await scene.platform({}, { env });
+  const rollout = '  - { do: rollout, over: 1s, within: 90s }\n';
+  const fleet = scene.fleet({ phases: rollout.repeat(5), platform, env });
+  for (const [done, by] of ['+1h', '-1h', '+1y', '-1y'].entries()) {
+    await fleet.deployments(platform.url, done * 8 + 3);
+    turn(by);
+  }
+  const { code, result } = await fleet.end();
+  expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
+  expect(result.duration_ms).toBeLessThan(3_600_000);
+  expect(code).toBe(unlessSaturated(0, result));
+  await scene.agree(platform.url, 5);
+  const year = new Date().getFullYear();
+  const years = scene.robots().flatMap(({ occurredAt }) => occurredAt.map((at) => new Date(at).getFullYear()));
+  expect(new Set(years)).toEqual(new Set([year, year + 1, year - 1]));
+});
+
+it.skipIf(library === undefined)(`names the clock of a platform that is an hour fast${reason}`, async () => {
+  await using scene = new Scene();
+  const { turn, env } = turnable(scene);
+  const platform = await scene.platform({}, { env });
+  const phases = `  - { do: rollout, over: 500ms, within: 90s }
+  - { do: rollout, over: 1s, within: 6s }
+  - { do: rollout, over: 500ms, within: 90s }\n`;
+  const fleet = scene.fleet({ phases, platform });
+  await fleet.deployments(platform.url, 9);
+  turn('+1h');
+  await fleet.deployments(platform.url, 17);
+  turn('+0');
+  const { code, result, said } = await fleet.end();
+  expect(result).toMatchObject({ complete: true, violations: [] });
+  expect(result.missed.length).toBeGreaterThan(0);
+  expect(said).toMatch(/not by the scenario: \d+ syncs of robots failed, the first with: HTTP 401 .* has expired/);
+  expect(code).toBe(unlessSaturated(99, result));
+  await scene.agree(platform.url, 3, 1);
+});
