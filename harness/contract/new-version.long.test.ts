@@ -1,4 +1,4 @@
-/** Adds a version to a copy of the sources, by one line of the table, and runs the platform suite on it. */
+/** Adds a version with one field to a copy of the sources, in two files, and runs the platform suite on it. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,8 @@ interface Outcome {
   pass: string[];
   fail: string[];
   blocked: string[];
+  /** The new field in the version before, which lacks it, and in the new one. */
+  sites: unknown[];
   target: { capabilities: string[] };
 }
 
@@ -26,8 +28,14 @@ import { simulatePlatform } from './simulators/index.ts';
 await using platform = await simulatePlatform({ devices: 30 });
 const open = () => openPlatform({ url: platform.url, apiKey: platform.apiKey, apiVersion: '${NEW}' });
 const report = await check(platformSuite, open, { fast: true });
+const deviceIn = async (version) => {
+  const headers = { 'x-api-key': platform.apiKey, 'service-version': version };
+  const page = await (await fetch(platform.url + '/devices?limit=1', { headers })).json();
+  return page.data[0];
+};
+const sites = ['site' in (await deviceIn('2026-08-17.everglades')), (await deviceIn('${NEW}')).site];
 const ids = (outcome) => report.checks.filter((one) => one.outcome === outcome).map(({ id }) => id);
-console.log(JSON.stringify({ pass: ids('pass'), fail: ids('fail'), blocked: ids('blocked'), target: report.target }));
+console.log(JSON.stringify({ pass: ids('pass'), fail: ids('fail'), blocked: ids('blocked'), sites, target: report.target }));
 process.exit(0);
 `;
 
@@ -37,26 +45,35 @@ beforeAll(() => {
   for (const name of ['harness', 'simulators', 'suites', 'fixtures', 'package.json', 'tsconfig.json'])
     cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  const table = join(copy, 'harness/contract/versions.ts');
-  const before = readFileSync(table, 'utf8');
-  const after = before.replace(
-    /(\{ id: '2026-08-17\.everglades', status: 'supported' \},\n)/,
+  edit(
+    'harness/contract/versions.ts',
+    /(\{ id: '2026-08-17\.everglades'.*\n)/,
     `$1  { id: '${NEW}', status: 'supported' },\n`,
   );
-  expect(after).not.toBe(before);
-  writeFileSync(table, after);
+  const device = 'harness/contract/platform/device.ts';
+  edit(device, /(\n {2}group_id: nullable\(.*\n)/, `$1  site: nullable(Type.String()),\n`);
+  edit(device, /(group_id: 'everglades')( \}\))/, "$1, site: 'atlantis'$2");
   writeFileSync(join(copy, 'check.ts'), SCRIPT);
 });
+
+function edit(path: string, place: RegExp, by: string): void {
+  const file = join(copy, path);
+  const before = readFileSync(file, 'utf8');
+  const after = before.replace(place, by);
+  expect(after, path).not.toBe(before);
+  writeFileSync(file, after);
+}
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-it('needs no other line to compile', async () => {
+it('needs no other file to compile', async () => {
   await expect(run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', copy])).resolves.toMatchObject({ stdout: '' });
 });
 
 it('is served, spoken and checked like the others', async () => {
   const { stdout } = await run(process.execPath, ['check.ts'], { cwd: copy });
-  const { pass, fail, blocked, target } = JSON.parse(stdout) as Outcome;
+  const { pass, fail, blocked, sites, target } = JSON.parse(stdout) as Outcome;
   expect({ fail, blocked }).toEqual({ fail: [], blocked: [] });
+  expect(sites).toEqual([false, null]);
   expect(target.capabilities).toContain('atlantis');
   expect(pass).toEqual(
     expect.arrayContaining([

@@ -56,10 +56,12 @@ export function atLeast(version: PlatformVersion, since: Codename): boolean {
   return PLATFORM_VERSIONS.indexOf(version) >= first;
 }
 
-/** The supported versions from `since` on, oldest first, by codename. */
-export function codenamesFrom(since: Codename): SupportedCodename[] {
-  return SUPPORTED_VERSIONS.filter((version) => atLeast(version, since)).map(codenameOf);
-}
+/** The supported versions from `since` on, oldest first. */
+export const versionsFrom = (since: Codename): SupportedVersion[] =>
+  SUPPORTED_VERSIONS.filter((version) => atLeast(version, since));
+
+/** The same by codename. */
+export const codenamesFrom = (since: Codename): SupportedCodename[] => versionsFrom(since).map(codenameOf);
 
 /** The supported versions before `end`, oldest first, by codename. */
 export function codenamesBefore(end: Codename): SupportedCodename[] {

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { Patience } from '../common/waiting.ts';
+import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { localhostTls } from './testing/localhost-tls.ts';
 
@@ -32,7 +33,7 @@ const devices = [
 /** Refuses the newest version and everything without the key. */
 const platform: RequestListener = (request, response) => {
   const version = request.headers['service-version'] as string;
-  const refused = request.headers['x-api-key'] !== 'the-api-key' || version.endsWith('everglades');
+  const refused = request.headers['x-api-key'] !== 'the-api-key' || version === NEWEST_VERSION;
   response.statusCode = refused ? 400 : request.url?.startsWith('/beta/devices') ? 200 : 404;
   response.setHeader('content-type', 'application/json');
   response.end(
@@ -51,7 +52,14 @@ test('declares what the platform turns out to have', async () => {
   });
   expect(target.unreachable).toBeUndefined();
   expect([...target.capabilities].sort()).toEqual(
-    ['limited-key', 'offline-device', 'online-device', 'rainier', 'seed-data', 'tetons', 'write'].sort(),
+    [
+      'limited-key',
+      'offline-device',
+      'online-device',
+      'seed-data',
+      'write',
+      ...SUPPORTED_CODENAMES.slice(0, -1),
+    ].sort(),
   );
   expect(target).toMatchObject({ onlineDevice: 'dvc_2', offlineDevice: 'dvc_1', versionHeader: 'Service-Version' });
   expect(target.description).toMatchObject({ address: `${url}/beta`, dialect: 'spec' });

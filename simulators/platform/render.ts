@@ -12,7 +12,7 @@ import type { Core } from './core.ts';
 import { EXPANDERS } from './domain/expansions.ts';
 import { VIEWS } from './domain/views.ts';
 import type { BaseRow } from './store/rows.ts';
-import { contentDown, down } from './versions/index.ts';
+import { contentDown, down } from './versions.ts';
 
 /** Names to expand, each with what to expand below it. */
 export interface ExpandTree {

@@ -30,7 +30,7 @@ import { type Answered, type Call, created, get, type Handlers, param, requireSc
 import { readExpand, readFilters, readOrder, valuesOf } from './http/query.ts';
 import type { ExpandTree } from './render.ts';
 import type { Filters, Matching } from './store/order.ts';
-import { slotsOf } from './versions/rainier.ts';
+import { slotsOf } from './versions.ts';
 
 // The list envelope and what is in it (specification sections 2.6 and 8).
 

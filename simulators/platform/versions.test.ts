@@ -1,6 +1,6 @@
 /** What each version shows and accepts (section 9). */
 import { describe, expect, it } from 'vitest';
-import { versionNamed } from '../../harness/contract/versions.ts';
+import { SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createDevice, createKit, deploy, deploymentBody, unique } from './testing/kit.ts';
 
@@ -172,7 +172,7 @@ describe('states that older versions lack', () => {
 describe('OpenAPI documents', () => {
   it('are served for each supported version without a key', async () => {
     await using platform = await startPlatform();
-    for (const version of [TETONS, RAINIER, EVERGLADES]) {
+    for (const version of SUPPORTED_VERSIONS) {
       const replies = await Promise.all([
         fetch(`${platform.url}/openapi/${version}.json`),
         fetch(`${platform.agentUrl}/openapi/${version}.json`),

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, type Operation, operationsOn, type Resource, without } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, type Resource } from './operation.ts';
 
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
@@ -40,7 +40,7 @@ export const configInstanceResource: Resource = {
   name: 'ConfigInstance',
   collection: 'config_instances',
   prefix: 'cfg_inst_',
-  fields: (version) => (atLeast(version, 'everglades') ? fields : without(fields, 'slot_key')),
+  fields: (version) => fieldsIn(version, fields, { slot_key: 'everglades' }),
   expansions: {
     content: { schema: (version) => Type.Object(contentFields(version)) },
     config_schema: { kind: 'config_schema' },

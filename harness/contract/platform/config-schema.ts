@@ -4,7 +4,7 @@ import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, type Operation, operationsOn, printable, type Resource, refTo, without } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, printable, type Resource, refTo } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
 export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
@@ -54,14 +54,11 @@ export const configSchemaResource: Resource = {
   name: 'ConfigSchema',
   collection: 'config_schemas',
   prefix: 'cfg_sch_',
-  fields: (version) =>
-    atLeast(version, 'everglades')
-      ? fields
-      : {
-          ...without(fields, 'instance_slots', 'instance_format'),
-          instance_filepath: Type.String(),
-          language: oneOf(languages(version)),
-        },
+  fields: (version) => ({
+    ...fieldsIn(version, fields, { instance_slots: 'everglades', instance_format: 'everglades' }),
+    ...(!atLeast(version, 'everglades') && { instance_filepath: Type.String() }),
+    language: oneOf(languages(version)),
+  }),
   expansions: {
     documents: { schema: () => refTo('SchemaDocument'), many: true },
     config_type: { kind: 'config_type' },

@@ -9,7 +9,7 @@ import {
 } from '../enums.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, nullable, type Operation, operationsOn, type Resource, without } from './operation.ts';
+import { body, fieldsIn, nullable, type Operation, operationsOn, type Resource } from './operation.ts';
 
 /** `removing` was restored with rainier. */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
@@ -36,14 +36,18 @@ export const deploymentResource: Resource = {
   name: 'Deployment',
   collection: 'deployments',
   prefix: 'dpl_',
-  fields: (version) =>
-    atLeast(version, 'everglades')
-      ? fields
-      : {
-          ...without(fields, 'parent_id', 'queued_at', 'deployed_at', 'archived_at'),
-          status: oneOf(mergedStatuses(version)),
-          activity_status: oneOf(activityStatuses(version)),
-        },
+  fields: (version) => ({
+    ...fieldsIn(version, fields, {
+      parent_id: 'everglades',
+      queued_at: 'everglades',
+      deployed_at: 'everglades',
+      archived_at: 'everglades',
+    }),
+    ...(!atLeast(version, 'everglades') && {
+      status: oneOf(mergedStatuses(version)),
+      activity_status: oneOf(activityStatuses(version)),
+    }),
+  }),
   expansions: {
     device: { kind: 'device' },
     release: { kind: 'release' },

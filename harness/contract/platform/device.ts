@@ -4,7 +4,7 @@ import { pingRequest, pingResponse } from '../lists.ts';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { tokenAnswer } from './keys.ts';
-import { body, nullable, type Operation, operationsOn, printable, type Resource, without } from './operation.ts';
+import { body, fieldsIn, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
@@ -34,10 +34,10 @@ export const deviceResource: Resource = {
   name: 'Device',
   collection: 'devices',
   prefix: 'dvc_',
-  fields: (version) =>
-    atLeast(version, 'everglades')
-      ? fields
-      : { ...without(fields, 'description', 'group_id'), status: oneOf(deviceStatuses(version)) },
+  fields: (version) => ({
+    ...fieldsIn(version, fields, { description: 'everglades', group_id: 'everglades' }),
+    status: oneOf(deviceStatuses(version)),
+  }),
   expansions: {
     current_deployment: { kind: 'deployment', nullable: true, since: 'rainier' },
     current_release: { kind: 'release', nullable: true, since: 'rainier' },

@@ -1,5 +1,6 @@
 /** What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and 9). */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { defined } from '../../common/defined.ts';
 import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
 
 export const RESOURCE_KINDS = [
@@ -126,10 +127,13 @@ export const nullable = <T extends TSchema>(schema: T, description?: string) =>
 /** A request body: fields that are not named are refused, so that a typing error is not taken for an omission. */
 export const body = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
-/** The fields of `all` but those named: how an older version lacks what came later. */
-export function without<P extends TProperties>(all: P, ...names: (keyof P & string)[]): TProperties {
-  return Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
-}
+/** Those of `fields` that a version has. `since` names the first version of a field that not all have. */
+export const fieldsIn = <P extends TProperties>(
+  version: SupportedVersion,
+  fields: P,
+  since: Partial<Record<keyof P & string, SupportedCodename>>,
+): TProperties =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => inVersion(defined({ since: since[name] }), version)));
 
 /** Text that people read: no control characters. */
 export const printable = (maxLength: number, description: string) =>

@@ -13,7 +13,7 @@ import { Overrun } from '../checking/pool.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
-import { defaultSlot } from '../versions/rainier.ts';
+import { defaultSlot } from '../versions.ts';
 import { conflict, createdNow, find, insert, invalid } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 

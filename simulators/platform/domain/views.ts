@@ -7,7 +7,9 @@ import type { Device } from '../../../harness/contract/platform/device.ts';
 import type { GitCommit } from '../../../harness/contract/platform/git-commit.ts';
 import type { Group } from '../../../harness/contract/platform/group.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { Release } from '../../../harness/contract/platform/release.ts';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import type { Rows } from '../store/rows.ts';
 
@@ -22,97 +24,57 @@ interface Shown extends Record<ResourceKind, object> {
   git_commit: GitCommit;
 }
 
-const typeName = (core: Core, id: string): string => core.store.collections.config_type.byId(id)?.name ?? '';
+/** Fields that a row has not as they are shown. One that may be null is null until something stores it. */
+type Computed<K extends ResourceKind> = {
+  [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
+    ? never
+    : null extends Shown[K][F]
+      ? never
+      : F]: (core: Core, row: Rows[K]) => Shown[K][F];
+};
+
+const typeName = (core: Core, { config_type_id: id }: { config_type_id: string }): string =>
+  core.store.collections.config_type.byId(id)?.name ?? '';
+
+const COMPUTED: { [K in ResourceKind]: Computed<K> } = {
+  config_type: {},
+  config_schema: {
+    config_type_name: typeName,
+    instance_slots: (_core, row) => JSON.parse(row.instance_slots),
+  },
+  config_instance: { config_type_name: typeName },
+  release: {},
+  deployment: { status: (core, row) => core.behaviour.mergeStatus(row.activity_status, row.error_status) },
+  device: {},
+  group: {},
+  git_commit: {},
+};
+
+/** Where answers have another order than the published document. */
+const FIRST: Partial<Record<ResourceKind, readonly string[]>> = {
+  deployment: [
+    ...['object', 'id', 'description', 'status', 'activity_status', 'error_status', 'target_status', 'device_id'],
+    ...['release_id', 'parent_id', 'created_at', 'updated_at'],
+  ],
+};
+
+type View<K extends ResourceKind> = (core: Core, row: Rows[K]) => Shown[K];
+
+function viewOf<K extends ResourceKind>(kind: K): View<K> {
+  const names = [...new Set([...(FIRST[kind] ?? []), ...Object.keys(RESOURCES[kind].fields(NEWEST_VERSION))])];
+  const computed: Readonly<Record<string, (core: Core, row: Rows[K]) => unknown>> = COMPUTED[kind];
+  const parts = names.map((name): [name: string, value: (core: Core, row: Rows[K]) => unknown] => {
+    if (name === 'object') return [name, () => kind];
+    return [name, computed[name] ?? ((_core, row) => row[name as keyof Rows[K]] ?? null)];
+  });
+  return (core, row) => {
+    const shown: Record<string, unknown> = {};
+    for (const [name, valueIn] of parts) shown[name] = valueIn(core, row);
+    return shown as Shown[K];
+  };
+}
 
 /** One view a resource. */
-export const VIEWS: { [K in ResourceKind]: (core: Core, row: Rows[K]) => Shown[K] } = {
-  config_type: (_core, row) => ({
-    object: 'config_type',
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  }),
-  config_schema: (core, row) => ({
-    object: 'config_schema',
-    id: row.id,
-    digest: row.digest,
-    config_type_name: typeName(core, row.config_type_id),
-    instance_slots: JSON.parse(row.instance_slots),
-    instance_format: row.instance_format,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    config_type_id: row.config_type_id,
-    language: row.language,
-    format: row.format,
-  }),
-  config_instance: (core, row) => ({
-    object: 'config_instance',
-    id: row.id,
-    config_type_name: typeName(core, row.config_type_id),
-    filepath: row.filepath,
-    slot_key: row.slot_key,
-    created_at: row.created_at,
-    config_schema_id: row.config_schema_id,
-    config_type_id: row.config_type_id,
-  }),
-  release: (_core, row) => ({
-    object: 'release',
-    id: row.id,
-    version: row.version,
-    git_commit_id: row.git_commit_id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  }),
-  deployment: (core, row) => ({
-    object: 'deployment',
-    id: row.id,
-    description: row.description,
-    status: core.behaviour.mergeStatus(row.activity_status, row.error_status),
-    activity_status: row.activity_status,
-    error_status: row.error_status,
-    target_status: row.target_status,
-    device_id: row.device_id,
-    release_id: row.release_id,
-    parent_id: row.parent_id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    queued_at: row.queued_at,
-    deployed_at: row.deployed_at,
-    archived_at: row.archived_at,
-  }),
-  device: (_core, row) => ({
-    object: 'device',
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    status: row.status,
-    agent_version: row.agent_version,
-    last_connected_at: row.last_connected_at,
-    last_disconnected_at: row.last_disconnected_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    group_id: row.group_id,
-  }),
-  group: (_core, row) => ({
-    object: 'group',
-    id: row.id,
-    name: row.name,
-    parent_id: row.parent_id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  }),
-  git_commit: (_core, row) => ({
-    object: 'git_commit',
-    id: row.id,
-    sha: row.sha,
-    message: row.message,
-    repository_owner: row.repository_owner,
-    repository_name: row.repository_name,
-    repository_type: row.repository_type,
-    repository_url: row.repository_url,
-    commit_url: row.commit_url,
-    created_at: row.created_at,
-  }),
+export const VIEWS = Object.fromEntries(Object.keys(COMPUTED).map((kind) => [kind, viewOf(kind as ResourceKind)])) as {
+  [K in ResourceKind]: View<K>;
 };

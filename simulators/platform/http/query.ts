@@ -5,7 +5,7 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { PlatformError } from '../ports.ts';
 import type { ExpandTree } from '../render.ts';
 import type { Filters, OrderTerm } from '../store/order.ts';
-import { filterUp } from '../versions/index.ts';
+import { filterUp } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
 /** No client needs more values; a query with thousands of them would be an attack. */

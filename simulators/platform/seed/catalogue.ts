@@ -6,7 +6,7 @@ import type { Core } from '../core.ts';
 import { storeContent } from '../domain/config-instances.ts';
 import { insert } from '../domain/find.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
-import { defaultSlot } from '../versions/rainier.ts';
+import { defaultSlot } from '../versions.ts';
 
 /** Words and times for a believable workspace. */
 export const REGIONS = [

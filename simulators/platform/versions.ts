@@ -1,0 +1,147 @@
+/**
+ * What clients of older versions see (specification section 9). Answers are built in the newest shape and taken down one version at a
+ * time: a field goes where the contract does not have it any more, and `CHANGES` says what becomes of values that came with a version.
+ */
+import { parse } from 'yaml';
+import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
+import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
+import type { InstanceSlot } from '../../harness/contract/platform/config-schema.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../harness/contract/platform/operations.ts';
+import {
+  atLeast,
+  codenameOf,
+  SUPPORTED_VERSIONS,
+  type SupportedCodename,
+  type SupportedVersion,
+} from '../../harness/contract/versions.ts';
+import type { PlatformBehaviour, Resource } from './behaviour.ts';
+import { parseJsonc } from './checking/job.ts';
+
+/** What a version brought besides fields. */
+interface Change {
+  /** A resource with values of the version before. */
+  resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
+  /** The content of a config instance, expanded. */
+  content?(content: InstanceContent): InstanceContent;
+  /** What a filter value of the version before stands for. */
+  filterValues?(kind: ResourceKind, field: string, value: string): string[];
+}
+
+const CHANGES: Partial<Record<SupportedCodename, Change>> = {
+  everglades: {
+    resources: {
+      config_schema: (schema) => ({
+        ...schema,
+        // Older versions know one path a schema: the first slot's.
+        instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
+        // Older versions have no opaque schema; a JSON Schema that accepts everything comes nearest.
+        ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
+      }),
+      device: (device) =>
+        device['status'] === 'archived'
+          ? { ...device, status: device['agent_version'] === null ? 'inactive' : 'offline' }
+          : device,
+    },
+    content: (content) =>
+      content.format === 'xml' || content.format === 'text'
+        ? { format: 'json', data: JSON.stringify(content.data) }
+        : content,
+  },
+  rainier: {
+    resources: {
+      // The files are still on the device while they are removed, so a tetons client sees it as deployed until it is archived.
+      deployment: (deployment, behaviour) =>
+        deployment['activity_status'] === 'removing'
+          ? {
+              ...deployment,
+              activity_status: 'deployed',
+              status: behaviour.mergeStatus('deployed', deployment['error_status'] as DeploymentErrorStatus),
+            }
+          : deployment,
+    },
+    content: (content) => {
+      if (content.format === 'yaml') return { format: 'json', data: JSON.stringify(parse(content.data) ?? null) };
+      if (content.format === 'jsonc') return { format: 'json', data: JSON.stringify(parseJsonc(content.data)) };
+      return content;
+    },
+    filterValues: (kind, field, value) =>
+      kind === 'deployment' && field === 'activity_status' && value === 'deployed' ? ['deployed', 'removing'] : [value],
+  },
+};
+
+/** From a version to the one before. */
+interface DownStep extends Partial<Change> {
+  to: SupportedVersion;
+  /** Fields that the older version lacks. */
+  dropped: Readonly<Record<ResourceKind, readonly string[]>>;
+}
+
+/** Newest first. */
+const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): DownStep[] => {
+  const to = SUPPORTED_VERSIONS[index - 1];
+  if (to === undefined) return [];
+  const dropped = RESOURCE_KINDS.map((kind) => {
+    const { fields } = RESOURCES[kind];
+    const kept = fields(to);
+    return [kind, Object.keys(fields(from)).filter((name) => !(name in kept))];
+  });
+  return [{ ...CHANGES[codenameOf(from)], to, dropped: Object.fromEntries(dropped) }];
+}).reverse();
+
+const stepsTo = (version: SupportedVersion): DownStep[] => STEPS.filter(({ to }) => atLeast(to, codenameOf(version)));
+
+/** A resource (without expansions) as a client of `version` knows it. */
+export function down(
+  kind: ResourceKind,
+  resource: Resource,
+  version: SupportedVersion,
+  behaviour: PlatformBehaviour,
+): Resource {
+  let shown = resource;
+  for (const { to, dropped, resources } of stepsTo(version)) {
+    const change = resources?.[kind];
+    if ((change === undefined && dropped[kind].length === 0) || !behaviour.downStep(kind, to)) continue;
+    shown = change === undefined ? { ...shown } : { ...change(shown, behaviour) };
+    for (const name of dropped[kind]) delete shown[name];
+  }
+  return shown;
+}
+
+/** The content of a config instance (expanded) as a client of `version` knows it. */
+export function contentDown(
+  content: InstanceContent,
+  version: SupportedVersion,
+  behaviour: PlatformBehaviour,
+): InstanceContent {
+  let shown = content;
+  for (const step of stepsTo(version))
+    if (step.content !== undefined && behaviour.downStep('config_instance', step.to)) shown = step.content(shown);
+  return shown;
+}
+
+/** Translates filter values of an older client to those of the store. */
+export function filterUp(
+  kind: ResourceKind,
+  field: string,
+  values: readonly string[],
+  version: SupportedVersion,
+): readonly string[] {
+  let meant = [...values];
+  for (const { filterValues } of stepsTo(version).reverse())
+    if (filterValues !== undefined) meant = meant.flatMap((value) => filterValues(kind, field, value));
+  return meant;
+}
+
+/** The slots that an older request's `instance_filepath` stands for. */
+export function slotsOf(filepath: string | undefined): InstanceSlot[] | undefined {
+  return filepath === undefined ? undefined : [defaultSlot(filepath)];
+}
+
+/** The one slot of a schema that names none. */
+export const defaultSlot = (filepath: string): InstanceSlot => ({
+  key: 'default',
+  name: 'Default',
+  filepath,
+  required: true,
+});
