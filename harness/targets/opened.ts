@@ -72,10 +72,10 @@ export interface ClientContext {
   readonly patienceMs: number;
 }
 
-export type StartClient = (situation: ClientSituation, ears: ClientEars) => ClientRun;
+export type StartClient = (situation: ClientStart, listener: ClientListener) => RunningClient;
 
 /** What a client is started for. */
-export interface ClientSituation {
+export interface ClientStart {
   /** Environment variables beside the usual ones. */
   readonly variables: Readonly<Record<string, string>>;
   /** The folder in which the variables name paths. A client in a container has it elsewhere, and variables that say so. */
@@ -83,7 +83,7 @@ export interface ClientSituation {
 }
 
 /** Called with what the client does. */
-export interface ClientEars {
+export interface ClientListener {
   /** It printed a line on its standard output. */
   line(text: string): void;
   /** It ended, after its last line. */
@@ -91,7 +91,7 @@ export interface ClientEars {
 }
 
 /** One run of a client. */
-export interface ClientRun {
+export interface RunningClient {
   /** How it ended although nobody stopped it, in words; undefined while it runs. */
   readonly how: string | undefined;
   /** Its exit code; undefined while it runs, and when a signal ended it. */

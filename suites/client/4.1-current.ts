@@ -1,13 +1,10 @@
 /** Section 4.1: how a client asks for the current deployment. */
 import { defined } from '../../harness/common/defined.ts';
-import type { ClientPlace } from '../../harness/contract/client.ts';
-import { DEPLOYMENT } from '../../harness/contract/client.ts';
+import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Answering, Call } from './support/call.ts';
-import { check } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { about, errorOf } from './support/platform.ts';
+import { type Client, check } from './support/check.ts';
+import { type Answering, about, errorOf, JobRun } from './support/job-run.ts';
 
 const COMMON = { section: '4.1', since: '2026-11-23' } as const;
 const CURRENT = about('current');
@@ -21,17 +18,17 @@ const showing =
     else asked.answer(404, errorOf('not_found'));
   };
 
-const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<Call> =>
-  Call.start(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
+const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> =>
+  JobRun.start(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
 /** Whether the client gave that deployment to its caller, with these members as they were sent. */
-function expectShown(call: Call, sent: Readonly<Record<string, unknown>>): void {
-  const [seen] = call.saw('deployment');
+function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void {
+  const [seen] = run.saw('deployment');
   const given: Record<string, unknown> = { ...seen?.deployment };
   const differs = Object.keys(sent).find((name) => given[name] !== sent[name]);
-  call.must(seen !== undefined && differs === undefined && call.failure === undefined, {
+  run.must(seen !== undefined && differs === undefined && run.failure === undefined, {
     expected: `{"saw":"deployment","deployment":…} with ${JSON.stringify(sent)}, and no error`,
-    actual: seen === undefined ? call.outcome : `${differs}: ${JSON.stringify(given[differs ?? ''])}; ${call.outcome}`,
+    actual: seen === undefined ? run.outcome : `${differs}: ${JSON.stringify(given[differs ?? ''])}; ${run.outcome}`,
   });
 }
 
@@ -46,9 +43,9 @@ const { id, description, status, activity_status, error_status, target_status, d
 /** Not the moment, which a library may write in another form. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 const shownCheck = check(shown, { needs: CURRENT.needs }, async (t) => {
-  await using call: Call = await start(t, DEPLOYMENT);
-  await call.ended();
-  expectShown(call, MEMBERS);
+  await using run: JobRun = await start(t, DEPLOYMENT);
+  await run.ended();
+  expectShown(run, MEMBERS);
 });
 
 const failed = requirement({
@@ -66,9 +63,9 @@ const DIFFERENT = {
   target_status: 'deployed',
 } as const;
 const failedCheck = check(failed, CURRENT, async (t) => {
-  await using call: Call = await start(t, { ...DEPLOYMENT, ...DIFFERENT });
-  await call.ended();
-  expectShown(call, { id, ...DIFFERENT });
+  await using run: JobRun = await start(t, { ...DEPLOYMENT, ...DIFFERENT });
+  await run.ended();
+  expectShown(run, { id, ...DIFFERENT });
 });
 
 const unknown = requirement({
@@ -79,9 +76,9 @@ const unknown = requirement({
 });
 const unknownCheck = check(unknown, CURRENT, async (t) => {
   const odd = { next: { generation: [1] }, ...DEPLOYMENT, activity_status: 'orbiting', status: 'orbiting' };
-  await using call: Call = await start(t, odd);
-  await call.ended();
-  expectShown(call, { id, release_id });
+  await using run: JobRun = await start(t, odd);
+  await run.ended();
+  expectShown(run, { id, release_id });
 });
 
 const token = requirement({
@@ -93,15 +90,15 @@ const token = requirement({
   text: 'Over loopback TCP a client asks for the current deployment with the token of the discovery file.',
 });
 const tokenCheck = check(token, { ...CURRENT, needs: ['current', 'discovery'] }, async (t) => {
-  await using call: Call = await start(t, DEPLOYMENT, 'discovery');
-  await call.ended();
-  const { authorization = '' } = call.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
+  await using run: JobRun = await start(t, DEPLOYMENT, 'discovery');
+  await run.ended();
+  const { authorization = '' } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
   // The scheme of a credential is the same in any case (RFC 9110, section 11.1).
-  call.must(/^bearer +(\S+)$/i.exec(authorization)?.[1] === call.secret, {
+  run.must(/^bearer +(\S+)$/i.exec(authorization)?.[1] === run.secret, {
     expected: 'Authorization: Bearer with the token of the discovery file',
     actual: authorization === '' ? 'no Authorization' : 'another Authorization',
   });
-  expectShown(call, MEMBERS);
+  expectShown(run, MEMBERS);
 });
 
 const socket = requirement({
@@ -113,11 +110,11 @@ const socket = requirement({
   text: 'On a unix socket a client asks for the current deployment without credentials.',
 });
 const socketCheck = check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
-  await using call: Call = await start(t, DEPLOYMENT, 'socket');
-  await call.ended();
-  const { authorization } = call.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
-  call.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
-  expectShown(call, MEMBERS);
+  await using run: JobRun = await start(t, DEPLOYMENT, 'socket');
+  await run.ended();
+  const { authorization } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
+  run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+  expectShown(run, MEMBERS);
 });
 
 export default [shownCheck, failedCheck, unknownCheck, tokenCheck, socketCheck];

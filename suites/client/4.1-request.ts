@@ -1,7 +1,7 @@
 /** Section 4.1: the request by which a client opens the event stream. */
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, FOLLOW } from './support/check.ts';
-import { Scene } from './support/scene.ts';
+import { StreamRun } from './support/stream-run.ts';
 
 const accept = requirement({
   id: 'client.request.accept',
@@ -12,11 +12,11 @@ const accept = requirement({
   text: 'A client asks for text/event-stream, or accepts anything.',
 });
 const acceptCheck = check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const { headers } = await scene.request();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const { headers } = await run.request();
   const value = headers['accept'];
   const accepts = value === undefined || /text\/event-stream|text\/\*|\*\/\*/i.test(value);
-  scene.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
+  run.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
 });
 
 export default [acceptCheck];

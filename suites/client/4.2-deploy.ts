@@ -2,16 +2,14 @@
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Answering, Call } from './support/call.ts';
-import { check } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { about, IS_ASKED, platform } from './support/platform.ts';
+import { type Client, check } from './support/check.ts';
+import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
 const SINCE = { since: '2026-11-23' } as const;
 const DEPLOY = about('deploy');
 
-const start = (t: Client, deploy?: Answering): Promise<Call> =>
-  Call.start(t, { job: 'deploy', answer: platform({ deploy }) });
+const start = (t: Client, deploy?: Answering): Promise<JobRun> =>
+  JobRun.start(t, { job: 'deploy', answer: platform({ deploy }) });
 
 const shown = requirement({
   ...SINCE,
@@ -21,15 +19,15 @@ const shown = requirement({
   text: 'A client creates one deployment, and gives the one that the platform answers with to its caller.',
 });
 const shownCheck = check(shown, { needs: DEPLOY.needs }, async (t) => {
-  await using call: Call = await start(t);
-  await call.ended();
-  const seen = call.saw('deployment').map(({ deployment }) => deployment.id);
-  call.must(seen.length === 1 && seen[0] === DEPLOYMENT.id && call.failure === undefined, {
+  await using run: JobRun = await start(t);
+  await run.ended();
+  const seen = run.saw('deployment').map(({ deployment }) => deployment.id);
+  run.must(seen.length === 1 && seen[0] === DEPLOYMENT.id && run.failure === undefined, {
     expected: `{"saw":"deployment"} once with the id ${DEPLOYMENT.id}, and no error`,
-    actual: `${seen.join(', ')}; ${call.outcome}`,
+    actual: `${seen.join(', ')}; ${run.outcome}`,
   });
-  const times = call.requests.filter(IS_ASKED.deploy).length;
-  call.must(times === 1, { expected: 'one request that creates a deployment', actual: `${times}` });
+  const times = run.requests.filter(IS_ASKED.deploy).length;
+  run.must(times === 1, { expected: 'one request that creates a deployment', actual: `${times}` });
 });
 
 const parent = requirement({
@@ -41,12 +39,12 @@ const parent = requirement({
   text: 'A client that does not know the current target deployment sends no parent_id, rather than null.',
 });
 const parentCheck = check(parent, DEPLOY, async (t) => {
-  await using call: Call = await start(t);
-  await call.ended();
+  await using run: JobRun = await start(t);
+  await run.ended();
   // One that has looked before may know it.
-  const looked = call.requests[0] !== undefined && !IS_ASKED.deploy(call.requests[0]);
-  const body = call.requests.find(IS_ASKED.deploy)?.body ?? '';
-  call.must(looked || !/"parent_id"\s*:\s*null/.test(body), {
+  const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
+  const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
+  run.must(looked || !/"parent_id"\s*:\s*null/.test(body), {
     expected: 'no parent_id, or one that the client has looked up',
     actual: '"parent_id": null',
   });
@@ -61,17 +59,17 @@ const lost = requirement({
 });
 const lostCheck = check(lost, DEPLOY, async (t) => {
   let created = 0;
-  await using call: Call = await start(t, (asked) => {
+  await using run: JobRun = await start(t, (asked) => {
     created += 1;
     if (created === 1) asked.cut();
     else asked.answer(200, DEPLOYMENT);
   });
-  await call.ended();
-  const sent = call.requests.filter(IS_ASKED.deploy);
+  await run.ended();
+  const sent = run.requests.filter(IS_ASKED.deploy);
   const keys = new Set(sent.map(({ headers }) => headers['idempotency-key']));
   const marked = keys.size === 1 && !keys.has(undefined) ? ', with one Idempotency-Key' : '';
   const times = sent.length === 1 ? 'once' : `${sent.length} times${marked}`;
-  const told = call.failure === undefined ? 'no error' : 'an error';
+  const told = run.failure === undefined ? 'no error' : 'an error';
   t.observe('a deployment whose answer is lost', `sent ${times}, ${told} told`);
 });
 

@@ -2,20 +2,18 @@
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Answering, Call } from './support/call.ts';
-import { check } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { about, IS_ASKED, platform } from './support/platform.ts';
-import type { Asked } from './support/stage.ts';
+import { type Client, check } from './support/check.ts';
+import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 
 const COMMON = { section: '2.5', since: '2026-11-23' } as const;
 const PING = about('ping');
 const MS_PER_NANO = 1e-6;
 
-const start = (t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<Call> =>
-  Call.start(t, { job: 'ping', answer: platform({ ping }), variables });
+const start = (t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<JobRun> =>
+  JobRun.start(t, { job: 'ping', answer: platform({ ping }), variables });
 
-function bodyOf({ body }: Asked): Record<string, unknown> | undefined {
+function bodyOf({ body }: ClientRequest): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
@@ -25,7 +23,7 @@ function bodyOf({ body }: Asked): Record<string, unknown> | undefined {
 }
 
 /** The timeout of a request; undefined where it names none. */
-const nanosOf = (asked: Asked | undefined): unknown =>
+const nanosOf = (asked: ClientRequest | undefined): unknown =>
   asked === undefined ? undefined : bodyOf(asked)?.['timeout_nanos'];
 
 const answer = requirement({
@@ -37,14 +35,14 @@ const answer = requirement({
 });
 const answerCheck = check(answer, { needs: PING.needs }, async (t) => {
   const roundTrip = 7_654_321;
-  await using call: Call = await start(t, (asked) =>
+  await using run: JobRun = await start(t, (asked) =>
     asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),
   );
-  await call.ended();
-  const [pong] = call.saw('pong');
-  call.must(pong?.code === 'success' && pong.round_trip_nanos === roundTrip && call.failure === undefined, {
+  await run.ended();
+  const [pong] = run.saw('pong');
+  run.must(pong?.code === 'success' && pong.round_trip_nanos === roundTrip && run.failure === undefined, {
     expected: `{"saw":"pong","code":"success","round_trip_nanos":${roundTrip}} and no error`,
-    actual: pong === undefined ? call.outcome : `${JSON.stringify(pong)}; ${call.outcome}`,
+    actual: pong === undefined ? run.outcome : `${JSON.stringify(pong)}; ${run.outcome}`,
   });
 });
 
@@ -57,11 +55,11 @@ const body = requirement({
   text: 'A client pings with a JSON object as body, and says so by Content-Type: application/json.',
 });
 const bodyCheck = check(body, PING, async (t) => {
-  await using call: Call = await start(t);
-  await call.ended();
-  const asked = call.requests.find(IS_ASKED.ping);
+  await using run: JobRun = await start(t);
+  await run.ended();
+  const asked = run.requests.find(IS_ASKED.ping);
   const type = asked?.headers['content-type'] ?? 'none';
-  call.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
+  run.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
     actual: `Content-Type: ${type}, ${JSON.stringify(asked?.body.slice(0, 200))}`,
   });
@@ -75,19 +73,19 @@ const timeout = requirement({
   text: 'The timeout_nanos that a client sends of its own accord is an integer, above 0 and at most 10 seconds.',
 });
 const timeoutCheck = check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
-  await using call: Call = await start(t);
-  await call.ended();
-  expectNanos(call);
+  await using run: JobRun = await start(t);
+  await run.ended();
+  expectNanos(run);
 });
 
 /** Whether it must be sent is not shown. */
-function expectNanos(call: Call): void {
-  const wrong = call.requests.filter(IS_ASKED.ping).find((asked) => {
+function expectNanos(run: JobRun): void {
+  const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
     if (nanos === undefined) return false;
     return !(Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS);
   });
-  call.must(wrong === undefined, {
+  run.must(wrong === undefined, {
     expected: `timeout_nanos above 0, at most ${PING_TIMEOUT_MAXIMUM_NANOS}, or none`,
     actual: JSON.stringify(nanosOf(wrong)),
   });
@@ -102,12 +100,12 @@ const longest = requirement({
 });
 const MINUTE_NANOS = 60_000_000_000;
 const longestCheck = check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
-  await using call: Call = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
+  await using run: JobRun = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
   // One that refuses it asks for nothing.
-  await call.until(() => call.requests.find(IS_ASKED.ping));
-  if (call.over && call.requests.length === 0 && call.failure !== undefined) return;
-  await call.ended();
-  expectNanos(call);
+  await run.until(() => run.requests.find(IS_ASKED.ping));
+  if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
+  await run.ended();
+  expectNanos(run);
 });
 
 const patience = requirement({
@@ -120,7 +118,7 @@ const patience = requirement({
 /** Before that time is over: what is on its way then is a question of milliseconds. */
 const SHARE = 0.8;
 const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
-  await using call: Call = await start(t, (asked) => {
+  await using run: JobRun = await start(t, (asked) => {
     const nanos = Number(nanosOf(asked) ?? 0) || 0;
     const lateMs = Math.min(nanos, PING_TIMEOUT_MAXIMUM_NANOS) * MS_PER_NANO * SHARE;
     const answerLate = (): void => {
@@ -129,11 +127,11 @@ const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
     // A client that gives up before is not waited for.
     setTimeout(answerLate, lateMs).unref();
   });
-  await call.ended();
-  const first = call.requests.find(IS_ASKED.ping);
-  call.must(call.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
+  await run.ended();
+  const first = run.requests.find(IS_ASKED.ping);
+  run.must(run.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
     expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
-    actual: call.outcome,
+    actual: run.outcome,
   });
 });
 
@@ -146,12 +144,12 @@ const unknownCode = requirement({
 });
 const unknownCodeCheck = check(unknownCode, PING, async (t) => {
   const code = 'device_on_the_moon';
-  await using call: Call = await start(t, (asked) => asked.answer(200, { code }));
-  await call.ended();
-  const [pong] = call.saw('pong');
-  call.must(pong === undefined ? call.failure !== undefined : pong.code === code, {
+  await using run: JobRun = await start(t, (asked) => asked.answer(200, { code }));
+  await run.ended();
+  const [pong] = run.saw('pong');
+  run.must(pong === undefined ? run.failure !== undefined : pong.code === code, {
     expected: `{"saw":"pong","code":"${code}"} or an error`,
-    actual: pong === undefined ? call.outcome : JSON.stringify(pong),
+    actual: pong === undefined ? run.outcome : JSON.stringify(pong),
   });
 });
 

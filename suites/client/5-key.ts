@@ -2,10 +2,9 @@
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { Call } from './support/call.ts';
 import { check } from './support/check.ts';
-import { about, errorOf, IS_ASKED, itemsFrom, pages, platform } from './support/platform.ts';
-import { type Asked, Stage } from './support/stage.ts';
+import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
+import { type ClientRequest, ScriptedServer } from './support/server.ts';
 
 const SECTION = { section: '5', since: '2026-11-23' } as const;
 const KEY = 'x-api-key';
@@ -21,14 +20,14 @@ const sentChecks = PLATFORM_JOBS.map((job) =>
   check(sent, { ...about(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using call: Call = await Call.start(t, { job, answer });
-    await call.ended();
-    const without = call.requests.find(({ headers }) => headers[KEY] !== call.secret);
-    call.must(without === undefined, {
+    await using run: JobRun = await JobRun.start(t, { job, answer });
+    await run.ended();
+    const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);
+    run.must(without === undefined, {
       expected: 'X-API-Key with the key on every request',
       actual: `${without?.method} ${without?.path} with ${without?.headers[KEY] === undefined ? 'none' : 'another one'}`,
     });
-    const shown = call.requests.some(({ query, path }) => `${path}?${query}`.includes(call.secret));
+    const shown = run.requests.some(({ query, path }) => `${path}?${query}`.includes(run.secret));
     t.should(!shown, { expected: 'no key in the address, which servers log', actual: 'the key in the address' });
   }),
 );
@@ -45,8 +44,8 @@ const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
     { ...about(job), aspect: job, premises: [...about(job).premises, `${sent.id}.${job}`] },
     async (t) => {
       const seen: string[] = [];
-      let whole: Call | undefined;
-      const other = await Stage.open(
+      let whole: JobRun | undefined;
+      const other = await ScriptedServer.open(
         { host: '127.0.0.2' },
         {
           track: (what) => whole?.timeline.request(what, ' (at the other host)'),
@@ -58,12 +57,12 @@ const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
         },
       ).catch(() => t.notApplicable('this machine has no other loopback address'));
       await using _ = other;
-      const lead = (asked: Asked): void =>
+      const lead = (asked: ClientRequest): void =>
         asked.answer(307, '', { location: `${other.origin}${asked.path}?${asked.query}` });
-      await using call: Call = await Call.start(t, { job, answer: platform({ [job]: lead }) });
-      whole = call;
-      await call.ended();
-      call.must(!seen.some((said) => said.includes(call.secret)), {
+      await using run: JobRun = await JobRun.start(t, { job, answer: platform({ [job]: lead }) });
+      whole = run;
+      await run.ended();
+      run.must(!seen.some((said) => said.includes(run.secret)), {
         expected: 'no API key at another host',
         actual: 'the API key, at the host that a redirection named',
       });
@@ -79,12 +78,12 @@ const printed = requirement({
 });
 const printedChecks = PLATFORM_JOBS.map((job) =>
   check(printed, { ...about(job), aspect: job }, async (t) => {
-    const refuse = (asked: Asked): void => asked.answer(401, errorOf('unauthorized'));
+    const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
-      await using call: Call = await Call.start(t, { job, answer });
-      await call.ended();
-      const asked = call.requests.some(IS_ASKED[job]);
-      call.must(!asked || !call.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
+      await using run: JobRun = await JobRun.start(t, { job, answer });
+      await run.ended();
+      const asked = run.requests.some(IS_ASKED[job]);
+      run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }
   }),
 );

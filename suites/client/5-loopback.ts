@@ -2,10 +2,9 @@
 
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, expectDispatched } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
-import { Stage } from './support/stage.ts';
+import { type Client, check } from './support/check.ts';
+import { ScriptedServer } from './support/server.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const SECTION = { section: '5', since: '2026-11-23' } as const;
 const FILE = 'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`';
@@ -22,11 +21,11 @@ const token = requirement({
   text: 'Over loopback TCP the client connects to the port of the discovery file, and sends its token as a bearer token.',
 });
 const tokenCheck = check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
-  await using scene: Scene = await Scene.follow(t, { place: 'discovery' });
-  const asked = await scene.request();
-  expectToken(scene, asked.headers['authorization']);
+  await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
+  const asked = await run.request();
+  expectToken(run, asked.headers['authorization']);
   await asked.accept().send(frame(first));
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
 });
 
 const AFTER_TOKEN = { needs: DISCOVERY, premises: ['client.delivery.cursor', token.id] } as const;
@@ -39,10 +38,10 @@ const reread = requirement({
   text: 'After a restart of the agent the client reads the discovery file anew, and goes on at the new port with the new token.',
 });
 const rereadCheck = check(reread, AFTER_TOKEN, async (t) => {
-  await using scene: Scene = await connected(t);
-  await scene.restart();
-  scene.writeDiscovery();
-  await expectBack(scene);
+  await using run: StreamRun = await connected(t);
+  await run.restart();
+  run.writeDiscovery();
+  await expectBack(run);
 });
 
 const halfWritten = requirement({
@@ -55,20 +54,20 @@ const halfWritten = requirement({
 /** Long enough for a client to look at it, whatever it waits between two attempts. */
 const BROKEN_MS = 3000;
 const halfWrittenCheck = check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
-  await using scene: Scene = await connected(t);
-  scene.writeDiscovery('');
-  await scene.restart();
-  for (const text of ['', scene.discovery.slice(0, -20)]) {
-    scene.writeDiscovery(text);
-    await scene.pause(BROKEN_MS);
-    scene.must(!scene.over, { expected: 'the client to wait for a discovery file that is whole', actual: scene.state });
+  await using run: StreamRun = await connected(t);
+  run.writeDiscovery('');
+  await run.restart();
+  for (const text of ['', run.discovery.slice(0, -20)]) {
+    run.writeDiscovery(text);
+    await run.pause(BROKEN_MS);
+    run.must(!run.over, { expected: 'the client to wait for a discovery file that is whole', actual: run.state });
   }
-  scene.writeDiscovery();
-  await expectBack(scene);
+  run.writeDiscovery();
+  await expectBack(run);
 });
 
 const atStartCheck = check(halfWritten, { ...AFTER_TOKEN, aspect: 'start' }, (t) =>
-  expectPatience(t, async (scene) => scene.writeDiscovery(scene.discovery.slice(0, -20))),
+  expectPatience(t, async (run) => run.writeDiscovery(run.discovery.slice(0, -20))),
 );
 
 const stale = requirement({
@@ -79,22 +78,22 @@ const stale = requirement({
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
 // The file that was written first names a port at which nobody listens any more.
-const staleCheck = check(stale, AFTER_TOKEN, (t) => expectPatience(t, (scene) => scene.restart()));
+const staleCheck = check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
 /** A client that is started with a discovery file that leads nowhere. Some seconds later the file is right. */
-async function expectPatience(t: Client, prepare: (scene: Scene) => Promise<void>): Promise<void> {
-  await using scene: Scene = await Scene.follow(t, { place: 'discovery', prepare });
-  await scene.pause(BROKEN_MS);
+async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
+  await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
+  await run.pause(BROKEN_MS);
   const expected = 'the client to wait for a discovery file that leads to the agent';
-  scene.must(!scene.over, { expected, actual: scene.state });
-  scene.writeDiscovery();
-  // It asked in other situations, so its silence is a finding here.
-  await scene.until(() => scene.requests[0], 3 * scene.patienceMs);
-  scene.must(scene.requests.length > 0, { expected, actual: scene.state });
-  const asked = await scene.request();
-  expectToken(scene, asked.headers['authorization']);
+  run.must(!run.over, { expected, actual: run.state });
+  run.writeDiscovery();
+  // It asked in other runs, so its silence is a finding here.
+  await run.until(() => run.requests[0], 3 * run.patienceMs);
+  run.must(run.requests.length > 0, { expected, actual: run.state });
+  const asked = await run.request();
+  expectToken(run, asked.headers['authorization']);
   await asked.accept().send(frame(first));
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
 }
 
 const elsewhere = requirement({
@@ -105,12 +104,12 @@ const elsewhere = requirement({
   text: 'A client that is led to another address does not send the token there.',
 });
 const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
-  await using scene: Scene = await Scene.follow(t, { place: 'discovery' });
+  await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
   const seen: (string | undefined)[] = [];
-  const other = await Stage.open(
+  const other = await ScriptedServer.open(
     { host: '127.0.0.2' },
     {
-      track: (what) => scene.timeline.request(what, ' (at the other address)'),
+      track: (what) => run.timeline.request(what, ' (at the other address)'),
       request: (asked) => {
         seen.push(asked.headers['authorization']);
         asked.answer(404, { error: 'not here' });
@@ -119,10 +118,10 @@ const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
     },
   ).catch(() => t.notApplicable('this machine has no other loopback address'));
   await using _ = other;
-  (await scene.request()).answer(307, '', { location: `${other.url}/events` });
+  (await run.request()).answer(307, '', { location: `${other.url}/events` });
   // Led or not, it comes back to the agent or ends, and has been at the other address by then.
-  await scene.requestWithin(scene.patienceMs);
-  scene.must(!seen.some((value) => value?.includes(scene.token) === true), {
+  await run.requestWithin(run.patienceMs);
+  run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',
     actual: 'the token, at the address that a redirection named',
   });
@@ -136,39 +135,39 @@ const socket = requirement({
   text: 'On a unix socket the client sends no credentials.',
 });
 const socketCheck = check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
-  await using scene: Scene = await Scene.follow(t, { place: 'socket' });
-  const asked = await scene.request();
+  await using run: StreamRun = await StreamRun.follow(t, { place: 'socket' });
+  const asked = await run.request();
   const { authorization } = asked.headers;
-  scene.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+  run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
   await asked.accept().send(frame(first));
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
 });
 
 /** A client that has dispatched one event, over loopback TCP. */
-async function connected(t: Client): Promise<Scene> {
-  const scene = await Scene.follow(t, { place: 'discovery' });
+async function connected(t: Client): Promise<StreamRun> {
+  const run = await StreamRun.follow(t, { place: 'discovery' });
   try {
-    await (await scene.stream()).send(frame(first));
-    await expectDispatched(scene, [first]);
-    return scene;
+    await (await run.stream()).send(frame(first));
+    await expectDispatched(run, [first]);
+    return run;
   } catch (error) {
-    await scene[Symbol.asyncDispose]();
+    await run[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function expectBack(scene: Scene): Promise<void> {
-  const back = await scene.request('the client to come to the new port');
-  expectToken(scene, back.headers['authorization']);
-  scene.must(back.cursor === first.id, { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+async function expectBack(run: StreamRun): Promise<void> {
+  const back = await run.request('the client to come to the new port');
+  expectToken(run, back.headers['authorization']);
+  run.must(back.cursor === first.id, { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
   await back.accept().send(frame(second));
-  await expectDispatched(scene, [first, second]);
+  await expectDispatched(run, [first, second]);
 }
 
 /** The scheme of a credential is the same in any case (RFC 9110, section 11.1). */
-function expectToken(scene: Scene, authorization: string | undefined): void {
+function expectToken(run: StreamRun, authorization: string | undefined): void {
   const [, given] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  scene.must(given === scene.token, {
+  run.must(given === run.token, {
     expected: 'Authorization: Bearer with the token of the discovery file',
     actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
   });

@@ -2,9 +2,8 @@
 
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, expectExactly, FOLLOW } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
+import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { expectExactly, StreamRun } from './support/stream-run.ts';
 
 const boundaries = requirement({
   id: 'client.stream.boundaries',
@@ -29,8 +28,8 @@ async function expectWhole(
   render: (event: SentEvent) => string,
   isTorn: (bytes: Buffer, at: number) => boolean,
 ) {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const sample = Buffer.from(render(eventWithText(100)));
   const places = [...sample.keys()].filter((at) => at > 0 && isTorn(sample, at));
   const first = eventWithText(100);
@@ -41,13 +40,13 @@ async function expectWhole(
     const next = eventWithText(101 + index);
     const bytes = Buffer.from(render(next));
     await stream.send(Buffer.concat([rest, bytes.subarray(0, place)]));
-    await scene.untilDispatched(before.id, expectedWhole(bytes, places[index - 1]));
+    await run.untilDispatched(before.id, expectedWhole(bytes, places[index - 1]));
     sent.push(next);
     rest = bytes.subarray(place);
   }
   await stream.send(rest);
-  await scene.untilDispatched(sent.at(-1)?.id ?? '', expectedWhole(sample, places.at(-1)));
-  expectExactly(scene, sent);
+  await run.untilDispatched(sent.at(-1)?.id ?? '', expectedWhole(sample, places.at(-1)));
+  expectExactly(run, sent);
 }
 
 /** All ids have three digits, so that the same place in each is the same. */

@@ -1,9 +1,8 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
+import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
@@ -31,26 +30,26 @@ const manyLines = check(huge, { ...options, aspect: 'many-lines' }, (t) => {
 });
 
 async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const [first, last] = [event(1), event(3)];
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frame(first));
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
   // A client that wants no more of it may hang up, or cease to read.
   void stream.send(render(big));
   void stream.send(frame(last));
-  const isBound = (): boolean => scene.told !== undefined && !scene.dispatched.some(({ id }) => id === big.id);
-  while (!scene.dispatched.some(({ id }) => id === last.id)) {
-    if (stream.closed && isBound()) await (await scene.stream()).send(frame(last));
-    const seen = scene.dispatched.length + scene.requests.length;
-    const isNew = (): boolean => scene.dispatched.length + scene.requests.length > seen || (stream.closed && isBound());
-    const more = await scene.until(() => isNew() || undefined, PATIENCES * scene.patienceMs);
-    scene.must(more, {
+  const isBound = (): boolean => run.told !== undefined && !run.dispatched.some(({ id }) => id === big.id);
+  while (!run.dispatched.some(({ id }) => id === last.id)) {
+    if (stream.closed && isBound()) await (await run.stream()).send(frame(last));
+    const seen = run.dispatched.length + run.requests.length;
+    const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
+    const more = await run.until(() => isNew() || undefined, PATIENCES * run.patienceMs);
+    run.must(more, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
-      actual: scene.outcome,
+      actual: run.outcome,
     });
   }
-  await expectDispatched(scene, isBound() ? [first, last] : [first, big, last]);
+  await expectDispatched(run, isBound() ? [first, last] : [first, big, last]);
 }
 
 export default [oneLine, manyLines];

@@ -3,9 +3,8 @@
 import { event, eventsFrom, frames, payload } from '../../harness/contract/situations/events.ts';
 import { type OneStream, STREAMS } from '../../harness/contract/situations/streams.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
+import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const SECTION = { section: '6.1', since: '2026-11-23' } as const;
 const STREAM = 'Response 200: SSE stream (frame format in section 6).';
@@ -13,10 +12,10 @@ const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
 /** Starts the client, sends the bytes in one piece, and waits for the events. */
 async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary'>): Promise<void> {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   await stream.send(bytes);
-  await expectDispatched(scene, events);
+  await expectDispatched(run, events);
 }
 
 const dispatch = requirement({
@@ -27,14 +26,14 @@ const dispatch = requirement({
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
 const dispatchCheck = check(dispatch, { needs: FOLLOW, profile: 'core' }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const all = eventsFrom(1, 12);
   await stream.send(frames(all.slice(0, 2)));
-  await expectDispatched(scene, all.slice(0, 2));
+  await expectDispatched(run, all.slice(0, 2));
   // And many in one piece.
   await stream.send(frames(all.slice(2)));
-  await expectDispatched(scene, all);
+  await expectDispatched(run, all);
 });
 
 const lineEnds = requirement({

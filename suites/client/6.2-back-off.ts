@@ -4,10 +4,9 @@ import { runningMs } from '../../harness/common/waiting.ts';
 import { ASKED_FOR, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations/answers.ts';
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene, type SceneOptions } from './support/scene.ts';
-import type { Asked } from './support/stage.ts';
+import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import type { ClientRequest } from './support/server.ts';
+import { expectDispatched, StreamRun, type StreamRunOptions } from './support/stream-run.ts';
 
 const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 const COMMON = { level: 'SHOULD', section: '6.2', since: '2026-11-23' } as const;
@@ -16,32 +15,35 @@ const first = event(1);
 const second = event(2);
 
 /** A client that has dispatched one event when its connection breaks. */
-async function cutOff(t: Client): Promise<Scene> {
-  const { scene, stream } = await connected(t);
+async function cutOff(t: Client): Promise<StreamRun> {
+  const { run, stream } = await connected(t);
   stream.cut();
-  return scene;
+  return run;
 }
 
 /** A client that has dispatched one event. */
-async function connected(t: Client, options: SceneOptions = {}): Promise<{ scene: Scene; stream: Asked }> {
-  const scene = await Scene.follow(t, options);
+async function connected(
+  t: Client,
+  options: StreamRunOptions = {},
+): Promise<{ run: StreamRun; stream: ClientRequest }> {
+  const run = await StreamRun.follow(t, options);
   try {
-    const stream = await scene.stream();
+    const stream = await run.stream();
     await stream.send(frame(first));
-    await expectDispatched(scene, [first]);
-    return { scene, stream };
+    await expectDispatched(run, [first]);
+    return { run, stream };
   } catch (error) {
-    await scene[Symbol.asyncDispose]();
+    await run[Symbol.asyncDispose]();
     throw error;
   }
 }
 
 /** The client is let in again: it has its cursor, and goes on. */
-async function expectBack(scene: Scene): Promise<void> {
-  const back = await scene.request('the client to come back');
-  scene.must(back.cursor === '1', { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+async function expectBack(run: StreamRun): Promise<void> {
+  const back = await run.request('the client to come back');
+  run.must(back.cursor === '1', { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
   await back.accept().send(frame(second));
-  await expectDispatched(scene, [first, second]);
+  await expectDispatched(run, [first, second]);
 }
 
 const unavailable = requirement({
@@ -50,9 +52,9 @@ const unavailable = requirement({
   text: 'A client that is answered 503 comes back with its cursor.',
 });
 const unavailableCheck = check(unavailable, OPTIONS, async (t) => {
-  await using scene: Scene = await cutOff(t);
-  (await scene.request()).refuse(UNAVAILABLE);
-  await expectBack(scene);
+  await using run: StreamRun = await cutOff(t);
+  (await run.request()).refuse(UNAVAILABLE);
+  await expectBack(run);
 });
 
 const restart = requirement({
@@ -66,14 +68,14 @@ const restartCheck = check(restart, OPTIONS, async (t) => {
     if (isNoAddress(error)) return t.notApplicable('this machine has no other loopback address');
     throw error;
   });
-  await using scene: Scene = opened.scene;
-  await scene.leave(AWAY_MS);
-  scene.must(!scene.over, { expected: 'the client to wait for the agent to come back', actual: scene.state });
-  await expectBack(scene);
+  await using run: StreamRun = opened.run;
+  await run.leave(AWAY_MS);
+  run.must(!run.over, { expected: 'the client to wait for the agent to come back', actual: run.state });
+  await expectBack(run);
 });
 
 /** At an address of its own no other server gets the port while nobody listens there. A unix socket has its own path. */
-function awayFromOthers(t: Client): SceneOptions {
+function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
   return { place: 'url', host: `127.77.${a}.${b}` };
@@ -93,12 +95,12 @@ const retryAfterCheck = check(
   retryAfter,
   { ...OPTIONS, premises: [...OPTIONS.premises, unavailable.id] },
   async (t) => {
-    await using scene: Scene = await cutOff(t);
-    const refused = await scene.request();
+    await using run: StreamRun = await cutOff(t);
+    const refused = await run.request();
     refused.refuse(UNAVAILABLE_FOR);
-    const back = await scene.request('the client to come back');
+    const back = await run.request('the client to come back');
     const waitedMs = back.at - (refused.endedAt ?? back.at);
-    scene.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+    run.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
       expected: `no request within ${ASKED_FOR} s after 503 with Retry-After: ${ASKED_FOR}`,
       actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
     });
@@ -111,14 +113,14 @@ const retry = requirement({
   text: 'A client waits for the time that the retry field of the stream names before it connects again.',
 });
 const retryCheck = check(retry, OPTIONS, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   await stream.send(`retry: ${ASKED_FOR * 1000}\n\n${frame(first)}`);
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
   stream.end();
-  const back = await scene.request('the client to come back');
+  const back = await run.request('the client to come back');
   const waitedMs = back.at - (stream.endedAt ?? back.at);
-  scene.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+  run.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
     expected: `no request within ${ASKED_FOR} s after retry: ${ASKED_FOR * 1000}`,
     actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
   });
@@ -133,21 +135,21 @@ const DEAD_MS = 3000;
 /** Every tenth of a second would still do. */
 const MOST = 30;
 const hammeringCheck = check(hammering, OPTIONS, async (t) => {
-  await using scene: Scene = await cutOff(t);
+  await using run: StreamRun = await cutOff(t);
   // Not counting the time in which this process is held up, and answers nobody.
   const until = runningMs() + DEAD_MS;
   let attempts = 0;
-  for (let left = DEAD_MS; left > 0 && attempts <= MOST && !scene.over; left = until - runningMs()) {
-    const asked = await scene.requestWithin(left);
+  for (let left = DEAD_MS; left > 0 && attempts <= MOST && !run.over; left = until - runningMs()) {
+    const asked = await run.requestWithin(left);
     if (asked === undefined) break;
     asked.cut();
     attempts += 1;
   }
-  scene.must(attempts <= MOST, {
+  run.must(attempts <= MOST, {
     expected: `at most ${MOST} requests in ${DEAD_MS / 1000} s to an agent that cuts them off`,
     actual: `${attempts} within ${((runningMs() - until + DEAD_MS) / 1000).toFixed(2)} s`,
   });
-  await expectBack(scene);
+  await expectBack(run);
 });
 
 export default [unavailableCheck, restartCheck, retryAfterCheck, retryCheck, hammeringCheck];

@@ -3,10 +3,9 @@
 import { event, eventsFrom, frame, frames } from '../../harness/contract/situations/events.ts';
 import { TORN, type TornFrame } from '../../harness/contract/situations/torn.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
-import type { Asked } from './support/stage.ts';
+import { type Client, check, DISPATCH, FOLLOW, RECONNECT } from './support/check.ts';
+import type { ClientRequest } from './support/server.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const SINCE = { since: '2026-11-23' } as const;
 const CURSOR = 'client.delivery.cursor';
@@ -20,15 +19,15 @@ const reconnect = requirement({
   text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
 });
 const reconnectCheck = check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const [first, second] = [event(1), event(2)];
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frame(first));
-  await expectDispatched(scene, [first]);
+  await expectDispatched(run, [first]);
   stream.end();
-  const again = await scene.stream('the client to ask for the stream again, which has ended');
+  const again = await run.stream('the client to ask for the stream again, which has ended');
   await again.send(frame(second));
-  await expectDispatched(scene, [first, second]);
+  await expectDispatched(run, [first, second]);
 });
 
 const cursor = requirement({
@@ -40,18 +39,18 @@ const cursor = requirement({
   text: 'A client that asks for the stream again names the last event that it received whole, as after or Last-Event-ID.',
 });
 const cursorCheck = check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(41, 4);
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frames(all.slice(0, 3)));
-  await expectDispatched(scene, all.slice(0, 3));
+  await expectDispatched(run, all.slice(0, 3));
   stream.cut();
-  const again = await scene.stream();
-  expectCursor(scene, again, '43');
+  const again = await run.stream();
+  expectCursor(run, again, '43');
   await again.send(frames(all.slice(3)));
-  await expectDispatched(scene, all);
+  await expectDispatched(run, all);
   again.cut();
-  expectCursor(scene, await scene.stream(), '44');
+  expectCursor(run, await run.stream(), '44');
 });
 
 const OF_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, CURSOR] } as const;
@@ -65,18 +64,18 @@ const bigIds = requirement({
   text: 'A cursor beyond 2^53 is sent back with all its digits.',
 });
 const bigIdsCheck = check(bigIds, OF_CURSOR, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const ids = ['9007199254740993', '9007199254740995'];
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(ids.map((id) => frame(event(id))).join(''));
-  await scene.until(() => (scene.dispatched.length >= ids.length ? true : undefined));
-  scene.must(scene.dispatched.length === ids.length, {
+  await run.until(() => (run.dispatched.length >= ids.length ? true : undefined));
+  run.must(run.dispatched.length === ids.length, {
     expected: `events ${ids.join(', ')} to be dispatched`,
-    actual: scene.outcome,
+    actual: run.outcome,
   });
   stream.cut();
-  expectCursor(scene, await scene.stream(), ids.at(-1) ?? '');
-  const seen = scene.dispatched.map(({ id }) => id);
+  expectCursor(run, await run.stream(), ids.at(-1) ?? '');
+  const seen = run.dispatched.map(({ id }) => id);
   t.should(seen.join() === ids.join(), {
     expected: `the ids ${ids.join(', ')} with all their digits`,
     actual: seen.join(', '),
@@ -94,18 +93,18 @@ const torn = requirement({
 const tornAfter =
   ({ piece, last }: TornFrame) =>
   async (t: Client) => {
-    await using scene: Scene = await Scene.follow(t);
+    await using run: StreamRun = await StreamRun.follow(t);
     const all = eventsFrom(1001, 4);
     const [third = event(1003)] = all.slice(2);
-    const stream = await scene.stream();
+    const stream = await run.stream();
     await stream.send(frames(all.slice(0, 2)) + piece(third));
-    await expectDispatched(scene, all.slice(0, 2));
+    await expectDispatched(run, all.slice(0, 2));
     stream[last]();
-    const again = await scene.stream();
-    expectCursor(scene, again, '1002');
-    await expectDispatched(scene, all.slice(0, 2));
+    const again = await run.stream();
+    expectCursor(run, again, '1002');
+    await expectDispatched(run, all.slice(0, 2));
     await again.send(frames(all.slice(2)));
-    await expectDispatched(scene, all);
+    await expectDispatched(run, all);
   };
 const tornChecks = Object.entries(TORN).map(([aspect, each]) => check(torn, { ...OF_CURSOR, aspect }, tornAfter(each)));
 
@@ -118,20 +117,20 @@ const duplicates = requirement({
   text: 'A client that says that it deduplicates dispatches an event that is repeated after a reconnection only once.',
 });
 const duplicatesCheck = check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(1, 5);
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frames(all.slice(0, 3)));
-  await expectDispatched(scene, all.slice(0, 3));
+  await expectDispatched(run, all.slice(0, 3));
   stream.cut();
-  const again = await scene.stream();
+  const again = await run.stream();
   await again.send(frames(all.slice(1)));
-  await expectDispatched(scene, all);
+  await expectDispatched(run, all);
 });
 
 /** Fails unless the request carries that cursor, and no other one. */
-function expectCursor(scene: Scene, asked: Asked, id: string): void {
-  scene.must(asked.cursor === id, {
+function expectCursor(run: StreamRun, asked: ClientRequest, id: string): void {
+  run.must(asked.cursor === id, {
     expected: `the cursor ${id}, as after=${id} or Last-Event-ID: ${id}`,
     actual: asked.cursor === undefined ? 'no cursor' : `the cursor ${asked.cursor}`,
   });

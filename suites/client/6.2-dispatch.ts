@@ -2,8 +2,8 @@
 
 import { event, frame, payload } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, expectDispatched, FOLLOW } from './support/check.ts';
-import { Scene } from './support/scene.ts';
+import { check, DISPATCH, FOLLOW } from './support/check.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 const SINCE = { since: '2026-11-23' } as const;
@@ -17,13 +17,13 @@ const byEnvelope = requirement({
   text: 'An event is dispatched by the type of its envelope, also where the event field is missing or says another type.',
 });
 const byEnvelopeCheck = check(byEnvelope, options, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
   const without = `id: 1\ndata: ${first.json}\n\n`;
   const other = `id: 2\nevent: deployment.removed\ndata: ${second.json}\n\n`;
   await stream.send(without + other + frame(last));
-  await expectDispatched(scene, [first, second, last]);
+  await expectDispatched(run, [first, second, last]);
 });
 
 const removed = requirement({
@@ -35,12 +35,12 @@ const removed = requirement({
   text: 'An event of type deployment.removed is dispatched, whatever its payload.',
 });
 const removedCheck = check(removed, options, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const type = 'deployment.removed';
   const all = [event(1), event(2, { type, data: { deployment_id: 'dpl_1' } }), event(3, { type, data: {} }), event(4)];
   await stream.send(all.map(frame).join(''));
-  await expectDispatched(scene, all);
+  await expectDispatched(run, all);
 });
 
 const unknownType = requirement({
@@ -52,17 +52,17 @@ const unknownType = requirement({
   text: 'An event of a type that the client does not know disturbs no other event.',
 });
 const unknownTypeCheck = check(unknownType, options, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const [first, last] = [event(1), event(4)];
   const strange = [
     event(2, { type: 'calibration.finished', data: { device_id: 'dvc_1' } }),
     event(3, { type: 'constructor.toString', data: {} }),
   ];
   await stream.send([first, ...strange, last].map(frame).join(''));
-  await scene.untilDispatched(last.id, 'the events around one of an unknown type to be dispatched');
-  const known = scene.dispatched.filter(({ id }) => !strange.some((one) => one.id === id)).map(({ id }) => id);
-  scene.must(known.join() === '1,4', {
+  await run.untilDispatched(last.id, 'the events around one of an unknown type to be dispatched');
+  const known = run.dispatched.filter(({ id }) => !strange.some((one) => one.id === id)).map(({ id }) => id);
+  run.must(known.join() === '1,4', {
     expected: 'events 1, 4 dispatched once each',
     actual: `dispatched ${known.join(', ')}`,
   });
@@ -77,8 +77,8 @@ const unknownMembers = requirement({
   text: 'Members that the client does not know, and members in another order, disturb no event.',
 });
 const unknownMembersCheck = check(unknownMembers, options, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
   const more = { trace: { id: 9, saw: 'event' }, ...JSON.parse(first.json), labels: ['a', null] };
   more.data = { attempt: 3, ...payload('1'), applied_by: null };
@@ -86,7 +86,7 @@ const unknownMembersCheck = check(unknownMembers, options, async (t) => {
   await stream.send(
     `id: 1\nevent: ${first.type}\ndata: ${JSON.stringify(more)}\n\nid: 2\nevent: ${second.type}\ndata: ${turned}\n\n${frame(last)}`,
   );
-  await expectDispatched(scene, [first, second, last]);
+  await expectDispatched(run, [first, second, last]);
 });
 
 const unreadable = requirement({
@@ -97,11 +97,11 @@ const unreadable = requirement({
   text: 'An event whose data is no JSON is not dispatched, and those after it are.',
 });
 const unreadableCheck = check(unreadable, options, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
-  const stream = await scene.stream();
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
   const [first, last] = [event(1), event(3)];
   await stream.send(`${frame(first)}id: 2\nevent: ${first.type}\ndata: {"object":"event","id":2,\n\n${frame(last)}`);
-  await expectDispatched(scene, [first, last]);
+  await expectDispatched(run, [first, last]);
 });
 
 export default [byEnvelopeCheck, removedCheck, unknownTypeCheck, unknownMembersCheck, unreadableCheck];

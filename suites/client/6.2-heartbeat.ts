@@ -2,9 +2,8 @@
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
+import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const SINCE = { section: '6.2', since: '2026-11-23' } as const;
 const PREMISES = [...RECONNECT, 'client.delivery.cursor'];
@@ -17,16 +16,16 @@ const cursor = requirement({
   text: 'Heartbeats move no cursor: after one the client still names the last event.',
 });
 const cursorCheck = check(cursor, { needs: FOLLOW, premises: PREMISES }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(7, 2);
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frames(all.slice(0, 1)) + HEARTBEAT.repeat(3));
-  await expectDispatched(scene, all.slice(0, 1));
+  await expectDispatched(run, all.slice(0, 1));
   stream.end();
-  const again = await scene.stream();
-  scene.must(again.cursor === '7', { expected: 'the cursor 7', actual: again.cursor ?? 'no cursor' });
+  const again = await run.stream();
+  run.must(again.cursor === '7', { expected: 'the cursor 7', actual: again.cursor ?? 'no cursor' });
   await again.send(HEARTBEAT + frames(all.slice(1)));
-  await expectDispatched(scene, all);
+  await expectDispatched(run, all);
 });
 
 const silence = requirement({
@@ -45,30 +44,30 @@ const silenceCheck = check(silence, { needs: [...FOLLOW, 'heartbeat'], premises:
 
 /** False when the client asked again before it had dispatched what came, and that is no finding yet. */
 async function isTried(t: Client, interval: number, isLast: boolean): Promise<boolean> {
-  await using scene: Scene = await Scene.follow(t, {
+  await using run: StreamRun = await StreamRun.follow(t, {
     variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) },
   });
   const all = eventsFrom(1, 2);
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(HEARTBEAT + frames(all.slice(0, 1)));
-  const isEarly = (): boolean => !isLast && scene.requests.length > 1;
-  await scene.until(() => scene.dispatched.length > 0 || isEarly() || undefined);
+  const isEarly = (): boolean => !isLast && run.requests.length > 1;
+  await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
-  await expectDispatched(scene, all.slice(0, 1));
+  await expectDispatched(run, all.slice(0, 1));
   // From here on the connection is half open: nothing comes, and nothing ends.
-  const again = await scene.requestWithin(Math.max(SEVERAL * interval * 1000, scene.patienceMs));
-  scene.must(again !== undefined, {
+  const again = await run.requestWithin(Math.max(SEVERAL * interval * 1000, run.patienceMs));
+  run.must(again !== undefined, {
     expected: `a new request after ${SEVERAL} heartbeat intervals of ${interval} s without a byte`,
-    actual: scene.state,
+    actual: run.state,
   });
   if (again.cursor !== '1' && !isLast) return false;
-  scene.must(again.cursor === '1', { expected: 'the cursor 1', actual: again.cursor ?? 'no cursor' });
+  run.must(again.cursor === '1', { expected: 'the cursor 1', actual: again.cursor ?? 'no cursor' });
   await again.accept().send(frames(all.slice(1)));
-  const asked = scene.requests.length;
-  const isImpatient = (): boolean => !isLast && scene.requests.length > asked;
-  await scene.until(() => scene.dispatched.length === all.length || isImpatient() || undefined);
-  if (scene.dispatched.length < all.length && isImpatient()) return false;
-  await expectDispatched(scene, all);
+  const asked = run.requests.length;
+  const isImpatient = (): boolean => !isLast && run.requests.length > asked;
+  await run.until(() => run.dispatched.length === all.length || isImpatient() || undefined);
+  if (run.dispatched.length < all.length && isImpatient()) return false;
+  await expectDispatched(run, all);
   return true;
 }
 

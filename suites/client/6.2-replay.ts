@@ -2,10 +2,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import { Scene } from './support/scene.ts';
-import { Sequence } from './support/sequence.ts';
-import type { Asked } from './support/stage.ts';
+import { check, FOLLOW, RECONNECT } from './support/check.ts';
+import type { ClientRequest } from './support/server.ts';
+import { expectDispatched, Sequence, StreamRun } from './support/stream-run.ts';
 
 const replay = requirement({
   id: 'client.delivery.long-replay',
@@ -24,15 +23,15 @@ const QUICK_MS = 2000;
 const PIECE = 250;
 
 const replayCheck = check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
-  await using scene: Scene = await Scene.follow(t);
+  await using run: StreamRun = await StreamRun.follow(t);
   const before = event(1);
-  const stream = await scene.stream();
+  const stream = await run.stream();
   await stream.send(frame(before));
-  await expectDispatched(scene, [before]);
+  await expectDispatched(run, [before]);
   stream.cut();
-  const again = await scene.stream();
+  const again = await run.stream();
   const sequence = new Sequence(1);
-  scene.sequence = sequence;
+  run.sequence = sequence;
   const started = performance.now();
   for (let count = FIRST, sent = 1; sent < MOST; count *= 2) {
     const since = performance.now();
@@ -41,21 +40,21 @@ const replayCheck = check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'cli
     sent = last;
     while (sequence.last < last) {
       const seen = sequence.last;
-      const more = await scene.until(() => sequence.last > seen || sequence.wrong !== undefined || scene.told);
-      if (scene.told !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
-      scene.must(more !== undefined && sequence.wrong === undefined, {
+      const more = await run.until(() => sequence.last > seen || sequence.wrong !== undefined || run.told);
+      if (run.told !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
+      run.must(more !== undefined && sequence.wrong === undefined, {
         expected: `events 2 to ${last} dispatched once each, in order`,
-        actual: sequence.wrong ?? `nothing after event ${sequence.last}; ${scene.state}`,
+        actual: sequence.wrong ?? `nothing after event ${sequence.last}; ${run.state}`,
       });
     }
     const now = performance.now();
     if (now - started + 2 * (now - since) > QUICK_MS) break;
   }
-  scene.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
+  run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });
 
 /** Sends the events after `from`, the last one with the id `to`. Never waits for the client: it may have stopped to read. */
-async function sendUntil(stream: Asked, from: number, to: number): Promise<void> {
+async function sendUntil(stream: ClientRequest, from: number, to: number): Promise<void> {
   for (let sent = from; sent < to && !stream.closed; sent += PIECE) {
     let piece = '';
     for (let id = sent + 1; id <= Math.min(to, sent + PIECE); id += 1) piece += frame(event(id));

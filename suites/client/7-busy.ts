@@ -1,7 +1,6 @@
 /** Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC 9110 are. */
 import { runningMs } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { Call } from './support/call.ts';
 import { check } from './support/check.ts';
 import {
   about,
@@ -9,12 +8,13 @@ import {
   expectItems,
   IS_ASKED,
   itemsFrom,
+  JobRun,
   pageOf,
   pages,
   platform,
   window,
-} from './support/platform.ts';
-import type { Asked } from './support/stage.ts';
+} from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 
 const SECTION = { level: 'SHOULD', section: '7', since: '2026-11-23' } as const;
 /** Clocks and timers differ by milliseconds. */
@@ -37,25 +37,25 @@ const BUSY = [
 const few = itemsFrom(1, 3);
 const retryAfterChecks = BUSY.map(({ aspect, job, status, after }) =>
   check(retryAfter, { ...about(job), aspect }, async (t) => {
-    let refused: Asked | undefined;
-    const refuseOnce = (asked: Asked, call: Call): void => {
-      if (refused !== undefined) return void platform({ list: pages(few) })(asked, call);
+    let refused: ClientRequest | undefined;
+    const refuseOnce = (asked: ClientRequest, run: JobRun): void => {
+      if (refused !== undefined) return void platform({ list: pages(few) })(asked, run);
       refused = asked;
       asked.answer(status, errorOf('busy'), { 'retry-after': after() });
     };
-    await using call: Call = await Call.start(t, { job, answer: platform({ [job]: refuseOnce }) });
-    await call.ended();
-    const [first, second] = call.requests.filter(IS_ASKED[job]);
+    await using run: JobRun = await JobRun.start(t, { job, answer: platform({ [job]: refuseOnce }) });
+    await run.ended();
+    const [first, second] = run.requests.filter(IS_ASKED[job]);
     if (first !== undefined && second !== undefined) {
       const waitedMs = second.at - (first.endedAt ?? second.at);
-      call.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+      run.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
         expected: `no request within ${ASKED_FOR} s after ${status} with Retry-After`,
         actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
       });
     }
-    call.must(call.failure !== undefined || call.results.length > 0, {
+    run.must(run.failure !== undefined || run.results.length > 0, {
       expected: 'the result, or an error',
-      actual: call.outcome,
+      actual: run.outcome,
     });
   }),
 );
@@ -71,7 +71,7 @@ const MOST = 30;
 const hammeringCheck = check(hammering, about('list'), async (t) => {
   // Not counting the time in which this process is held up, and answers nobody.
   let until = Number.POSITIVE_INFINITY;
-  const refused: Asked[] = [];
+  const refused: ClientRequest[] = [];
   const answer = platform({
     list: (asked) => {
       if (refused.length === 0) until = runningMs() + WINDOW_MS;
@@ -80,13 +80,13 @@ const hammeringCheck = check(hammering, about('list'), async (t) => {
       asked.answer(429, errorOf('too_many_requests'));
     },
   });
-  await using call: Call = await Call.start(t, { job: 'list', answer });
-  await call.ended();
-  call.must(refused.length <= MOST, {
+  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
+  await run.ended();
+  run.must(refused.length <= MOST, {
     expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 429`,
     actual: `${refused.length} and more`,
   });
-  if (call.failure === undefined) expectItems(call, few);
+  if (run.failure === undefined) expectItems(run, few);
 });
 
 const resumes = requirement({
@@ -104,9 +104,9 @@ const resumesCheck = check(resumes, { ...about('list'), premises: ['client.pages
       asked.answer(503, errorOf('unavailable'), { 'retry-after': '1' });
     },
   });
-  await using call: Call = await Call.start(t, { job: 'list', answer });
-  await call.ended();
-  if (call.failure === undefined) expectItems(call, all);
+  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
+  await run.ended();
+  if (run.failure === undefined) expectItems(run, all);
 });
 
 export default [...retryAfterChecks, hammeringCheck, resumesCheck];

@@ -2,11 +2,19 @@
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { type Answering, Call } from './support/call.ts';
-import { check } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { about, errorOf, expectFailure, itemsFrom, pageOf, platform, window } from './support/platform.ts';
-import type { Asked } from './support/stage.ts';
+import { type Client, check } from './support/check.ts';
+import {
+  type Answering,
+  about,
+  errorOf,
+  expectFailure,
+  itemsFrom,
+  JobRun,
+  pageOf,
+  platform,
+  window,
+} from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 
 const SECTION = { section: '7', since: '2026-11-23' } as const;
 /** No client asks again after it. */
@@ -22,11 +30,11 @@ const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'
 const toldChecks = [...PLATFORM_JOBS, 'current' as const].map((job) =>
   check(told, { ...about(job), aspect: job }, async (t) => {
     const answer = job === 'current' ? refuse : platform({ [job]: refuse });
-    await using call: Call = await Call.start(t, { job, answer });
-    await call.ended();
-    expectFailure(call, `${FORBIDDEN}`);
-    const [result] = call.results;
-    call.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
+    await using run: JobRun = await JobRun.start(t, { job, answer });
+    await run.ended();
+    expectFailure(run, `${FORBIDDEN}`);
+    const [result] = run.results;
+    run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
   }),
 );
 
@@ -61,16 +69,16 @@ async function tells(
   list: Answering,
   { usual, name = '' }: { usual?: string; name?: string } = {},
 ): Promise<string> {
-  await using call: Call = await Call.start(t, { job: 'list', answer: platform({ list }) });
-  await call.ended();
-  expectFailure(call, `${FORBIDDEN} with ${name}`);
-  const how = call.failure ?? '';
-  call.must(usual === undefined || usual === how, {
+  await using run: JobRun = await JobRun.start(t, { job: 'list', answer: platform({ list }) });
+  await run.ended();
+  expectFailure(run, `${FORBIDDEN} with ${name}`);
+  const how = run.failure ?? '';
+  run.must(usual === undefined || usual === how, {
     expected: `${FORBIDDEN} with ${name} told by ${usual}, as with an error in JSON`,
-    actual: `told by ${how}; ${call.outcome}`,
+    actual: `told by ${how}; ${run.outcome}`,
   });
-  const status = call.saw('error')[0]?.status;
-  call.must(status === undefined || status === null || status === FORBIDDEN, {
+  const status = run.saw('error')[0]?.status;
+  run.must(status === undefined || status === null || status === FORBIDDEN, {
     expected: `the status ${FORBIDDEN}, or none`,
     actual: `${status}`,
   });
@@ -83,7 +91,7 @@ const garbage = requirement({
   level: 'SHOULD',
   text: 'A list whose page is no list (a page of HTML, JSON that breaks off, a torn connection) is told as an error, not as its end.',
 });
-const GARBAGE: readonly (readonly [name: string, answer: (asked: Asked) => unknown])[] = [
+const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) => unknown])[] = [
   [
     'a page of HTML',
     (asked) => asked.answer(200, '<!doctype html><title>Please log in</title>', { 'content-type': 'text/html' }),
@@ -92,15 +100,15 @@ const GARBAGE: readonly (readonly [name: string, answer: (asked: Asked) => unkno
   ['JSON that breaks off', (asked) => asked.answer(200, torn(asked))],
   ['a connection that is torn', (asked) => asked.tear(200, torn(asked), { 'content-length': '100000' })],
 ];
-const torn = (asked: Asked): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
+const torn = (asked: ClientRequest): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
 const garbageCheck = check(garbage, AFTER_TOLD, async (t) => {
   for (const [name, answer] of GARBAGE) {
-    await using call: Call = await Call.start(t, {
+    await using run: JobRun = await JobRun.start(t, {
       job: 'list',
       answer: platform({ list: (asked) => void answer(asked) }),
     });
-    await call.ended();
-    expectFailure(call, `a page that is ${name}`);
+    await run.ended();
+    expectFailure(run, `a page that is ${name}`);
   }
 });
 
@@ -113,14 +121,14 @@ const laterPage = requirement({
 const laterPageCheck = check(laterPage, AFTER_TOLD, async (t) => {
   const all = itemsFrom(1, 230);
   const answer = platform({
-    list: (asked, call) => {
+    list: (asked, run) => {
       if (window(asked).offset === 0) asked.answer(200, pageOf(asked, all));
-      else void refuse(asked, call);
+      else void refuse(asked, run);
     },
   });
-  await using call: Call = await Call.start(t, { job: 'list', answer });
-  await call.ended();
-  expectFailure(call, `${FORBIDDEN} on the second page`);
+  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
+  await run.ended();
+  expectFailure(run, `${FORBIDDEN} on the second page`);
 });
 
 export default [...toldChecks, bodiesCheck, garbageCheck, laterPageCheck];

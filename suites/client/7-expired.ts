@@ -3,10 +3,9 @@ import { runningMs } from '../../harness/common/waiting.ts';
 import { EXPIRED } from '../../harness/contract/situations/answers.ts';
 import { event, frame } from '../../harness/contract/situations/events.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { check, expectDispatched, FOLLOW, RECONNECT } from './support/check.ts';
-import type { Client } from './support/context.ts';
-import { Scene } from './support/scene.ts';
-import type { Asked } from './support/stage.ts';
+import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import type { ClientRequest } from './support/server.ts';
+import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 const COMMON = {
@@ -17,20 +16,20 @@ const COMMON = {
 } as const;
 
 const dead = event(5);
-const refuse = (asked: Asked): void => asked.refuse(EXPIRED);
+const refuse = (asked: ClientRequest): void => asked.refuse(EXPIRED);
 
 /** A client whose cursor has just been refused with 410. */
-async function expired(t: Client): Promise<Scene> {
-  const scene = await Scene.follow(t);
+async function expired(t: Client): Promise<StreamRun> {
+  const run = await StreamRun.follow(t);
   try {
-    const stream = await scene.stream();
+    const stream = await run.stream();
     await stream.send(frame(dead));
-    await expectDispatched(scene, [dead]);
+    await expectDispatched(run, [dead]);
     stream.cut();
-    refuse(await scene.request());
-    return scene;
+    refuse(await run.request());
+    return run;
   } catch (error) {
-    await scene[Symbol.asyncDispose]();
+    await run[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -41,21 +40,21 @@ const told = requirement({
   text: 'A client that is answered 410 tells its caller that events are lost: a gap, or an end of the stream.',
 });
 const toldCheck = check(told, OPTIONS, async (t) => {
-  await using scene: Scene = await expired(t);
+  await using run: StreamRun = await expired(t);
   // It may tell it with the first event that it gets again.
-  const came = await scene.until(() => {
-    answered(scene);
-    return scene.told;
+  const came = await run.until(() => {
+    answered(run);
+    return run.told;
   });
-  scene.must((came ?? scene.told) !== undefined, {
+  run.must((came ?? run.told) !== undefined, {
     expected: '{"saw":"gap"} or {"saw":"end"} after 410',
-    actual: scene.outcome,
+    actual: run.outcome,
   });
 });
 
 /** Answers what is still open: 410 for the cursor that has expired, and a stream with a later event for any other. */
-function answered(scene: Scene): void {
-  for (const asked of scene.requests) {
+function answered(run: StreamRun): void {
+  for (const asked of run.requests) {
     if (asked.status !== undefined || asked.closed) continue;
     if (asked.cursor === dead.id) refuse(asked);
     else void asked.accept().send(frame(event(50)));
@@ -70,18 +69,18 @@ const goesOn = requirement({
 /** With the same cursor. */
 const PATIENT = 5;
 const goesOnCheck = check(goesOn, OPTIONS, async (t) => {
-  await using scene: Scene = await expired(t);
+  await using run: StreamRun = await expired(t);
   for (let attempt = 0; attempt < PATIENT; attempt += 1) {
-    const asked = await scene.request('the client to ask again without the cursor that has expired');
+    const asked = await run.request('the client to ask again without the cursor that has expired');
     if (asked.cursor === dead.id) {
       refuse(asked);
       continue;
     }
     const later = event(50);
     await asked.accept().send(frame(later));
-    return await expectDispatched(scene, [dead, later]);
+    return await expectDispatched(run, [dead, later]);
   }
-  throw scene.violation({
+  throw run.violation({
     expected: 'a request without the cursor that has expired',
     actual: `${PATIENT} more with the cursor ${dead.id}`,
   });
@@ -95,17 +94,17 @@ const loop = requirement({
 const WINDOW_MS = 3000;
 const MOST = 30;
 const loopCheck = check(loop, OPTIONS, async (t) => {
-  await using scene: Scene = await expired(t);
+  await using run: StreamRun = await expired(t);
   // Not counting the time in which this process is held up, and answers nobody.
   const until = runningMs() + WINDOW_MS;
   let requests = 1;
-  for (let left = WINDOW_MS; left > 0 && requests <= MOST && !scene.over; left = until - runningMs()) {
-    const asked = await scene.requestWithin(left);
+  for (let left = WINDOW_MS; left > 0 && requests <= MOST && !run.over; left = until - runningMs()) {
+    const asked = await run.requestWithin(left);
     if (asked === undefined) break;
     refuse(asked);
     requests += 1;
   }
-  scene.must(requests <= MOST, {
+  run.must(requests <= MOST, {
     expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 410`,
     actual: `${requests} within ${((runningMs() - until + WINDOW_MS) / 1000).toFixed(2)} s`,
   });

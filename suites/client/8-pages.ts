@@ -2,20 +2,20 @@
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { requirement } from '../../harness/runner/define.ts';
-import { Call, type CallOptions } from './support/call.ts';
-import { check } from './support/check.ts';
-import type { Client } from './support/context.ts';
+import { type Client, check } from './support/check.ts';
 import {
   about,
   expectItems,
   IS_ASKED,
   itemsFrom,
+  JobRun,
+  type JobRunOptions,
   type PagesOptions,
   pageOf,
   pages,
   platform,
   window,
-} from './support/platform.ts';
+} from './support/job-run.ts';
 
 const SINCE = { since: '2026-11-23' } as const;
 const RULE = {
@@ -27,15 +27,15 @@ const LIST = about('list');
 /** More than two pages of any size. */
 const all = itemsFrom(1, 230);
 
-const list = (t: Client, answer: CallOptions['answer'], variables: Record<string, string> = {}): Promise<Call> =>
-  Call.start(t, { job: 'list', answer, variables });
+const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
+  JobRun.start(t, { job: 'list', answer, variables });
 
 /** Lists all that a platform shows of `shown`, and expects each item once. */
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
-  await using call: Call = await list(t, platform({ list: pages(all, options) }), variables);
-  await call.ended();
+  await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
+  await run.ended();
   expectItems(
-    call,
+    run,
     all.filter((_, index) => options.hidden?.(index) !== true),
   );
 }
@@ -50,9 +50,9 @@ const items = requirement({
 });
 const itemsCheck = check(items, { needs: LIST.needs }, async (t) => {
   const few = itemsFrom(1, 3);
-  await using call: Call = await list(t, platform({ list: pages(few) }));
-  await call.ended();
-  expectItems(call, few);
+  await using run: JobRun = await list(t, platform({ list: pages(few) }));
+  await run.ended();
+  expectItems(run, few);
 });
 
 const next = requirement({
@@ -62,14 +62,14 @@ const next = requirement({
   text: 'A client asks for page after page, each at offset + limit of the one before, until has_more is false.',
 });
 const nextCheck = check(next, LIST, async (t) => {
-  await using call: Call = await list(t, platform({ list: pages(all) }));
-  await call.ended();
-  expectItems(call, all);
-  const asked = call.requests.filter(IS_ASKED.list).map((each) => window(each));
+  await using run: JobRun = await list(t, platform({ list: pages(all) }));
+  await run.ended();
+  expectItems(run, all);
+  const asked = run.requests.filter(IS_ASKED.list).map((each) => window(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
-  call.must(stray === undefined, {
+  run.must(stray === undefined, {
     expected: 'each page at offset 0, or at offset + limit of another page with the same limit',
     actual: `limit ${stray?.limit}, offset ${stray?.offset}`,
   });
@@ -101,9 +101,9 @@ const full = requirement({
 const fullCheck = check(full, NEXT, async (t) => {
   // Of any limit that divides 200.
   const even = itemsFrom(1, 200);
-  await using call: Call = await list(t, platform({ list: pages(even) }));
-  await call.ended();
-  expectItems(call, even);
+  await using run: JobRun = await list(t, platform({ list: pages(even) }));
+  await run.ended();
+  expectItems(run, even);
 });
 
 const clamped = requirement({
@@ -140,13 +140,13 @@ const growsCheck = check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
       if (now === all) now = [...itemsFrom(1000, 1), ...all];
     },
   });
-  await using call: Call = await list(t, answer);
-  await call.ended();
-  const seen = new Set(call.saw('item').map(({ item }) => item.id));
+  await using run: JobRun = await list(t, answer);
+  await run.ended();
+  const seen = new Set(run.saw('item').map(({ item }) => item.id));
   const missing = all.filter(({ id }) => !seen.has(id));
-  call.must(missing.length === 0 && call.failure === undefined, {
+  run.must(missing.length === 0 && run.failure === undefined, {
     expected: `each of ${all.length} items at least once, and no error`,
-    actual: `without ${missing.length} of them; ${call.outcome}`,
+    actual: `without ${missing.length} of them; ${run.outcome}`,
   });
 });
 const shrinksCheck = check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
@@ -158,13 +158,13 @@ const shrinksCheck = check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => 
       if (now === all) now = all.slice(0, window(asked).limit);
     },
   });
-  await using call: Call = await list(t, answer);
-  await call.ended();
-  const seen = new Set(call.saw('item').map(({ item }) => item.id));
+  await using run: JobRun = await list(t, answer);
+  await run.ended();
+  const seen = new Set(run.saw('item').map(({ item }) => item.id));
   const missing = now.filter(({ id }) => !seen.has(id));
-  call.must(missing.length === 0 && call.failure === undefined, {
+  run.must(missing.length === 0 && run.failure === undefined, {
     expected: `the ${now.length} items of the first page, and no error at the empty one after it`,
-    actual: call.outcome,
+    actual: run.outcome,
   });
 });
 
@@ -181,12 +181,12 @@ const unknownCheck = check(unknown, LIST, async (t) => {
     ...(index === 1 ? { status: 'hibernating', activity_status: 'orbiting' } : {}),
     ...(index === 2 ? { next_generation: { of: ['members', null, 1e300] }, name: '' } : {}),
   }));
-  await using call: Call = await list(
+  await using run: JobRun = await list(
     t,
     platform({ list: (asked) => asked.answer(200, { cursor: null, meta: { page: 1 }, ...pageOf(asked, odd) }) }),
   );
-  await call.ended();
-  expectItems(call, odd);
+  await run.ended();
+  expectItems(run, odd);
 });
 
 const totalCount = requirement({
@@ -198,13 +198,13 @@ const totalCount = requirement({
   text: 'A client whose caller does not want total_count does not ask for it.',
 });
 const totalCountCheck = check(totalCount, LIST, async (t) => {
-  await using call: Call = await list(t, platform({ list: pages(all) }));
-  await call.ended();
-  const counts = call.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
+  await using run: JobRun = await list(t, platform({ list: pages(all) }));
+  await run.ended();
+  const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
   // Whoever shows how far it is wants the number once. Nobody wants it with every page.
-  call.must(counts <= 1, {
+  run.must(counts <= 1, {
     expected: 'no expand=total_count, or one for the whole list',
-    actual: `${counts} of ${call.requests.length} requests with expand=total_count`,
+    actual: `${counts} of ${run.requests.length} requests with expand=total_count`,
   });
   t.observe('total_count of a list that is listed whole', counts === 0 ? 'not asked for' : 'asked for once');
 });

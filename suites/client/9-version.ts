@@ -5,9 +5,8 @@ import { END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
-import { Call } from './support/call.ts';
 import { check } from './support/check.ts';
-import { about, itemsFrom, pages, platform } from './support/platform.ts';
+import { about, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 
 const COMMON = { since: '2026-11-23' } as const;
 const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
@@ -15,11 +14,11 @@ const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 /** Every request names one version in the format of section 9; which one is up to the client. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
-  await using call: Call = await Call.start(t, { job, answer });
-  await call.ended();
-  const named = call.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
+  await using run: JobRun = await JobRun.start(t, { job, answer });
+  await run.ended();
+  const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
   const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);
-  call.must(wrong === -1, {
+  run.must(wrong === -1, {
     expected: `${t.versionHeader}: <YYYY-MM-DD>.<codename>, the same one on every request`,
     actual: named[wrong] === undefined ? 'none' : `${t.versionHeader}: ${named[wrong]}`,
   });

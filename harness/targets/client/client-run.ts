@@ -8,7 +8,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
 import { ProcessGroup } from '../launch/process.ts';
 import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
-import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
+import type { ClientListener, ClientStart, RunningClient } from '../opened.ts';
 
 // What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its standard error.
 
@@ -16,13 +16,13 @@ import type { ClientEars, ClientRun, ClientSituation } from '../opened.ts';
 const LONGEST_LINE = 32 * 1024 * 1024;
 
 class Lines {
-  readonly #heard: (text: string) => void;
+  readonly #onLine: (text: string) => void;
   readonly #decoder = new StringDecoder('utf8');
   #pieces: string[] = [];
   #length = 0;
 
-  constructor(heard: (text: string) => void) {
-    this.#heard = heard;
+  constructor(onLine: (text: string) => void) {
+    this.#onLine = onLine;
   }
 
   add(output: Buffer): void {
@@ -50,7 +50,7 @@ class Lines {
     const line = this.#pieces.join('');
     this.#pieces = [];
     this.#length = 0;
-    this.#heard(line);
+    this.#onLine(line);
   }
 }
 
@@ -64,9 +64,9 @@ const GRACE_MS = 2000;
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
-  { line: heard, ended }: ClientEars,
-): ClientRun {
-  const lines = new Lines(heard);
+  { line: onLine, ended }: ClientListener,
+): RunningClient {
+  const lines = new Lines(onLine);
   const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, onStdout: (output) => lines.add(output) });
   void group.ended.then(() => {
     lines.end();
@@ -97,7 +97,7 @@ const FOLDER = '/run/muster';
 interface ClientImage {
   readonly ran: Ran;
   /** Never throws: a container that cannot be started ends at once. */
-  start(situation: ClientSituation, ears: ClientEars): ClientRun;
+  start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
 /** Finds the image, and fetches it where it is not there. Throws StartFailed. */
@@ -129,7 +129,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
     // By its id: the name may lead to another image before the run is over.
-    start: (situation, ears) => new ContainerRun({ docker, image: Id, labels, situation }, ears),
+    start: (situation, listener) => new ContainerRun({ docker, image: Id, labels, situation }, listener),
   };
 }
 
@@ -150,10 +150,10 @@ interface Plan {
   docker: Docker;
   image: string;
   labels: Readonly<Record<string, string>>;
-  situation: ClientSituation;
+  situation: ClientStart;
 }
 
-class ContainerRun implements ClientRun {
+class ContainerRun implements RunningClient {
   readonly #stderr = new OutputTail();
   readonly #created: Promise<DockerContainer>;
   readonly #started: Promise<{ container: DockerContainer; read: Promise<unknown> }>;
@@ -163,7 +163,7 @@ class ContainerRun implements ClientRun {
   #stopping: Promise<void> | undefined;
   #output: Duplex | undefined;
 
-  constructor(plan: Plan, { line, ended }: ClientEars) {
+  constructor(plan: Plan, { line, ended }: ClientListener) {
     const lines = new Lines(line);
     this.#created = create(plan);
     this.#started = this.#start(lines);

@@ -19,7 +19,7 @@ import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
 import { concludeIdentity, identityOf, measureExecutable } from '../identity.ts';
 import { labelOf } from '../launch/process.ts';
 import { type Ran, StartFailed } from '../launch/started.ts';
-import { type ClientContext, type ClientRun, type OpenedTarget, opening, type StartClient } from '../opened.ts';
+import { type ClientContext, type OpenedTarget, opening, type RunningClient, type StartClient } from '../opened.ts';
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess } from './client-run.ts';
 
@@ -102,7 +102,7 @@ async function wayOf({
     return {
       ...{ kind: 'command', label: labelOf(command), address: labelOf(command).slice(1, -1) },
       ran: measureExecutable(command, undefined, env),
-      start: ({ variables }, ears) => startClientProcess(command, { ...env, ...variables }, ears),
+      start: ({ variables }, listener) => startClientProcess(command, { ...env, ...variables }, listener),
     };
   }
   const named = { kind: 'image', label: image, address: image } as const;
@@ -113,7 +113,8 @@ async function wayOf({
     return {
       ...named,
       ran: found.ran,
-      start: ({ variables, folder }, ears) => found.start({ variables: { ...direct, ...variables }, folder }, ears),
+      start: ({ variables, folder }, listener) =>
+        found.start({ variables: { ...direct, ...variables }, folder }, listener),
     };
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
@@ -126,14 +127,14 @@ async function wayOf({
 
 /** The same, with its runs known: those that go on, and the last one. */
 function counted(startOne: StartClient) {
-  const running = new Set<ClientRun>();
-  let last: ClientRun | undefined;
-  const start: StartClient = (situation, ears) => {
+  const running = new Set<RunningClient>();
+  let last: RunningClient | undefined;
+  const start: StartClient = (situation, listener) => {
     const run = startOne(situation, {
-      line: ears.line,
+      line: listener.line,
       ended: () => {
         running.delete(run);
-        ears.ended();
+        listener.ended();
       },
     });
     running.add(run);

@@ -2,7 +2,7 @@
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
-import type { ClientEars, ClientRun, StartClient } from '../../targets/opened.ts';
+import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
 /** A client that is a function: it prints, and returns its exit code when it ends, or nothing for 0. */
 export type InProcessClient = (
@@ -15,7 +15,7 @@ export type InProcessClient = (
 /** Starts it in this process. What it throws is how it ends. */
 export const inProcess =
   (run: InProcessClient): StartClient =>
-  ({ variables }, { line, ended }: ClientEars): ClientRun => {
+  ({ variables }, { line, ended }: ClientListener): RunningClient => {
     const over = new AbortController();
     let code: number | undefined;
     let how: string | undefined;

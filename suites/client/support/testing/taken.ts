@@ -1,11 +1,11 @@
-/** Leaves a stage, and then takes all ports that the system still gives. Prints what became of its port. For a network with few of them. */
+/** Leaves a server, and then takes all ports that the system still gives. Prints what became of its port. For a network with few of them. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { Stage } from '../stage.ts';
+import { ScriptedServer } from '../server.ts';
 
-const stage = await Stage.open({}, { track: () => undefined, request: () => {}, changed: () => {} });
-const { port = 0 } = stage.place;
-await stage.leave();
+const server = await ScriptedServer.open({}, { track: () => undefined, request: () => {}, changed: () => {} });
+const { port = 0 } = server.place;
+await server.leave();
 
 const answer = await once(connect({ host: '127.0.0.1', port }), 'connect').then(
   () => 'somebody',

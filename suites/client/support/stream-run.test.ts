@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Sequence } from './sequence.ts';
+import { Sequence } from './stream-run.ts';
 
 test.each([
   [['8', '9', '10'], 10, undefined],

@@ -1,10 +1,11 @@
-/** The server of a situation, which a client may still ask when it is gone. */
+/** The server of a run, which a client may still ask when it is gone. */
+
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { Stage } from './stage.ts';
+import { ScriptedServer } from './server.ts';
 
 const PROGRAM = fileURLToPath(new URL('./testing/taken.ts', import.meta.url));
 const FEW_PORTS = 'ip link set lo up && echo "40000 40063" > /proc/sys/net/ipv4/ip_local_port_range';
@@ -23,15 +24,15 @@ test('the port of a server that has left is given to nobody while its client may
 });
 
 test('a server that has left cuts its connections, and another one may take its place', async () => {
-  const ears = { track: () => undefined, request: () => {}, changed: () => {} };
-  await using first = await Stage.open({}, ears);
+  const listener = { track: () => undefined, request: () => {}, changed: () => {} };
+  await using first = await ScriptedServer.open({}, listener);
   const { port = 0 } = first.place;
   const client = connect({ host: '127.0.0.1', port });
   await once(client, 'connect');
   const cut = once(client, 'close');
   await first.leave();
   await cut;
-  await using second = await Stage.open({ port }, ears);
+  await using second = await ScriptedServer.open({ port }, listener);
   expect(second.place.port).toBe(port);
   await once(connect({ host: '127.0.0.1', port }), 'connect');
 });

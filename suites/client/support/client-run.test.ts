@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Recorder } from '../../../harness/client/recorder.ts';
-import { Timeline } from './timeline.ts';
+import { printedLineIn, Timeline } from './client-run.ts';
 
 const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
 
@@ -55,4 +55,36 @@ test('of many lines that a client prints the first and the last are shown, so th
     ...['client: GET 0', 'server: 200', 'client: prints item 0', 'client: prints 98 more lines, and item 99'],
     ...['client: GET 100', 'server: 200', 'client: prints item 100', 'client: prints 98 more lines, and item 199'],
   ]);
+});
+
+test.each([
+  ['{"saw":"event","id":9007199254740993,"type":"a.b","data":{}}', '9007199254740993'],
+  ['{"saw":"event","id":"9007199254740993","type":"a.b","data":{}}', '9007199254740993'],
+  ['{"id":7,"type":"a.b","data":null,"saw":"event"}', '7'],
+  // Before the member that makes it a line of the contract, and inside of a payload.
+  ['{"type":"a.b","id":12345678901234567890,"data":{"id":3},"saw":"event"}', '12345678901234567890'],
+])('%s has the id %s', (text, id) => {
+  expect(printedLineIn(text)).toMatchObject({ saw: 'event', id });
+});
+
+test('a payload keeps its numbers', () => {
+  expect(printedLineIn('{"saw":"event","id":7,"type":"a.b","data":{"id":3,"saw":true}}')).toMatchObject({
+    data: { id: 3, saw: true },
+  });
+});
+
+test.each([
+  '',
+  'connected',
+  '{"saw":"event"',
+  '{"saw":"event","type":"a.b","data":1}',
+  '[]',
+  '{"saw":"nothing"}',
+  'null',
+])('%j is no line of the contract', (text) => {
+  expect(printedLineIn(text)).toBeUndefined();
+});
+
+test.each(['{"saw":"gap"}', '{"saw":"end"}', '{"saw":"end","reason":"410","status":410}'])('%s is one', (text) => {
+  expect(printedLineIn(text)?.saw).toBe(JSON.parse(text).saw);
 });

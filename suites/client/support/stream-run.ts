@@ -1,22 +1,49 @@
-/** A situation of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
+/** A run of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
+import type { SentEvent } from '../../../harness/contract/situations/events.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import type { Client } from './context.ts';
-import type { Heard } from './heard.ts';
-import { addressAt, discoveryOf, placeOf, writeShared } from './places.ts';
-import type { Sequence } from './sequence.ts';
-import { AGAIN_PATIENCES, Situation, START_PATIENCES } from './situation.ts';
-import { type Asked, Stage, type StagePlace } from './stage.ts';
+import { addressAt, type Client, discoveryOf, placeOf, writeShared } from './check.ts';
+import { AGAIN_PATIENCES, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { type ClientRequest, ScriptedServer, type ServerPlace } from './server.ts';
+
+// Events with ids that follow each other, so many that none is kept.
+
+export class Sequence {
+  #last: number;
+  #wrong: string | undefined;
+
+  /** `last`: id of the event before the first one. */
+  constructor(last: number) {
+    this.#last = last;
+  }
+
+  /** Id of the last one that came in order. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** The first one that came out of order, in words. */
+  get wrong(): string | undefined {
+    return this.#wrong;
+  }
+
+  take({ id }: Pick<SentEvent, 'id'>): void {
+    if (this.#wrong !== undefined) return;
+    if (id === String(this.#last + 1)) this.#last += 1;
+    else this.#wrong = `event ${id} after event ${this.#last}`;
+  }
+}
 
 export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
-/** How the client of a situation is started. */
-export interface SceneOptions {
+/** How the client of a run is started. */
+export interface StreamRunOptions {
   /** Beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches the server. Default: the first way that it knows. */
@@ -24,33 +51,33 @@ export interface SceneOptions {
   /** Address of the server's port. Default: 127.0.0.1. */
   host?: string;
   /** Called when the server is there, before the client is started. */
-  prepare?: (scene: Scene) => Promise<void>;
+  prepare?: (run: StreamRun) => Promise<void>;
 }
 
-export class Scene extends Situation {
+export class StreamRun extends ClientRun {
   /** Of the agent as it is now, for a discovery file. */
   token = randomBytes(16).toString('hex');
   /** Takes events from now on, which are no longer kept in `dispatched`. */
   sequence: Sequence | undefined;
   #taken = 0;
-  #stage: Stage | undefined;
+  #server: ScriptedServer | undefined;
   /** Of agents that are gone. Their ports stay taken as long as the client runs. */
-  readonly #left: Stage[] = [];
+  readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
 
   /** Starts the server and then the client with the job `follow`. */
-  static async follow(t: Client, options: SceneOptions = {}): Promise<Scene> {
+  static async follow(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
     const { variables = {}, place = placeOf(t), host, prepare } = options;
-    if (Situation.isSilent(t, 'follow'))
+    if (ClientRun.isSilent(t, 'follow'))
       throw new Blocked(`the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
-    const scene = new Scene(t, 'follow');
+    const run = new StreamRun(t, 'follow');
     try {
-      await scene.#open(place, host);
-      await prepare?.(scene);
-      scene.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...scene.#address(place) }, scene.#folder);
-      return scene;
+      await run.#open(place, host);
+      await prepare?.(run);
+      run.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...run.#address(place) }, run.#folder);
+      return run;
     } catch (error) {
-      await scene[Symbol.asyncDispose]();
+      await run[Symbol.asyncDispose]();
       throw error;
     }
   }
@@ -61,27 +88,27 @@ export class Scene extends Situation {
     if (place === 'discovery') this.writeDiscovery();
   }
 
-  async #listen(at: StagePlace = {}): Promise<void> {
+  async #listen(at: ServerPlace = {}): Promise<void> {
     this.timeline.hide(this.token);
-    this.#stage = await Stage.open(at, {
+    this.#server = await ScriptedServer.open(at, {
       track: (what) => this.timeline.request(what),
       request: (asked) => this.#take(asked),
       changed: () => this.announce(),
     });
   }
 
-  /** A path in the folder of this situation. */
+  /** A path in the folder of this run. */
   path(name: string): string {
     return join(this.#folder ?? '', name);
   }
 
   #address(place: ClientPlace): Record<string, string> {
-    return addressAt(place, this.#stage?.url ?? '', (name) => this.path(name));
+    return addressAt(place, this.#server?.url ?? '', (name) => this.path(name));
   }
 
   /** What the discovery file says of the server as it is now (section 5). */
   get discovery(): string {
-    return discoveryOf(this.#stage?.url ?? '', this.token);
+    return discoveryOf(this.#server?.url ?? '', this.token);
   }
 
   /** Writes the discovery file. */
@@ -93,7 +120,7 @@ export class Scene extends Situation {
   /** The agent comes back on another port, with another token. Its discovery file stays as it was. */
   async restart(): Promise<void> {
     this.timeline.drives('restarts on another port, with another token');
-    const before = this.#stage;
+    const before = this.#server;
     this.token = randomBytes(16).toString('hex');
     await this.#listen();
     await this.#leave(before);
@@ -101,18 +128,18 @@ export class Scene extends Situation {
 
   /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
   async leave(ms: number): Promise<void> {
-    const { place } = this.#stage ?? {};
+    const { place } = this.#server ?? {};
     this.timeline.drives('stops listening');
-    await this.#leave(this.#stage);
+    await this.#leave(this.#server);
     await this.pause(ms);
     await this.#listen(place);
     this.timeline.drives('listens again');
   }
 
-  async #leave(stage: Stage | undefined): Promise<void> {
-    if (stage === undefined) return;
-    this.#left.push(stage);
-    await stage.leave();
+  async #leave(server: ScriptedServer | undefined): Promise<void> {
+    if (server === undefined) return;
+    this.#left.push(server);
+    await server.leave();
   }
 
   /** Lets the client do what it does for so many milliseconds, or until it ends. */
@@ -120,29 +147,29 @@ export class Scene extends Situation {
     await this.until(() => undefined, ms, ms);
   }
 
-  protected override keepLine(heard: Heard): void {
-    if (heard.saw === 'event' && this.sequence !== undefined) this.sequence.take(heard);
-    else super.keepLine(heard);
+  protected override keepLine(line: PrintedLine): void {
+    if (line.saw === 'event' && this.sequence !== undefined) this.sequence.take(line);
+    else super.keepLine(line);
   }
 
-  #take(asked: Asked): void {
+  #take(asked: ClientRequest): void {
     if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
     else if (!this.keep(asked)) asked.cut();
     this.announce();
   }
 
   /** Events that the client dispatched, in order. */
-  get dispatched(): readonly Extract<Heard, { saw: 'event' }>[] {
-    return this.heard.filter((heard) => heard.saw === 'event');
+  get dispatched(): readonly Extract<PrintedLine, { saw: 'event' }>[] {
+    return this.lines.filter((line) => line.saw === 'event');
   }
 
   /** Whether it told of a gap, or of an end of its stream. */
   get told(): 'gap' | 'end' | undefined {
-    return this.heard.find((heard) => heard.saw === 'gap')?.saw ?? this.heard.find((heard) => heard.saw === 'end')?.saw;
+    return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
   /** The next request for the stream. Blocked when the first one never comes: nothing is known of such a client. */
-  async request(expected = 'the client to ask for the stream again'): Promise<Asked> {
+  async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;
     const asked = await this.until(() => this.asked[index], patiences * this.patienceMs);
@@ -153,12 +180,12 @@ export class Scene extends Situation {
   }
 
   /** Opens the stream that the client asks for next. */
-  async stream(expected?: string): Promise<Asked> {
+  async stream(expected?: string): Promise<ClientRequest> {
     return (await this.request(expected)).accept();
   }
 
   /** The next request for the stream if it comes within so many milliseconds, whatever else happens. */
-  async requestWithin(ms: number): Promise<Asked | undefined> {
+  async requestWithin(ms: number): Promise<ClientRequest | undefined> {
     const asked = await this.until(() => this.asked[this.#taken], ms, ms);
     if (asked !== undefined) this.#taken += 1;
     return asked;
@@ -166,7 +193,7 @@ export class Scene extends Situation {
 
   /** Waits until the client has dispatched the event with that id. */
   async untilDispatched(id: string, expected = `event ${id} to be dispatched`): Promise<void> {
-    const came = await this.until(() => (this.dispatched.some((heard) => heard.id === id) ? true : undefined));
+    const came = await this.until(() => (this.dispatched.some((event) => event.id === id) ? true : undefined));
     if (came === undefined) throw this.violation({ expected, actual: this.outcome });
   }
 
@@ -178,7 +205,42 @@ export class Scene extends Situation {
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await super[Symbol.asyncDispose]();
-    for (const stage of [...this.#left, this.#stage]) await stage?.[Symbol.asyncDispose]();
+    for (const server of [...this.#left, this.#server]) await server?.[Symbol.asyncDispose]();
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Waits for the last of the events, and compares all that was dispatched with them: in order, once each, with their payloads. */
+export async function expectDispatched(run: StreamRun, events: readonly SentEvent[]): Promise<void> {
+  const last = events.at(-1);
+  if (last === undefined) return;
+  await run.untilDispatched(last.id, `events ${idsOf(events)} to be dispatched`);
+  expectExactly(run, events);
+}
+
+/** The same without a wait. */
+export function expectExactly(run: StreamRun, events: readonly SentEvent[]): void {
+  const seen = run.dispatched;
+  const same = seen.length === events.length && seen.every(({ id }, index) => id === events[index]?.id);
+  run.must(same, {
+    expected: `events ${idsOf(events)} dispatched once each, in this order`,
+    actual: `dispatched ${seen.length === 0 ? 'nothing' : idsOf(seen)}`,
+  });
+  for (const [index, sent] of events.entries()) {
+    const { type, data } = seen[index] ?? {};
+    run.must(type === sent.type, { expected: `event ${sent.id} dispatched as ${sent.type}`, actual: String(type) });
+    run.must(has(data, sent.data), {
+      expected: `event ${sent.id} with the payload ${JSON.stringify(sent.data).slice(0, 300)}`,
+      actual: (JSON.stringify(data) ?? 'none').slice(0, 300),
+    });
+  }
+}
+
+const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
+
+/** Whether a JSON value has all of another: a client may add members, and their order says nothing. */
+function has(seen: unknown, sent: unknown): boolean {
+  if (sent === null || typeof sent !== 'object') return seen === sent;
+  if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;
+  return Object.entries(sent).every(([name, value]) => has((seen as Record<string, unknown>)[name], value));
 }

@@ -1,11 +1,11 @@
-/** The server of a situation: takes requests of a client, and answers them byte by byte as the check says. */
+/** The server of a run: takes requests of a client, and answers them byte by byte as the check says. */
+
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
 import type { Refusal } from '../../../harness/contract/situations/answers.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
-import type { Track } from './timeline.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** Bytes that a finding shows of each piece, from both its ends. */
@@ -15,6 +15,17 @@ const SHOWN_LAST = 60;
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
 
+/** What becomes of one request. */
+export interface Track {
+  /** The server begins an answer that comes in pieces. */
+  opens(how: string): void;
+  /** One piece of it. */
+  sends(bytes: string): void;
+  /** The server answers, whole. */
+  answers(how: string): void;
+  ends(who: 'client' | 'server', how: string): void;
+}
+
 /** A request with its body. */
 interface Arrived {
   request: IncomingMessage;
@@ -22,7 +33,7 @@ interface Arrived {
 }
 
 /** One request of the client, to be answered by the check. */
-export class Asked {
+export class ClientRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -140,32 +151,32 @@ function shown(bytes: Buffer): string {
   return `${text(0, SHOWN_FIRST)} … ${text(bytes.length - SHOWN_LAST)} (${bytes.length} bytes)`;
 }
 
-/** Where a stage listens. Default: a free port of 127.0.0.1. */
-export interface StagePlace {
+/** Where a server listens. Default: a free port of 127.0.0.1. */
+export interface ServerPlace {
   /** Of a unix socket, in place of host and port. */
   path?: string | undefined;
   host?: string | undefined;
   port?: number | undefined;
 }
 
-/** Called with what comes to a stage. */
-export interface StageEars {
+/** Called with what comes to a server. */
+export interface ServerListener {
   /** A request has begun, in words: what becomes of it is told to what is returned. */
   track(what: string): Track | undefined;
-  request(asked: Asked): void;
+  request(asked: ClientRequest): void;
   /** Something about a request has changed. */
   changed(): void;
 }
 
 /** Listens on a port, or on a unix socket. */
-export class Stage implements AsyncDisposable {
+export class ScriptedServer implements AsyncDisposable {
   readonly #door: Server;
   readonly #sockets = new Set<Socket>();
   #leaving = false;
   /** With the port that was free. */
-  readonly place: Readonly<StagePlace>;
+  readonly place: Readonly<ServerPlace>;
 
-  private constructor(door: Server, at: StagePlace, protocol: HttpServer) {
+  private constructor(door: Server, at: ServerPlace, protocol: HttpServer) {
     this.#door = door;
     this.place = at.path === undefined ? { ...at, port: (door.address() as AddressInfo).port } : at;
     door.on('connection', (socket) => {
@@ -175,7 +186,7 @@ export class Stage implements AsyncDisposable {
     });
   }
 
-  static async open(at: StagePlace, on: StageEars): Promise<Stage> {
+  static async open(at: ServerPlace, on: ServerListener): Promise<ScriptedServer> {
     const door = createServer({ noDelay: true });
     await new Promise<void>((resolve, reject) => {
       door.once('error', reject);
@@ -183,7 +194,7 @@ export class Stage implements AsyncDisposable {
       // For users of a container too: the folder of the socket says who gets there.
       door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
-    return new Stage(door, at, serverFor(on));
+    return new ScriptedServer(door, at, serverFor(on));
   }
 
   /** Scheme, host and port; over a socket the host means nothing. */
@@ -198,8 +209,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /**
-   * Cuts all connections, and listens no more. The port stays taken until the stage is disposed: a client that asks there again would
-   * otherwise disturb the next one who gets the port, such as another situation.
+   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: a client that asks there again would
+   * otherwise disturb the next one who gets the port, such as another run.
    */
   async leave(): Promise<void> {
     this.#leaving = true;
@@ -209,7 +220,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** The server's end of a connection to itself. While it is open, the system gives the port to nobody. */
-  async #connection({ host = LOOPBACK, port = 0 }: Readonly<StagePlace>): Promise<Socket> {
+  async #connection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
     for (;;) {
@@ -226,7 +237,7 @@ export class Stage implements AsyncDisposable {
 }
 
 /** HTTP on connections that are given to it. */
-function serverFor(on: StageEars): HttpServer {
+function serverFor(on: ServerListener): HttpServer {
   const server = http.createServer((request, response) => {
     const cursor = request.headers['last-event-id'];
     const after = cursor === undefined ? '' : ` with Last-Event-ID: ${cursor}`;
@@ -234,7 +245,7 @@ function serverFor(on: StageEars): HttpServer {
     const pieces: Buffer[] = [];
     const arrived = (): void => {
       const body = Buffer.concat(pieces).toString('utf8');
-      on.request(new Asked({ request, body }, response, track, on.changed));
+      on.request(new ClientRequest({ request, body }, response, track, on.changed));
     };
     // A request without a body is answered even where its end is late.
     if (request.method === 'GET' || request.method === 'HEAD') {

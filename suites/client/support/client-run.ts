@@ -1,0 +1,344 @@
+/** One run of a client: what server and client did on one time axis, what the client printed, and how long to wait for either. */
+
+import type { Axis } from '../../../harness/client/recorder.ts';
+import { readableDuration } from '../../../harness/common/durations.ts';
+import { Changes, Patience } from '../../../harness/common/waiting.ts';
+import { type ClientJob, type ClientLine, clientLine } from '../../../harness/contract/client.ts';
+import { Fact } from '../../../harness/runner/session.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
+import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
+import type { Client } from './check.ts';
+import type { ClientRequest, Track } from './server.ts';
+
+// Reads what a client prints. Ids keep all their digits.
+
+/** A line of the contract, with the id of an event as text. */
+export type PrintedLine =
+  | { saw: 'event'; id: string; type: string; data: unknown }
+  | Exclude<ClientLine, { saw: 'event' }>;
+
+/** Undefined for a line that is none of the contract's. */
+export function printedLineIn(text: string): PrintedLine | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  const digits = new WeakMap<object, string>();
+  const value = parsed(text, function (key, part, context) {
+    if (key === 'id' && context?.source !== undefined) digits.set(this, context.source);
+    return part;
+  });
+  if (!clientLine.is(value)) return undefined;
+  if (value.saw !== 'event') return value;
+  const { id } = value;
+  return { ...value, id: typeof id === 'string' ? id : (digits.get(value) ?? String(id)) };
+}
+
+/** What `JSON.parse` tells a reviver since ES2025: the text of a number. */
+type Reviver = (this: object, key: string, value: unknown, context?: { source?: string }) => unknown;
+
+function parsed(text: string, reviver: Reviver): unknown {
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    return undefined;
+  }
+}
+
+// What server and client did, with the time of each: in words, and as marks on the axis of the check.
+
+/** Lines that are kept: of a long run the first ones and the last ones. */
+const FIRST = 4;
+const LAST = 40;
+/** Characters of one line, and of all that a finding shows. */
+const WIDTH = 300;
+const SHOWN = 1800;
+
+export type Who = 'client' | 'server' | 'muster';
+
+export class Timeline {
+  readonly #started = performance.now();
+  readonly #axis: Axis;
+  readonly #first: string[] = [];
+  readonly #last: string[] = [];
+  readonly #secrets: string[] = [];
+  #lines = 0;
+  /** Lines that the client has printed since anything else happened. */
+  #prints = 0;
+  #over = false;
+
+  constructor(axis: Axis) {
+    this.#axis = axis;
+  }
+
+  /** Shows that text nowhere. */
+  hide(secret: string): void {
+    this.#secrets.push(secret);
+  }
+
+  /** What comes from now on is the end of the run, and nothing of it. */
+  close(): void {
+    this.#over = true;
+  }
+
+  /** The client is started. */
+  starts(what: string): void {
+    if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
+  }
+
+  /** The server does something that is no answer. */
+  drives(what: string): void {
+    if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
+  }
+
+  /** Nothing has come for so many milliseconds. */
+  silence(ms: number): void {
+    const what = `has waited ${readableDuration(ms)} for a sign of the client`;
+    if (this.#tell('muster', what)) this.#axis.add('drive', what);
+  }
+
+  /** Of lines that come one after the other, the first and the last are shown. */
+  printed(line: string): void {
+    const before = this.#prints;
+    const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;
+    if (before > 1) this.#forgetLast();
+    if (this.#tell('client', what)) this.#axis.printed(this.#clean(line));
+    this.#prints = before + 1;
+  }
+
+  #forgetLast(): void {
+    (this.#last.length > 0 ? this.#last : this.#first).pop();
+    this.#lines -= 1;
+  }
+
+  /** The client ended by itself. */
+  ended(how: string): void {
+    if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
+  }
+
+  /** The client asked for something. `where`: added to all that becomes of it. */
+  request(what: string, where = ''): Track {
+    const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
+    const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;
+    let stream: ReturnType<Axis['stream']> | undefined;
+    return {
+      opens: (how) => {
+        if (!tell('server', how) || mark === undefined) return;
+        this.#axis.ended(mark, `→ ${how}`);
+        stream = this.#axis.stream(mark);
+      },
+      sends: (bytes) => {
+        if (tell('server', `sends ${bytes}`)) stream?.came('sent', this.#clean(bytes));
+      },
+      answers: (how) => {
+        if (tell('server', how) && mark !== undefined) this.#axis.ended(mark, `→ ${how}`);
+      },
+      ends: (who, how) => {
+        if (!tell(who, how) || mark === undefined) return;
+        if (stream === undefined) this.#axis.ended(mark, `→ ${who} ${how}`);
+        else stream.ended(who === 'client' ? 'end' : 'cut', how);
+      },
+    };
+  }
+
+  #clean(text: string): string {
+    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '…'), text);
+  }
+
+  /** False when the run is over. */
+  #tell(who: Who, what: string): boolean {
+    if (this.#over) return false;
+    this.#prints = 0;
+    const seconds = ((performance.now() - this.#started) / 1000).toFixed(3);
+    const line = `${seconds} s  ${who}: ${this.#clean(what)}`;
+    this.#lines += 1;
+    const kept = this.#first.length < FIRST ? this.#first : this.#last;
+    kept.push(line.length <= WIDTH ? line : `${line.slice(0, WIDTH)}…`);
+    if (this.#last.length > LAST) this.#last.shift();
+    return true;
+  }
+
+  /** The first lines, and as many of the last ones as a finding has room for: it is about those. */
+  get text(): string {
+    let room = SHOWN - this.#first.join('\n').length;
+    const end = this.#last.toReversed().filter((line) => {
+      room -= line.length + 1;
+      return room >= 0;
+    });
+    const left = this.#lines - this.#first.length - end.length;
+    return [...this.#first, ...(left > 0 ? [`… ${left} more`] : []), ...end.toReversed()].join('\n');
+  }
+}
+
+/** An interpreter on a busy machine may take so many times the patience until its first request. */
+export const START_PATIENCES = 6;
+/** A client waits before it asks again, and longer each time: so many times the patience. */
+export const AGAIN_PATIENCES = 3;
+/** Whatever goes on, a wait ends after so many times what it may take without progress. */
+const ENDLESS = 3;
+/** A client that says and asks without end fills no memory. */
+export const MOST_KEPT = 20_000;
+/** A finding tells of a silence that is longer. */
+const TOLD_SILENCE_MS = 1000;
+/** Requests that a finding shows whole. */
+const MOST_RECORDED = 8;
+
+/** Jobs with which a client has asked for something, and those with which it never did: further runs show no more of those. */
+const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
+
+export abstract class ClientRun implements AsyncDisposable {
+  readonly timeline: Timeline;
+  protected readonly t: Client;
+  protected readonly asked: ClientRequest[] = [];
+  protected readonly lines: PrintedLine[] = [];
+  readonly #job: ClientJob;
+  readonly #changes = new Changes();
+  readonly #onAbort = (): void => this.#changes.announce();
+  #progress = 0;
+  #progressAt = performance.now();
+  #over = false;
+  #client: RunningClient | undefined;
+  /** Milliseconds from the start of the client to its first request. */
+  #startMs = 0;
+  readonly #startedAt = performance.now();
+
+  protected constructor(t: Client, job: ClientJob) {
+    this.t = t;
+    this.timeline = new Timeline(t.recorder.axis);
+    this.#job = job;
+    t.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Whether this client has asked for nothing at all with this job, in the whole time that an earlier run gave it. */
+  static isSilent(t: Client, job: ClientJob): boolean {
+    return t.session.get(ACTIVITY).get(job) === 'silent';
+  }
+
+  /** `folder`: the one that the variables name paths in. */
+  protected start(variables: Readonly<Record<string, string>>, folder?: string): void {
+    this.timeline.starts(`starts the client with the job ${this.#job}`);
+    const listener: ClientListener = {
+      line: (text) => {
+        this.printed(text);
+        const line = printedLineIn(text);
+        if (line !== undefined) this.keepLine(line);
+        this.announce();
+      },
+      ended: () => {
+        this.#over = true;
+        this.timeline.ended(this.#client?.how?.split(';')[0] ?? 'ends');
+        this.announce();
+      },
+    };
+    this.#client = this.t.start({ variables, folder }, listener);
+  }
+
+  /** Called with each line of its standard output. */
+  protected printed(line: string): void {
+    this.timeline.printed(line);
+  }
+
+  /** Keeps a line of the contract. */
+  protected keepLine(line: PrintedLine): void {
+    if (this.lines.length < MOST_KEPT) this.lines.push(line);
+  }
+
+  /** Keeps a request. False when there are too many. */
+  protected keep(asked: ClientRequest): boolean {
+    this.t.session.get(ACTIVITY).set(this.#job, 'active');
+    if (this.asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
+    if (this.asked.length >= MOST_KEPT) return false;
+    this.asked.push(asked);
+    return true;
+  }
+
+  /** To be called when the client has asked for nothing in all its time. */
+  protected neverAsked(): void {
+    const activity = this.t.session.get(ACTIVITY);
+    if (activity.get(this.#job) !== 'active') activity.set(this.#job, 'silent');
+  }
+
+  /** Wakes the checks that wait for a change. */
+  protected announce(): void {
+    this.#progress += 1;
+    this.#progressAt = performance.now();
+    this.#changes.announce();
+  }
+
+  /** How long to wait without a sign of progress: longer for a client that was slow to start. */
+  get patienceMs(): number {
+    return Math.max(this.t.patienceMs, 2 * this.#startMs);
+  }
+
+  /** Requests so far. */
+  get requests(): readonly ClientRequest[] {
+    return this.asked;
+  }
+
+  /** Whether the client has ended by itself. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The exit code of a client that has ended. */
+  get code(): number | undefined {
+    return this.#client?.code;
+  }
+
+  /** The end of its standard error. */
+  get complaints(): string {
+    return this.#client?.diagnostics ?? '';
+  }
+
+  /** What `look` finds; undefined when the client has ended, or nothing has happened for `withinMs`. */
+  async until<T>(
+    look: () => T | undefined,
+    withinMs = this.patienceMs,
+    atMostMs = ENDLESS * withinMs,
+  ): Promise<T | undefined> {
+    const patience = new Patience(withinMs, atMostMs);
+    for (;;) {
+      this.t.signal.throwIfAborted();
+      const found = look();
+      if (found !== undefined || this.#over || patience.leftMs <= 0) return found;
+      const seen = this.#progress;
+      await this.#changes.next(patience.leftMs);
+      if (this.#progress !== seen) patience.renew();
+    }
+  }
+
+  /** What the client does now, in words. */
+  get state(): string {
+    if (this.#over) return `the client ${this.#client?.how ?? 'has ended'}`;
+    return 'the client runs, and did nothing more';
+  }
+
+  violation({ expected, actual }: { expected: string; actual: string }): Violation {
+    const silentMs = performance.now() - this.#progressAt;
+    if (!this.#over && silentMs > TOLD_SILENCE_MS) this.timeline.silence(silentMs);
+    return new Violation({ expected, actual, counterexample: this.timeline.text });
+  }
+
+  /** As `must` of a check, with the time axis. */
+  must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
+    if (!holds) throw this.violation(finding);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.t.signal.removeEventListener('abort', this.#onAbort);
+    this.timeline.close();
+    for (const asked of this.asked.slice(-MOST_RECORDED)) this.#record(asked);
+    await this.#client?.stop();
+  }
+
+  #record({ method, path, query, headers, body, status, sent, at, endedAt }: ClientRequest): void {
+    const exchange = {
+      method,
+      url: `${path}${query.size === 0 ? '' : `?${query}`}`,
+      request_headers: { ...headers },
+      ...(body === '' ? {} : { request_body: body }),
+      ...(status === undefined ? { error: 'not answered' } : { status }),
+      ...(sent === '' ? {} : { response_body: sent }),
+      duration_ms: Math.round((endedAt ?? performance.now()) - at),
+      curl: '',
+    };
+    this.t.recorder.add(exchange, { isOnAxis: true });
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * A run of a job that ends by itself: the check says how each request is answered, and reads what came of the whole. With a Platform API
+ * as the specification has it, for what a check leaves open.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CALL_JOBS,
+  type CallJob,
+  CLIENT_VARIABLES,
+  type ClientJob,
+  type ClientPlace,
+  clientVariables,
+  filledIn,
+  JOB_TABLE,
+  jobOf,
+  PLATFORM_JOBS,
+  type PlatformJob,
+} from '../../../harness/contract/client.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import type { ListEnvelope } from '../../../harness/contract/lists.ts';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import { Blocked } from '../../../harness/runner/violation.ts';
+import { addressAt, type Client, discoveryOf, placeOf, writeShared } from './check.ts';
+import { AGAIN_PATIENCES, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { type ClientRequest, ScriptedServer } from './server.ts';
+
+/** Path of the Platform API's base. */
+export const PLATFORM_BASE = '/beta';
+const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
+
+/** Answers one request of the client. */
+export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<void>;
+
+export interface JobRunOptions {
+  job: CallJob;
+  answer: Answering;
+  /** Beside the usual ones. */
+  variables?: Readonly<Record<string, string>>;
+  /** How the client reaches a Device API. Default: the first way that it knows. */
+  place?: ClientPlace;
+}
+
+export class JobRun extends ClientRun {
+  /** API key or token: nobody else may see it. */
+  readonly secret = `key_${randomBytes(16).toString('hex')}`;
+  readonly #answer: Answering;
+  readonly #job: CallJob;
+  #printedSecret = false;
+  #server: ScriptedServer | undefined;
+  #folder: string | undefined;
+
+  private constructor(t: Client, { job, answer }: JobRunOptions) {
+    super(t, job);
+    this.timeline.hide(this.secret);
+    this.#job = job;
+    this.#answer = answer;
+  }
+
+  /** Starts the server and then the client. */
+  static async start(t: Client, options: JobRunOptions): Promise<JobRun> {
+    const { job, variables = {}, place = placeOf(t) } = options;
+    if (ClientRun.isSilent(t, job)) throw new Blocked(`the client asked for nothing with the job ${job} before`);
+    const run = new JobRun(t, options);
+    try {
+      const { api, given } = jobOf(job);
+      const reach = api === 'device' ? await run.#openDevice(place) : await run.#openPlatform();
+      run.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...clientVariables(given), ...variables }, run.#folder);
+      return run;
+    } catch (error) {
+      await run[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #openPlatform(): Promise<Record<string, string>> {
+    const server = await this.#listen();
+    return clientVariables({
+      platformUrl: `${server.origin}${PLATFORM_BASE}`,
+      platformKey: this.secret,
+      platformVersion: NEWEST_VERSION,
+    });
+  }
+
+  async #openDevice(place: ClientPlace): Promise<Record<string, string>> {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
+    this.#folder = folder;
+    const { url } = await this.#listen(place === 'socket' ? join(folder, 'agent.sock') : undefined);
+    if (place === 'discovery') writeShared(join(folder, 'agent.json'), discoveryOf(url, this.secret));
+    return addressAt(place, url, (name) => join(folder, name));
+  }
+
+  async #listen(path?: string): Promise<ScriptedServer> {
+    this.#server = await ScriptedServer.open(
+      { path },
+      {
+        track: (what) => this.timeline.request(what),
+        request: (asked) => this.#take(asked),
+        changed: () => this.announce(),
+      },
+    );
+    return this.#server;
+  }
+
+  #take(asked: ClientRequest): void {
+    if (this.keep(asked)) void this.#answer(asked, this);
+    else asked.cut();
+    this.announce();
+  }
+
+  protected override printed(line: string): void {
+    if (line.includes(this.secret)) this.#printedSecret = true;
+    super.printed(line.replaceAll(this.secret, '…'));
+  }
+
+  /** Whether it wrote the secret to its standard output or standard error. */
+  get printedSecret(): boolean {
+    return this.#printedSecret || this.complaints.includes(this.secret);
+  }
+
+  /** Waits for the end of the client. Blocked when it has asked for nothing: nothing is known of such a client. */
+  async ended(): Promise<this> {
+    await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
+    if (this.requests.length === 0) {
+      this.neverAsked();
+      throw new Blocked(`the client asked for nothing with the job ${this.#job}: ${this.state}`);
+    }
+    await this.until(() => undefined, AGAIN_PATIENCES * this.patienceMs);
+    this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
+    return this;
+  }
+
+  /** Lines of one kind. */
+  saw<K extends PrintedLine['saw']>(kind: K): Extract<PrintedLine, { saw: K }>[] {
+    return this.lines.filter((line): line is Extract<PrintedLine, { saw: K }> => line.saw === kind);
+  }
+
+  /** Lines that give the result of a job. */
+  get results(): PrintedLine[] {
+    return this.lines.filter(({ saw }) => RESULTS.has(saw));
+  }
+
+  /** How the client, which has ended, told that its job failed. */
+  get failure(): 'a line' | 'its exit code' | undefined {
+    if (this.saw('error').length > 0) return 'a line';
+    return this.code === 0 ? undefined : 'its exit code';
+  }
+
+  /** What it printed and what it does, in words. */
+  get outcome(): string {
+    const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
+    const shown =
+      said.length <= 20 ? said.join(', ') : `${said.slice(0, 10).join(', ')} … ${said.slice(-5).join(', ')}`;
+    return `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ${this.state.replaceAll(this.secret, '…')}`;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.#server?.[Symbol.asyncDispose]();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+// A Platform API as the specification has it, for calls of a client: what it answers where a check says nothing else.
+
+const pathOf = (job: PlatformJob): string => {
+  const { request, given } = jobOf(job);
+  return `${PLATFORM_BASE}${filledIn(request.path, given)}`;
+};
+export const LIST_PATH = pathOf('list');
+
+export type Item = ListEnvelope['data'][number];
+
+export const itemsFrom = (first: number, count: number): Item[] =>
+  Array.from({ length: count }, (_, index) => ({
+    object: 'device',
+    id: `dvc_${first + index}`,
+    name: `robot ${first + index}`,
+  }));
+
+/** The error body that published implementations answer with. */
+export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
+
+/** Limit and offset of a request as the platform takes them (section 8). */
+export function window(
+  { query }: ClientRequest,
+  maximum: number = LIST_LIMITS.limitMaximum,
+): { limit: number; offset: number } {
+  const { limitDefault, limitMinimum, offsetDefault, offsetMinimum } = LIST_LIMITS;
+  const limit = Math.trunc(Number(query.get('limit') ?? limitDefault)) || limitDefault;
+  const offset = Math.trunc(Number(query.get('offset') ?? offsetDefault)) || offsetDefault;
+  return { limit: Math.min(maximum, Math.max(limitMinimum, limit)), offset: Math.max(offsetMinimum, offset) };
+}
+
+export interface PagesOptions {
+  /** Largest page. Default: that of the specification. */
+  maximum?: number;
+  /** Items that are left out of their page, as if the key had no right to see them. */
+  hidden?(index: number): boolean;
+}
+
+/** Answers a request for a page of `all`. */
+export function pageOf(
+  asked: ClientRequest,
+  all: readonly Item[],
+  { maximum, hidden = () => false }: PagesOptions = {},
+): ListEnvelope {
+  const { limit, offset } = window(asked, maximum);
+  const data = all.slice(offset, offset + limit).filter((_, index) => !hidden(offset + index));
+  const total = asked.query.getAll('expand').some((value) => value.split(',').includes('total_count'));
+  return {
+    ...{ object: 'list', limit, offset, has_more: offset + limit < all.length, data },
+    ...(total ? { total_count: all.length } : {}),
+  };
+}
+
+/** Answers each page of `all`. */
+export const pages =
+  (all: readonly Item[], options?: PagesOptions): Answering =>
+  (asked) =>
+    asked.answer(200, pageOf(asked, all, options));
+
+/** Whether a request is that of the job itself, and not what a client may ask besides. */
+function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
+  const { method, isPathOpen } = jobOf(job).request;
+  if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
+  const others = PLATFORM_JOBS.filter((other) => {
+    const { request } = jobOf(other);
+    return request.method === method && request.isPathOpen !== true;
+  });
+  const endings = others.map((other) => pathOf(other).replace(/.*\//, '/'));
+  return (asked) => asked.method === method && !endings.some((ending) => asked.path.endsWith(ending));
+}
+export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAskedBy(job)])) as Readonly<
+  Record<PlatformJob, (asked: ClientRequest) => boolean>
+>;
+
+/** Answers as a platform that is well, but for what a check says. */
+export const platform =
+  (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
+  (asked, run) => {
+    const job = PLATFORM_JOBS.find((each) => IS_ASKED[each](asked));
+    if (job === undefined) return asked.answer(404, errorOf('not_found'));
+    const { answer } = jobOf(job);
+    const usual = answer === undefined ? pages(itemsFrom(1, 3)) : (): void => asked.answer(200, answer);
+    return (answers[job] ?? usual)(asked, run);
+  };
+
+/** What a check of a job needs, and rests on. */
+export const about = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
+
+/** All items given to the caller once each, in any order, and no error told. */
+export function expectItems(run: JobRun, all: readonly Item[]): void {
+  const seen = run.saw('item').map(({ item }) => item.id);
+  const missing = all.filter(({ id }) => !seen.includes(id)).map(({ id }) => id);
+  const more = seen.filter((id, index) => seen.indexOf(id) !== index || !all.some((item) => item.id === id));
+  run.must(missing.length === 0 && more.length === 0 && run.failure === undefined, {
+    expected: `each of ${all.length} items once, and no error`,
+    actual: `${described('missing', missing)}${described('more than once, or unknown', more)}${run.outcome}`,
+  });
+}
+
+const described = (what: string, ids: readonly string[]): string =>
+  ids.length === 0
+    ? ''
+    : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
+
+/** The failure told to the caller, by a line or by an exit code other than 0. */
+export function expectFailure(run: JobRun, what: string): void {
+  run.must(run.failure !== undefined, {
+    expected: `an error told for ${what}: {"saw":"error"} or an exit code other than 0`,
+    actual: run.outcome,
+  });
+}
