@@ -4,8 +4,8 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { EXIT } from '../common/usage.ts';
 
 /**
- * The values of the options, in the words of the command line unless others are given. `--help` prints `help` and ends the process; a
- * usage error ends it with 64.
+ * The values of the options, in the words of the command line unless others are given. `--help` prints `help` and ends
+ * the process; a usage error ends it with 64.
  */
 export function toolOptions<const T extends ParseArgsOptionsConfig>(
   help: string,
@@ -37,7 +37,10 @@ export function onlyOf(text: string | undefined, known: readonly string[], help:
   return names;
 }
 
-/** A whole number from `least` on: with none of something that does the work, a tool would do nothing and report success. */
+/**
+ * A whole number from `least` on: with none of something that does the work, a tool would do nothing and report
+ * success.
+ */
 export function countOf(option: string, text: string, help: string, least = 1): number {
   const count = Number(text);
   if (!Number.isSafeInteger(count) || count < least)

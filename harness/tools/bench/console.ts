@@ -221,10 +221,11 @@ async function costOfWatching(browser: Browser): Promise<Figure> {
     shares.push((100 * ((await processorSeconds(browser)) - seconds)) / seconds);
   }
   const all = shares.toSorted((a, b) => a - b).map((share) => share.toFixed(1));
+  const load = `${RATE.toLocaleString('en')} requests/s, ${WATCHED_ROBOTS.toLocaleString('en')} robots`;
   const figure = atMost('processor time that the page costs a fleet', median(shares), 2, '%');
   return {
     ...figure,
-    goal: `${figure.goal} of ${median(alone).toFixed(1)} s (${RATE.toLocaleString('en')} requests/s, ${WATCHED_ROBOTS.toLocaleString('en')} robots; pairs: ${all.join(', ')} %)`,
+    goal: `${figure.goal} of ${median(alone).toFixed(1)} s (${load}; pairs: ${all.join(', ')} %)`,
   };
 }
 

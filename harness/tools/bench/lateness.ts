@@ -1,4 +1,7 @@
-/** Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the wire. */
+/**
+ * Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the
+ * wire.
+ */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
@@ -33,6 +36,8 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
   const own = result.metrics['schedule.lateness.ms'];
   const where = `${rate.toLocaleString('en')}/s${stalls ? `, target stands still for ${STALL_MS} ms` : ''}`;
   const wanted = rate * MEASURED_S;
+  const load = loadavg()[0]?.toFixed(1);
+  const beside = `${wire.length} of ${wanted} arrived, verdict ${result.verdict}, load ${load}`;
   return ([50, 99] as const).map((percent) => {
     const told = (percent === 50 ? own?.p50 : own?.p99) ?? Number.NaN;
     const seen = wire[Math.min(wire.length - 1, Math.floor((percent / 100) * wire.length))] ?? Number.NaN;
@@ -42,7 +47,7 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
       value: told,
       floor: seen,
       ratio: told / seen,
-      goal: `within 10 % or 2 ms of the wire (${wire.length} of ${wanted} arrived, verdict ${result.verdict}, load ${loadavg()[0]?.toFixed(1)})`,
+      goal: `within 10 % or 2 ms of the wire (${beside})`,
       unit: 'ms',
       met: wire.length === wanted && Math.abs(told - seen) <= allowed,
     };
@@ -59,8 +64,8 @@ async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
 }
 
 /**
- * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. No clock is shared with who sent them, so the
- * promptest counts as on time.
+ * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. No clock is shared with who
+ * sent them, so the promptest counts as on time.
  */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
@@ -71,7 +76,9 @@ export function latenessOf(arrivals: readonly number[], rate: number): number[] 
 function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
   const hold = (seconds: number, measured: boolean): string =>
     `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
-  const scenario = `name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\nphases:\n  - { do: ramp, over: 1s, measure: false }\n${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
+  const head = 'name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
+  const ramp = 'phases:\n  - { do: ramp, over: 1s, measure: false }\n';
+  const scenario = `${head}${ramp}${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
   return runFleet(dir, { robots: 10, port, scenario });
 }
 
@@ -144,8 +151,8 @@ const tasks = {
 };
 
 /**
- * A platform in a process of its own: answers the lists of polling robots and of a hold phase from a constant, and records when each
- * request arrived.
+ * A platform in a process of its own: answers the lists of polling robots and of a hold phase from a constant, and
+ * records when each request arrived.
  */
 export const arrivalServer = (): Task<typeof tasks> => new Task(import.meta.url);
 

@@ -1,6 +1,6 @@
 /**
- * Muster's fleet beside other open-loop load generators: how many requests each sends with a second of processor time, its start
- * included, and how late they are on the wire. Rounds take turns, and ratios are of one round.
+ * Muster's fleet beside other open-loop load generators: how many requests each sends with a second of processor time,
+ * its start included, and how late they are on the wire. Rounds take turns, and ratios are of one round.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';

@@ -13,10 +13,14 @@ import { untilOnline } from './fleet.ts';
 const ROUNDS = 5;
 /** Seconds of processor time. */
 const GOAL = 0.6;
+const SUITE = import.meta.resolve('../../../suites/device/index.ts');
 /** Loads what a check of a device consists of, and does nothing with it. */
-const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(import.meta.resolve('../../../suites/device/index.ts'))})`;
+const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
 
-/** Half a minute. The first round fills Node's cache of compiled code, as the first use of a command does, and does not count. */
+/**
+ * Half a minute. The first round fills Node's cache of compiled code, as the first use of a command does, and does not
+ * count.
+ */
 export async function benchStart(): Promise<Figure[]> {
   return await inScratch(async (dir) => {
     const idle = join(dir, 'idle.yaml');

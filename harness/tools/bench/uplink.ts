@@ -1,4 +1,7 @@
-/** What the agent protocol costs at both ends: memory of an uplink and of its connection at the broker, and pings per second. */
+/**
+ * What the agent protocol costs at both ends: memory of an uplink and of its connection at the broker, and pings per
+ * second.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -100,7 +103,10 @@ interface Measured {
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
-/** The platform's end: a broker that accepts every client, the whole agent side, or bare sockets that echo. And the robots' end. */
+/**
+ * The platform's end: a broker that accepts every client, the whole agent side, or bare sockets that echo. And the
+ * robots' end.
+ */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);

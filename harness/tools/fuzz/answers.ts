@@ -1,4 +1,7 @@
-/** Hostile answers against the harness's HTTP client and its raw exchange: each ends with an answer or with an error that says whose fault it is. */
+/**
+ * Hostile answers against the harness's HTTP client and its raw exchange: each ends with an answer or with an error
+ * that says whose fault it is.
+ */
 
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * What a fuzzer is (inputs with a structure, and something that they attack), a session that attacks with one input after the other
- * until the time is up, and the files in which finds are kept.
+ * What a fuzzer is (inputs with a structure, and something that they attack), a session that attacks with one input
+ * after the other until the time is up, and the files in which finds are kept.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,8 +12,8 @@ import fc, { type Arbitrary } from 'fast-check';
 /** Something that inputs attack, such as a server process or a parser. */
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with what is wrong, in words and without anything that changes from run to run; undefined when the subject held. What it
-   * throws counts as wrong too. It must end by itself, whatever the input is.
+   * Resolves with what is wrong, in words and without anything that changes from run to run; undefined when the subject
+   * held. What it throws counts as wrong too. It must end by itself, whatever the input is.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
   /** Whether the last find has left it as good as before; a fresh one takes its place otherwise. */
@@ -110,7 +110,8 @@ const kindOf = (wrong: string): string => wrong.replaceAll(/'[^']*'|"[^"]*"|\d+/
 class Wrong extends Error {}
 
 /**
- * Resolves when the time is up. A find is shrunk, and the same kind is not looked for again. Rejects when the subject cannot be opened.
+ * Resolves when the time is up. A find is shrunk, and the same kind is not looked for again. Rejects when the subject
+ * cannot be opened.
  */
 export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;

@@ -1,4 +1,8 @@
-/** HTTP/1.1 as inputs: requests and answers with every way to say where they end, and to say it wrongly. */
+/**
+ * The framing of HTTP/1.1 against all four servers: no failure, no answer to what is only in a body, and the connection
+ * ends. Requests, and the answers that `answers.ts` attacks with, have every way to say where they end, and to say it
+ * wrongly.
+ */
 
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -167,11 +171,10 @@ export const answerText: fc.Arbitrary<string> = fc
   )
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
-// How many requests are in bytes, read strictly after RFC 9112: a server that sees more of them can be made to see what is in a body.
-
 /**
- * The requests beyond doubt, by method, up to the first that is not one. The body of the last may be broken or unfinished: a server may
- * answer when it has seen the head.
+ * The requests beyond doubt, by method, up to the first that is not one. The body of the last may be broken or
+ * unfinished: a server may answer when it has seen the head. Read strictly after RFC 9112: a server that sees more of
+ * them can be made to see what is in a body.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -223,8 +226,6 @@ function afterChunks(text: string): string | undefined {
     rest = rest.slice(size + 2);
   }
 }
-
-// The framing of HTTP against all four servers: no failure, no answer to what is only in a body, and the connection ends.
 
 interface HttpInput {
   server: keyof Addresses;

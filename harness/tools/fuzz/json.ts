@@ -1,4 +1,8 @@
-/** JSON as inputs: texts of the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by a grammar and not copied. */
+/**
+ * JSON and odd calls against every operation of the four HTTP APIs: never a failure of the server, always its envelope,
+ * and the process lives on. Texts have the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by
+ * a grammar and not copied.
+ */
 
 import fc from 'fast-check';
 import type { HttpResponse } from '../../client/http.ts';
@@ -89,8 +93,6 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
       .map(([text, damages]) => damaged(text, damages)),
   },
 );
-
-// Every operation of the four HTTP APIs, and calls of them as inputs.
 
 /** A call. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
 export interface Call {
@@ -249,8 +251,6 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
 
 /** Some calls after each other, so that one may use what another has made. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
-
-// JSON and odd calls against every operation: never a failure of the server, always its envelope, and the process lives on.
 
 /** Attacks after which the servers start afresh, because what they keep grows. */
 const FRESH_AFTER = 5_000;

@@ -1,4 +1,4 @@
-/** A device's event log after damage to its file: it opens, gives out nothing damaged, loses nothing else, and assigns no id again. */
+/** A device's event log after damage to its files, and the suite's reader of a target's log. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,6 +42,7 @@ const inputs: fc.Arbitrary<LogInput> = fc.record({
   mark: fc.constantFrom('kept', 'kept', 'kept', 'gone', 'torn'),
 });
 
+/** It opens, gives out nothing damaged, loses nothing else, and assigns no id again. */
 async function attack({ texts, restart, clean, damages, mark }: LogInput): Promise<string | undefined> {
   using home = scratch();
   const drafts = texts.map((text) => ({ type: 'deployment.deployed', data: { text } }));
@@ -93,7 +94,10 @@ function badEvent(events: readonly StoredEvent[]): string | undefined {
   return undefined;
 }
 
-/** Lines that are whole, each on its own, and in their order must be given out, unless damage made another line out of them. */
+/**
+ * Lines that are whole, each on its own, and in their order must be given out, unless damage made another line out of
+ * them.
+ */
 function missing(before: string, after: string, events: readonly StoredEvent[]): string | undefined {
   const written = new Set(before.split('\n').slice(0, -1));
   const lines = after.split('\n').slice(0, -1);
@@ -151,8 +155,6 @@ export const log = fuzzer<LogInput>({
   open: () => pure(attack),
 });
 
-// The suite's reader of a target's log: whatever is in the files, it reads the whole lines, and finds the events that they hold.
-
 interface LinesInput {
   /** Files of the log, oldest first; one is a file, several are a folder of segments. */
   files: string[];
@@ -179,6 +181,10 @@ const fileInputs: fc.Arbitrary<LinesInput> = fc.record({
   id: fc.nat(99),
 });
 
+/**
+ * The suite's reader of a target's log: whatever is in the files, it reads the whole lines, and finds the events that
+ * they hold.
+ */
 async function attackReader(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
   rmSync(path, { recursive: true, force: true });
   const written = files.map((text, index) => (index === files.length - 1 ? damaged(text, damages) : text));

@@ -1,4 +1,7 @@
-/** MQTT packets as inputs: whole ones of every kind, with fields that fit badly, and damage to their bytes. */
+/**
+ * MQTT packets against the platform's broker, and against the client of simulated robots: whole ones of every kind,
+ * with fields that fit badly, and damage to their bytes.
+ */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -99,8 +102,6 @@ export const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInp
     damages: fc.array(damageWith(['\u00ff\u00ff\u00ff\u007f', '\u0000', '\u0010', '\u0030']), { maxLength: 3 }),
   });
 
-// MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of it.
-
 interface MqttInput extends PacketsInput {
   /** Whether the attacker first connects as a robot of the platform. */
   robot: boolean;
@@ -126,6 +127,10 @@ interface Robot {
 
 const LONGEST_MS = 20_000;
 
+/**
+ * MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of
+ * it.
+ */
 class BrokerUnderAttack implements Subject<MqttInput> {
   readonly #servers: Servers;
   readonly #robot: Robot;
@@ -248,8 +253,6 @@ const it: Fuzzer<MqttInput> = {
 
 export const mqttBroker = fuzzer(it);
 
-// The MQTT client of simulated robots against a broker that sends anything.
-
 interface BrokerInput extends PacketsInput {
   /** Whether the broker first welcomes the client properly. */
   welcome: boolean;
@@ -266,6 +269,7 @@ const brokerInputs: fc.Arbitrary<BrokerInput> = fc
   .tuple(packetsInput(['a', 'b']), fc.boolean(), cuts, fc.constantFrom('end' as const, 'reset' as const))
   .map(([sent, welcome, at, end]) => ({ ...sent, welcome, cuts: at, end }));
 
+/** The MQTT client of simulated robots against a broker that sends anything. */
 class Broker implements Subject<BrokerInput> {
   readonly #server;
   #serve: (socket: Socket) => void = () => {};

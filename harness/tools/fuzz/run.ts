@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: hostile inputs with a structure against the servers, the clients and the parsers, each kind in a process of its own. A find is
- * shrunk and kept in `fixtures/fuzz/`, where a test attacks with it again.
+ * `npm run fuzz`: hostile inputs with a structure against the servers, the clients and the parsers, each kind in a
+ * process of its own. A find is shrunk and kept in `fixtures/fuzz/`, where a test attacks with it again.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

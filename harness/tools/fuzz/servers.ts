@@ -1,4 +1,7 @@
-/** The simulators as processes of their own, watched for their end and for changes to the prototypes that everything inherits from. */
+/**
+ * The simulators as processes of their own, watched for their end and for changes to the prototypes that everything
+ * inherits from.
+ */
 import { join } from 'node:path';
 import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Running } from '../../cli/testing/muster.ts';

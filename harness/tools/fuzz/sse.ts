@@ -1,4 +1,4 @@
-/** The WHATWG standard's interpretation of an event stream, step by step over the whole text: a model to compare readers with. */
+/** Event streams against every parser and reader of them, which are held to a model of the standard. */
 
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
@@ -25,7 +25,10 @@ export interface Dispatched {
   data: string;
 }
 
-/** What a client dispatches for these bytes when nothing follows them. */
+/**
+ * What a client dispatches for these bytes when nothing follows them: the WHATWG standard, step by step over the whole
+ * text.
+ */
 export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   // Decoding strips one byte order mark. A line that does not end is no line.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
@@ -48,8 +51,6 @@ export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   }
   return events;
 }
-
-// Event streams as inputs: full of what matters to their framing.
 
 const framing = words('\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7');
 const texts = ['é', '\u2028', '😀', '\uFEFF', 'x.y', '{"a":1}', ': heartbeat\n\n', 'id: 1\nevent: a.b\ndata: {}\n\n'];
@@ -84,8 +85,6 @@ export const streamInputs: fc.Arbitrary<StreamInput> = fc.record({
   cuts,
 });
 
-// Parsers of event streams: any chunks of the same bytes give the same events, and they are those of the standard.
-
 function ours(chunks: readonly Buffer[]) {
   const frames: SseFrame[] = [];
   const comments: SseComment[] = [];
@@ -115,7 +114,10 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
   return events;
 }
 
-/** The reader of a fleet's robots, for the streams that simulated devices send: no lone carriage return, no byte order mark. */
+/**
+ * The reader of a fleet's robots, for the streams that simulated devices send: no lone carriage return, no byte order
+ * mark.
+ */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
   const reader = new SseReader({
@@ -130,6 +132,7 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   return events;
 }
 
+/** Parsers of event streams: any chunks of the same bytes give the same events, and they are those of the standard. */
 function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const bytes = bytesOf(text);
   const chunks = pieces(bytes, cuts);
@@ -162,11 +165,13 @@ export const sse = fuzzer<StreamInput>({
   open: () => pure(attack),
 });
 
-// Event streams over a real socket: the suite's stream and the client of the `eventsource` package see what the standard says.
-
 const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
 
+/**
+ * Event streams over a real socket: the suite's stream and the client of the `eventsource` package see what the
+ * standard says.
+ */
 class Streams implements Subject<StreamInput> {
   readonly #home: Scratch = scratch();
   readonly #server: Server;

@@ -68,6 +68,9 @@ export async function settledMemory(): Promise<NodeJS.MemoryUsage> {
   return process.memoryUsage();
 }
 
-/** Bytes by which a process has grown. What the warm-up left free is taken again before the process grows, so that growth alone may say too little. */
+/**
+ * Bytes by which a process has grown. What the warm-up left free is taken again before the process grows, so that
+ * growth alone may say too little.
+ */
 export const grown = (before: NodeJS.MemoryUsage, after: NodeJS.MemoryUsage): number =>
   Math.max(after.rss - before.rss, after.heapUsed + after.external - before.heapUsed - before.external);

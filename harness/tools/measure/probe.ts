@@ -1,6 +1,7 @@
 /**
- * Loaded into servers. With MUSTER_SOAK it tells their heap and what keeps them busy, in a file of that folder, every MUSTER_SOAK_EVERY
- * milliseconds; with MUSTER_WATCH it says so when something has changed a prototype that everything inherits from.
+ * Loaded into servers. With MUSTER_SOAK it tells their heap and what keeps them busy, in a file of that folder, every
+ * MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH it says so when something has changed a prototype that everything
+ * inherits from.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Processes of the tools: commands as they are shipped, tasks that need a process of their own, and what Linux counts of either. */
+/**
+ * Processes of the tools: commands as they are shipped, tasks that need a process of their own, and what Linux counts
+ * of either.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -6,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` as a user does: with the compile cache that it chooses itself, which belongs to what it costs, and ended by Ctrl-C as the
- * tool is.
+ * Runs `muster` as a user does: with the compile cache that it chooses itself, which belongs to what it costs, and
+ * ended by Ctrl-C as the tool is.
  */
 export const muster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });

@@ -36,12 +36,13 @@ const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Whether a series grows; undefined when there are too few samples to say. The part after the warm-up is cut into blocks, and each stands
- * for itself with its median, because samples next to each other are alike. The slope is Theil and Sen's median of all slopes between two
- * blocks, with the interval of 95 % after Kendall. A series grows when the whole interval lies above 0 and the gain over the measured time
- * is more than noise. One that a process takes in steps (pages that it keeps once it needed them) grows when each half of the measured
- * time says so as well. What falls back to where it was has not grown, however often it is full: the least of the last third must lie
- * above that of the first.
+ * Whether a series grows; undefined when there are too few samples to say. The part after the warm-up is cut into
+ * blocks, and each stands for itself with its median, because samples next to each other are alike. The slope is Theil
+ * and Sen's median of all slopes between two blocks, with the interval of 95 % after Kendall. A series grows when the
+ * whole interval lies above 0 and the gain over the measured time is more than noise. One that a process takes in steps
+ * (pages that it keeps once it needed them) grows when each half of the measured time says so as well. What falls back
+ * to where it was has not grown, however often it is full: the least of the last third must lie above that of the
+ * first.
  */
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];

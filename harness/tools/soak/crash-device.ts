@@ -1,6 +1,7 @@
 /**
- * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log is used on a
- * recorded disk on which operations fail now and then; what a kill or a power loss after any step leaves is opened by the real code.
+ * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log is
+ * used on a recorded disk on which operations fail now and then; what a kill or a power loss after any step leaves is
+ * opened by the real code.
  */
 import { constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../../simulators/common/clock.ts';
@@ -35,7 +36,10 @@ interface LogHistory extends History {
   failures: Map<Failure, number>;
 }
 
-/** Resolves with what was tried and found; the same for the same seed. `rules`: of a log that is wrong, to see that it is found. */
+/**
+ * Resolves with what was tried and found; the same for the same seed. `rules`: of a log that is wrong, to see that it
+ * is found.
+ */
 export const crashMatrix = (
   options: CrashOptions,
   rules: LogBehaviour = referenceBehaviour.log,

@@ -1,6 +1,6 @@
 /**
- * The life of one platform, a process of its own: requests one after the other on a database file, while its system calls are
- * recorded. It notes what it knows in a file, which puts the notes in order with those calls.
+ * The life of one platform, a process of its own: requests one after the other on a database file, while its system
+ * calls are recorded. It notes what it knows in a file, which puts the notes in order with those calls.
  */
 import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
@@ -10,7 +10,10 @@ import { startPlatform, type TestPlatform } from '../../../simulators/platform/t
 import { createKit, deploymentBody, type Kit } from '../../../simulators/platform/testing/kit.ts';
 import { digestOf, type Note } from './crash-platform.ts';
 
-/** Pages of the write-ahead log after which SQLite moves them to the database: 1000 by itself, too many for a short life. */
+/**
+ * Pages of the write-ahead log after which SQLite moves them to the database: 1000 by itself, too many for a short
+ * life.
+ */
 const CHECKPOINT_PAGES = 20;
 const STARTS = 3;
 

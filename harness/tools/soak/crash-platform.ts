@@ -1,6 +1,7 @@
 /**
- * Crashes of the platform's database at every step of commit, checkpoint, snapshot and restore. A real platform serves requests while
- * its system calls are recorded and some of them fail; what a kill or a power loss after any step leaves is opened by the real code.
+ * Crashes of the platform's database at every step of commit, checkpoint, snapshot and restore. A real platform serves
+ * requests while its system calls are recorded and some of them fail; what a kill or a power loss after any step leaves
+ * is opened by the real code.
  */
 
 import { createHash } from 'node:crypto';
@@ -58,8 +59,8 @@ interface PlatformHistory extends History {
 }
 
 /**
- * Resolves with what was tried and found. Rejects where no system calls can be recorded. `wrong`: SQL that makes the database careless,
- * to see that it is found.
+ * Resolves with what was tried and found. Rejects where no system calls can be recorded. `wrong`: SQL that makes the
+ * database careless, to see that it is found.
  */
 export async function crashMatrix(options: CrashOptions, wrong = ''): Promise<CrashResult> {
   const reason = untraceable();

@@ -1,4 +1,7 @@
-/** `npm run soak -- mixed`: simulators and harness under mixed load, each in processes of its own; nothing may grow, and nothing be lost. */
+/**
+ * `npm run soak -- mixed`: simulators and harness under mixed load, each in processes of its own; nothing may grow, and
+ * nothing be lost.
+ */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -153,7 +156,10 @@ function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promise<void
   });
 }
 
-/** Runs a command of Muster to its end, which the signal asks for. Resolves with its exit code; rejects when the signal aborted. */
+/**
+ * Runs a command of Muster to its end, which the signal asks for. Resolves with its exit code; rejects when the signal
+ * aborted.
+ */
 async function command(words: readonly string[], signal: AbortSignal): Promise<number> {
   const running = muster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
@@ -168,7 +174,10 @@ async function command(words: readonly string[], signal: AbortSignal): Promise<n
   }
 }
 
-/** The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`: its report. */
+/**
+ * The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`:
+ * its report.
+ */
 function check(
   tally: Tally,
   words: readonly string[],

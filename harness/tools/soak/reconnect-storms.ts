@@ -71,7 +71,8 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     await platform.end(how);
     await platform.start();
     const down = performance.now() - gone;
-    // What a platform did not take is missed at once, so after the last storm the fleet may be done before all are back.
+    // What a platform did not take is missed at once, so after the last storm the fleet may be done before all are
+    // back.
     const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - gone - down;
     const then = online
@@ -84,8 +85,8 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
 }
 
 /**
- * Waits until `what` has got to `goal`; false when the fleet ended before, where it may. It goes by progress and not by the clock: a slow
- * machine takes its time, and one that stands still is told.
+ * Waits until `what` has got to `goal`; false when the fleet ended before, where it may. It goes by progress and not by
+ * the clock: a slow machine takes its time, and one that stands still is told.
  */
 function reacher({ say, signal }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -154,8 +155,8 @@ class Platform {
 }
 
 /**
- * Two free ports below those that the system gives to clients: while nobody listens, a client of the own machine may be given the very
- * port that it connects to, and then nobody can listen there.
+ * Two free ports below those that the system gives to clients: while nobody listens, a client of the own machine may be
+ * given the very port that it connects to, and then nobody can listen there.
  */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);

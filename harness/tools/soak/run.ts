@@ -1,5 +1,6 @@
 /**
- * `npm run soak`: long runs of the simulators and the harness as real processes. A run exits with 1 when anything was lost or grows.
+ * `npm run soak`: long runs of the simulators and the harness as real processes. A run exits with 1 when anything was
+ * lost or grows.
  */
 
 import { accessSync, constants } from 'node:fs';
@@ -75,7 +76,10 @@ It waits for robots and deployments and not for a time. It is undecided (exit co
 `;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when a storm could not be made. */
+/**
+ * Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when a storm could not
+ * be made.
+ */
 async function runFaults(words: readonly string[]): Promise<boolean | 'undecided'> {
   const options = { robots: { type: 'string', default: '5000' }, seed: { type: 'string', default: '1' } } as const;
   const values = toolOptions(FAULTS_HELP, options, words);

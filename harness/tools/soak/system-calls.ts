@@ -1,6 +1,6 @@
 /**
- * Runs a process under strace, which records what it does to the files of one folder, and makes some of it fail. That shows SQLite's
- * own steps, in their order, with the bytes.
+ * Runs a process under strace, which records what it does to the files of one folder, and makes some of it fail. That
+ * shows SQLite's own steps, in their order, with the bytes.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -54,8 +54,8 @@ const CALLS = [
 const LONGEST_TEXT = 16_777_216;
 
 /**
- * Runs `command` and resolves with what its main thread did in `folder`. `largest`: bytes that a file of it may have; a write beyond
- * is cut short, then refused with EFBIG.
+ * Runs `command` and resolves with what its main thread did in `folder`. `largest`: bytes that a file of it may have; a
+ * write beyond is cut short, then refused with EFBIG.
  */
 export async function traced(
   command: readonly string[],
