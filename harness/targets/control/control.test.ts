@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CommandControl, type ControlCommands } from './command-control.ts';
-import { parseExact } from './control.ts';
+import { type CallName, parseExact } from './control.ts';
 import { TcpProxy } from './tcp-proxy.ts';
+import { CALLS } from './testing/fakes.ts';
 
 test('reads integers that no number holds as they are written', () => {
   expect(parseExact('{"first_id":1,"last_id":9007199254740993}')).toEqual({ first_id: 1, last_id: 9007199254740993n });
@@ -50,6 +51,21 @@ describe('control by shell lines', () => {
     ]);
   });
 
+  test.each<[CallName, string | undefined]>([
+    ['deploy', `printf %s '{"description":"x"}' | MUSTER_ACTION=deploy /bin/sh -c 'd x'`],
+    [
+      'remove',
+      `printf %s '{"deployment_id":"a b"}' | MUSTER_ACTION=remove MUSTER_DEPLOYMENT_ID='a b' /bin/sh -c 'd x'`,
+    ],
+    ['publish', `printf %s '{"count":2}' | MUSTER_ACTION=publish MUSTER_COUNT=2 /bin/sh -c 'd x'`],
+    ['stop', `printf %s '{}' | MUSTER_SIGNAL=SIGKILL /bin/sh -c s`],
+    ['compact', undefined],
+  ])('makes a line of %s that repeats it', (name, line) => {
+    const commands = { drive: 'd x', stop: 's' };
+    expect(new CommandControl(commands, { env: {} }).line(CALLS[name])).toBe(line);
+    expect(control(commands).line(CALLS[name])).toBe(line === undefined ? undefined : `(cd ${folder} && ${line})`);
+  });
+
   test('shows what a line that failed wrote to both of its outputs', async () => {
     const failing = control({ drive: 'echo no such robot; echo see above >&2; exit 4' });
     await expect(failing.deploy()).rejects.toThrow(/ended with exit code 4: see above\nno such robot$/);
@@ -78,6 +94,7 @@ describe('control by shell lines', () => {
     [{ drive: 'echo broken >&2; exit 4' }, /control drive: .* ended with exit code 4: broken/],
     [{ drive: 'echo no' }, /printed no deployment with an id/],
     [{}, /the target file has no `drive` command/],
+    [{ drive: 'kill -KILL $$' }, /^control drive: `kill -KILL \$\$` was ended by SIGKILL$/],
   ])('explains why %j fails', async (commands, words) => {
     await expect(control(commands).deploy()).rejects.toThrow(words);
   });

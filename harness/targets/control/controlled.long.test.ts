@@ -86,41 +86,6 @@ describe('a violation after a drive', () => {
     ]);
     expect([published?.outcome, deployed?.outcome]).toEqual(['fail', 'fail']);
   });
-
-  test('is blocked when a call that nobody awaited has failed', async () => {
-    const [result] = await run(await unwilling('never-starts-again'), [
-      check('start', async (t: Device) => {
-        await t.control.start().catch(() => {});
-        t.must(false, { expected: 'an agent', actual: 'none' });
-      }),
-    ]);
-    expect(result?.reason).toMatch(/answered 500/);
-  });
-});
-
-test('a stop that did not happen blocks the check before it writes to the log', async () => {
-  const [result] = await run(await unwilling('lies-about-stop'), [check('stop', (t) => t.control.stop())]);
-  expect(result?.reason).toMatch(/said that it had stopped the agent, but the device still answers/);
-});
-
-test('an agent that was not started again is named in each later check', async () => {
-  const results = await run(await unwilling('never-starts-again'), [
-    check('stops', (t) => t.control.stop().then(() => t.control.start())),
-    check('second', (t) => t.http.get('/deployments/current')),
-    check('third', (t) => t.http.get('/deployments/current')),
-  ]);
-  expect(results.map(({ outcome }) => outcome)).toEqual(['blocked', 'blocked', 'blocked']);
-  expect(results[2]?.reason).toMatch(/^the agent was not started again: control POST \/start answered 500/);
-});
-
-test('an agent that a check left stopped is started for the next one', async () => {
-  const [, second] = await run(await unwilling('lies-about-remove'), [
-    check('stops', (t) => t.control.stop()),
-    check('second', async (t: Device) =>
-      t.must((await t.http.get('/deployments/current')).status > 0, { expected: '', actual: '' }),
-    ),
-  ]);
-  expect(second?.outcome).toBe('pass');
 });
 
 test('a check past its limit leaves no control call behind', async () => {

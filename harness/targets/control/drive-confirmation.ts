@@ -146,16 +146,22 @@ export interface Untrue {
   why: string;
 }
 
+/** What is asked of the agent, and learnt about it. */
+type Confirmed = Pick<ControlledAgent, 'client' | 'logTells' | 'losesEvents'>;
+
 /** Compares what control said with what the device shows. Control is contradicted only when there is no trace at all. */
 export class DriveConfirmation {
   readonly #control: Control;
-  readonly #agent: ControlledAgent;
+  readonly #agent: Confirmed;
   readonly #signal: AbortSignal;
+  readonly #traceMs: number;
 
-  constructor(control: Control, agent: ControlledAgent, signal: AbortSignal) {
+  /** `traceMs`: how long a trace may take to come. */
+  constructor(control: Control, agent: Confirmed, signal: AbortSignal, traceMs = TRACE_MS) {
     this.#control = control;
     this.#agent = agent;
     this.#signal = signal;
+    this.#traceMs = traceMs;
   }
 
   /** Undefined when the target may have to answer for what was found. */
@@ -181,7 +187,7 @@ export class DriveConfirmation {
     );
     for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
       if (cursor === undefined || cursor < 0n) continue;
-      const id = await firstAfter(http, cursor);
+      const id = await this.#firstAfter(http, cursor);
       if (id === undefined || id >= compacted) continue;
       const why = `control said that the log begins with event ${compacted} after a compaction, and the device still has event ${id}`;
       return { call: 'compact', why };
@@ -235,18 +241,18 @@ export class DriveConfirmation {
   async #publishes(http: HttpClient, stream: EventStream): Promise<boolean> {
     if (this.#agent.losesEvents) return true;
     const { last_id } = await this.#control.publish(SOME_EVENTS, this.#signal);
-    if ((await firstId(stream)) !== undefined) return true;
+    if ((await this.#firstId(stream)) !== undefined) return true;
     const last = BigInt(last_id);
-    if ((await firstAfter(http, last - 1n)) === last) return true;
+    if ((await this.#firstAfter(http, last - 1n)) === last) return true;
     // Deployed, and no event: it is the device that loses events.
     const { id } = await this.#control.deploy({}, this.#signal);
-    this.#agent.losesEvents = (await this.#isCurrent(http, id)) && (await firstId(stream)) === undefined;
+    this.#agent.losesEvents = (await this.#isCurrent(http, id)) && (await this.#firstId(stream)) === undefined;
     return this.#agent.losesEvents;
   }
 
   async #deploys(http: HttpClient, stream: EventStream): Promise<boolean> {
     const { id } = await this.#control.deploy({}, this.#signal);
-    return (await this.#isCurrent(http, id)) || (await firstId(stream)) !== undefined;
+    return (await this.#isCurrent(http, id)) || (await this.#firstId(stream)) !== undefined;
   }
 
   async #isCurrent(http: HttpClient, id: string): Promise<boolean> {
@@ -254,8 +260,29 @@ export class DriveConfirmation {
     return (await pollWithin('the deployment to be shown', look, this.#wait)) ?? false;
   }
 
+  /** The id of the first event that is replayed after a cursor; undefined when there is none. */
+  async #firstAfter(http: HttpClient, after: bigint): Promise<bigint | undefined> {
+    const stream = await openEvents(http, { after });
+    try {
+      return stream.status === 200 ? await this.#firstId(stream) : undefined;
+    } finally {
+      await stream.close();
+    }
+  }
+
+  /** The id of the next event, 0 for one without; undefined when none comes in time. */
+  async #firstId(stream: EventStream): Promise<bigint | undefined> {
+    try {
+      const { data } = await stream.next({ within: this.#traceMs, for: 'an event' });
+      return idOf(data) ?? 0n;
+    } catch (error) {
+      if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
+      throw error;
+    }
+  }
+
   get #wait() {
-    return { timeoutMs: TRACE_MS, firstPauseMs: LOOK_MS, signal: this.#signal };
+    return { timeoutMs: this.#traceMs, firstPauseMs: LOOK_MS, signal: this.#signal };
   }
 }
 
@@ -265,27 +292,6 @@ const DONE = { deploy: 'deployed', remove: 'removed' };
 async function current(http: HttpClient): Promise<Record<string, unknown> | undefined> {
   const { json } = await http.get('/deployments/current');
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : undefined;
-}
-
-/** The id of the first event that is replayed after a cursor; undefined when there is none. */
-async function firstAfter(http: HttpClient, after: bigint): Promise<bigint | undefined> {
-  const stream = await openEvents(http, { after });
-  try {
-    return stream.status === 200 ? await firstId(stream) : undefined;
-  } finally {
-    await stream.close();
-  }
-}
-
-/** The id of the next event, 0 for one without; undefined when none comes in time. */
-async function firstId(stream: EventStream): Promise<bigint | undefined> {
-  try {
-    const { data } = await stream.next({ within: TRACE_MS, for: 'an event' });
-    return idOf(data) ?? 0n;
-  } catch (error) {
-    if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
-    throw error;
-  }
 }
 
 function idOf(data: string | undefined): bigint | undefined {

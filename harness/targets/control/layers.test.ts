@@ -1,40 +1,128 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+/** What a layer makes itself, and what it passes on to the control inside. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { CommandControl } from './command-control.ts';
-import { combinedControl } from './layers.ts';
+import { hostFiles } from '../files/target-files.ts';
+import { AgentEnded, type CallName, type Control, type ControlCall, ControlError, noControl } from './control.ts';
+import { canFill, combinedControl, layered, processControl, withFilling } from './layers.ts';
+import { CALLS as CALL, fakeControl } from './testing/fakes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-combined-'));
+const folder = mkdtempSync(join(tmpdir(), 'muster-layers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const called = join(folder, 'called');
-const commands = (name: string, which: readonly ('drive' | 'compact' | 'stop' | 'start')[], limits: object) => {
-  const answers = { drive: '{"id":"dpl_1"}', compact: '{"earliest_id":1,"latest_id":2}', stop: '', start: '' };
-  const lines = which.map((one) => [one, `echo ${name} ${one} >> ${called}; echo '${answers[one]}'`]);
-  return new CommandControl({ ...Object.fromEntries(lines), ...limits }, { env: process.env });
+
+const CALLS = Object.values(CALL);
+const everything = (who: string, asked: string[]) =>
+  Object.fromEntries(CALLS.map(({ name }) => [name, () => void asked.push(`${who} ${name}`)]));
+const makeAll = async (control: Control) => {
+  for (const call of CALLS) await control.call(call);
 };
 
-test('each call goes to the first control that offers it', async () => {
-  const first = commands('first', ['drive'], { retention: 5 });
-  const second = commands('second', ['drive', 'compact', 'stop', 'start'], { retention: 9, event_log: '/log' });
+test('each call goes to the first control that offers it, and `info` names what any offers', async () => {
+  const asked: string[] = [];
+  const closed: string[] = [];
+  const named = (who: string, capabilities: string[], info: object) =>
+    layered(fakeControl(everything(who, asked), { ...info, capabilities }, who).control, {
+      line: ({ name }) => `${who} ${name}`,
+      close: async () => void closed.push(who),
+    });
+  const first = named('first', ['drive', 'log'], { retention: 5 });
+  const second = named('second', ['drive', 'compact', 'restart'], { retention: 9, event_log: '/log' });
   const both = combinedControl(first, second);
-  const { capabilities, ...limits } = await both.info();
-  expect(capabilities.toSorted()).toEqual(['compact', 'drive', 'log', 'restart']);
-  expect(limits).toEqual({ retention: 5, event_log: '/log' });
-  await both.deploy();
-  await both.compact();
-  await both.stop();
-  await both.start();
-  expect(readFileSync(called, 'utf8').trim().split('\n')).toEqual([
-    ...['first drive', 'second compact', 'second stop', 'second start'],
-  ]);
-  expect(both.line({ name: 'deploy', request: {} })).toContain('first drive');
-  expect(both.line({ name: 'compact' })).toContain('second compact');
+  expect([both.kind, both.line({ name: 'compact' })]).toEqual(['first + second', 'first compact']);
+  const capabilities = ['drive', 'log', 'compact', 'restart'];
+  expect(await both.info()).toEqual({ capabilities, retention: 5, event_log: '/log' });
+  await makeAll(both);
+  const expected = ['first deploy', 'first remove', 'first publish', 'second compact', 'second stop', 'second start'];
+  expect(asked).toEqual(expected);
+  expect(CALLS.map((call) => both.line(call))).toEqual(expected);
   await both.close();
+  expect(closed).toEqual(['first', 'second']);
+  expect([combinedControl(noControl, second), combinedControl(first, noControl)]).toEqual([second, first]);
 });
 
-test('what neither offers is refused', async () => {
-  const both = combinedControl(commands('first', ['drive'], {}), commands('second', ['compact'], {}));
-  await both.info();
-  await expect(both.stop()).rejects.toThrow(/no `stop` command/);
+test('no control can do nothing', async () => {
+  expect([await noControl.info(), noControl.line({ name: 'start' })]).toEqual([{ capabilities: [] }, undefined]);
+  await expect(noControl.publish(1)).rejects.toThrow(/^the target has no control: give --control/);
+});
+
+test('a process restarts, and nothing else', async () => {
+  const asked: unknown[] = [];
+  const { signal } = new AbortController();
+  let how: string | undefined;
+  const control = processControl({
+    stop: async (by) => void asked.push(by),
+    start: async (by) => {
+      asked.push(by === signal);
+      if (asked.length > 2) throw new RangeError('it did not');
+    },
+    endedByItself: () => how,
+  });
+  expect([control.kind, await control.info()]).toEqual(['process', { capabilities: ['restart'] }]);
+  await control.stop('SIGKILL');
+  await control.start(signal);
+  expect(asked).toEqual(['SIGKILL', true]);
+  const failure = () => control.start().catch((error: Error) => error);
+  expect(await failure()).toMatchObject({ name: 'ControlError', message: 'it did not' });
+  how = 'ended with exit code 7';
+  expect(await failure()).toBeInstanceOf(AgentEnded);
+  await expect(control.deploy()).rejects.toThrow('the target has no control');
+});
+
+const fillingOf = (log: string, line: string) => ({ log, line, env: process.env, cwd: folder, files: hostFiles });
+
+test('a log is filled while the agent is stopped, and one event more makes it compact', async () => {
+  const log = join(folder, 'log');
+  const { signal } = new AbortController();
+  const asked: [CallName, unknown, boolean][] = [];
+  const ask = (call: ControlCall, by?: AbortSignal): unknown => {
+    asked.push([call.name, 'count' in call ? call.count : 'signal' in call && call.signal, by === signal]);
+    return call.name === 'publish' ? { first_id: 8, last_id: 8 } : undefined;
+  };
+  const answers = Object.fromEntries(CALLS.map(({ name }) => [name, ask]));
+  const inner = layered(fakeControl(answers).control, { line: ({ name }) => name });
+  const control = withFilling(inner, fillingOf(log, 'echo \'{"id":9007199254740993}\' > log; pwd > where'));
+  expect(await control.info()).toEqual({ capabilities: ['drive', 'compact'], compact_restarts: true });
+  expect(await control.compact(signal)).toEqual({ earliest_id: 9007199254740993n, latest_id: 8 });
+  expect(asked).toEqual([
+    ['stop', 'SIGTERM', true],
+    ['start', false, true],
+    ['publish', 1, true],
+  ]);
+  expect(readFileSync(join(folder, 'where'), 'utf8').trim()).toBe(folder);
+  expect([control.line({ name: 'compact' }), control.line({ name: 'stop', signal: 'SIGTERM' })]).toEqual([
+    undefined,
+    'stop',
+  ]);
+  await control.deploy();
+  expect(asked.at(-1)?.[0]).toBe('deploy');
+});
+
+test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins with %j tells nothing', async (text) => {
+  const log = join(folder, 'other');
+  writeFileSync(log, text);
+  const { control, calls } = fakeControl({ stop: () => {}, start: () => {}, publish: () => ({ last_id: 1 }) });
+  const filled = withFilling(control, fillingOf(log, 'true'));
+  await expect(filled.compact()).rejects.toThrow(`the first line of ${log} has no \`id\``);
+  await expect(withFilling(control, fillingOf(log, 'exit 1')).compact()).rejects.toThrow(/control fill: .*exit code 1/);
+  // Whatever became of the line, the agent is started again.
+  expect(calls.map(({ name }) => name)).toEqual(['stop', 'start', 'publish', 'stop', 'start']);
+});
+
+test.each([
+  [['drive', 'restart', 'log'], true],
+  [['drive', 'restart'], false],
+  [['restart', 'log'], false],
+  [['drive', 'log'], false],
+])('a log can be filled with %j: %j', (capabilities, can) => {
+  expect(canFill({ capabilities })).toBe(can);
+});
+
+test('a layer that throws is a call that fails', async () => {
+  const control = layered(noControl, {
+    call: () => {
+      throw new ControlError('refused at once');
+    },
+  });
+  await expect(control.call({ name: 'start' })).rejects.toThrow('refused at once');
 });

@@ -1,0 +1,214 @@
+/** What a check's control remembers, and whose doing it says a finding is. */
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { NoAnswer } from '../../client/errors.ts';
+import { Recorder } from '../../client/recorder.ts';
+import { Redactor } from '../../client/redact.ts';
+import type { Requirement } from '../../runner/types.ts';
+import { Violation } from '../../runner/violation.ts';
+import { hostFiles } from '../files/target-files.ts';
+import { url } from '../transports/index.ts';
+import { CheckControl } from './check-control.ts';
+import { AgentEnded, type Control, ControlError, ControlLate, ControlRefused } from './control.ts';
+import { ControlledAgent } from './controlled-agent.ts';
+import { layered } from './layers.ts';
+import { FakeDevice, fakeControl } from './testing/fakes.ts';
+
+const MUST = { level: 'MUST' } as Requirement;
+const SHOULD = { level: 'SHOULD' } as Requirement;
+const finding = new Violation({ expected: 'a', actual: 'b' });
+
+type Answers = Parameters<typeof fakeControl>[0];
+
+/** A control of one check, over one that answers so. `next` gives that of another check of the same target. */
+async function checking(answers: Answers, over = (control: Control) => control, log?: string) {
+  const device = await FakeDevice.start();
+  const redactor = new Redactor();
+  const connection = url.open({ address: device.origin, fields: {}, redactor, ca: undefined, caFile: undefined });
+  const end: { how: string | undefined } = { how: undefined };
+  const agent = new ControlledAgent({
+    connection,
+    redactor,
+    log: log === undefined ? log : { path: log, files: hostFiles },
+    endedByItself: () => end.how,
+  });
+  const { control, calls } = fakeControl(answers);
+  const inner = over(control);
+  onTestFinished(() => device[Symbol.asyncDispose]());
+  const next = () => {
+    const [recorder, limit] = [new Recorder(redactor), new AbortController()];
+    return { own: new CheckControl(inner, agent, limit.signal, recorder), recorder, limit };
+  };
+  return { ...next(), next, agent, device, calls, end };
+}
+
+const seeing = (control: Control) => Object.assign(layered(control, {}), { seesDevice: true });
+const failing = (error: Error) => () => {
+  throw error;
+};
+const stops = (device: () => FakeDevice) => ({
+  stop: () => void Object.assign(device(), { status: 503 }),
+  start: () => void Object.assign(device(), { status: 200 }),
+});
+
+test('what is driven is recorded in words, with the ids that came back', async () => {
+  const made = await checking(
+    {
+      deploy: () => ({ id: 'd1', status: 'x' }),
+      remove: () => ({ id: 'd1' }),
+      publish: () => ({ first_id: 1, last_id: 2n ** 60n }),
+      compact: () => ({ earliest_id: 2, latest_id: 3 }),
+      ...stops(() => made.device),
+    },
+    (control) => layered(control, { line: ({ name }) => (name === 'stop' ? undefined : `do ${name}`) }),
+  );
+  const { own, recorder, calls } = made;
+  expect(await own.deploy({ description: 'x' })).toMatchObject({ id: 'd1' });
+  await own.remove('d1');
+  await own.publish(1);
+  await own.publish(2);
+  await own.compact();
+  await own.stop('SIGKILL');
+  await own.start();
+  expect(recorder.snapshot().steps.map((step) => ('drive' in step ? step.drive : undefined))).toEqual([
+    { what: 'deploy {"description":"x"}', line: 'do deploy', ids: { id: 'd1' } },
+    { what: 'remove d1', line: 'do remove', ids: { id: 'd1' } },
+    { what: 'publish 1 event', line: 'do publish', ids: { first_id: '1', last_id: String(2n ** 60n) } },
+    { what: 'publish 2 events', line: 'do publish', ids: { first_id: '1', last_id: String(2n ** 60n) } },
+    { what: 'compact the event log', line: 'do compact', ids: { earliest_id: '2', latest_id: '3' } },
+    { what: 'stop the agent (SIGKILL)', ids: {} },
+    { what: 'start the agent', line: 'do start', ids: {} },
+  ]);
+  expect(calls.map(({ name }) => name).join()).toBe('deploy,remove,publish,publish,compact,stop,start');
+  expect([own.kind, own.line({ name: 'start' }), await own.info()]).toEqual([
+    'fake',
+    'do start',
+    { capabilities: ['drive'] },
+  ]);
+});
+
+test.each<[string, Error, 'blocked' | 'fail']>([
+  ['failed', new ControlError('it broke'), 'blocked'],
+  ['was late', new ControlLate('it hung'), 'blocked'],
+  ['met no answer of a platform', new NoAnswer('a platform'), 'blocked'],
+  ['was refused', new ControlRefused('not so'), 'fail'],
+])('a finding after a call that %s', async (_, error, outcome) => {
+  const { own } = await checking({ publish: failing(error) });
+  const thrown = await own.publish(1).catch((failure: unknown) => failure);
+  expect(thrown).toBeInstanceOf(ControlError);
+  expect((thrown as Error).message).toContain(error.message);
+  expect(await own.reconsider(finding)).toBe(outcome === 'blocked' ? thrown : finding);
+  expect(await own.reconsider(error)).toBe(error);
+});
+
+test('a fault of ours is passed on as it is', async () => {
+  const fault = new TypeError('a fault of ours');
+  const { own } = await checking({ publish: failing(fault) });
+  await expect(own.publish(1)).rejects.toBe(fault);
+  expect(await own.reconsider(finding)).toBe(finding);
+});
+
+test('a restart clears what failed before it', async () => {
+  const made = await checking({ publish: failing(new ControlError('cut off')), ...stops(() => made.device) });
+  await expect(made.own.publish(1)).rejects.toThrow('cut off');
+  await made.own.start();
+  expect(await made.own.reconsider(finding)).toBe(finding);
+  await expect(made.own.publish(1)).rejects.toThrow('cut off');
+  await made.own.stop();
+  expect(await made.own.reconsider(finding)).toBe(finding);
+});
+
+test('a lie blocks the finding, and is not asked for again', async () => {
+  const { own, next, calls } = await checking({
+    deploy: () => ({ id: 'd1' }),
+    publish: failing(new ControlError('no')),
+  });
+  await own.deploy();
+  const why = 'control said that it had deployed d1, and the device shows no trace of it';
+  expect(await own.reconsider(finding)).toMatchObject({ name: 'ControlError', message: why });
+  await expect(next().own.deploy()).rejects.toThrow(`control deploy: not called again: ${why}`);
+  expect(calls.filter(({ name }) => name === 'deploy')).toHaveLength(2);
+});
+
+test('a log that changes with what is driven tells something from then on', async () => {
+  const log = join(mkdtempSync(join(tmpdir(), 'muster-log-')), 'log');
+  onTestFinished(() => rmSync(dirname(log), { recursive: true }));
+  const made = await checking({ deploy: () => ({ id: 'd1' }), remove: () => appendFileSync(log, 'x') }, undefined, log);
+  await made.own.deploy();
+  expect(made.agent.logTells).toBe(false);
+  await made.own.remove('d1');
+  expect(made.agent.logTells).toBe(true);
+});
+
+test('control that sees the device is believed', async () => {
+  const { own, calls } = await checking({ deploy: () => ({ id: 'd1' }) }, seeing);
+  await own.deploy();
+  expect(await own.reconsider(finding)).toBe(finding);
+  expect(calls).toHaveLength(1);
+});
+
+test('a stop ends the calls of a control that works through the agent', async () => {
+  const hangs = (_: unknown, signal?: AbortSignal) =>
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  const made = await checking({ publish: hangs, ...stops(() => made.device) }, seeing);
+  const publishing = made.own.publish(1).catch((error: unknown) => error);
+  await made.own.stop();
+  expect(await publishing).toMatchObject({
+    name: 'ControlRefused',
+    message: 'control: the agent was stopped meanwhile',
+  });
+});
+
+test('after its check nothing is called, and what was under way has failed', async () => {
+  const made = await checking({
+    deploy: () => {
+      made.limit.abort();
+      return { id: 'd1' };
+    },
+  });
+  for (const call of [() => made.own.deploy(), () => made.own.publish(1)])
+    await expect(call()).rejects.toThrow('control: the check is over');
+  expect(made.calls).toHaveLength(1);
+});
+
+test('a stop that did not happen is no stop', async () => {
+  const { own, next } = await checking({ stop: () => undefined });
+  await expect(own.stop()).rejects.toThrow('it said that it had stopped the agent, but the device still answers');
+  await next().own.prepare(MUST);
+});
+
+test('an agent that a check left stopped is started for the next', async () => {
+  const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: () => made.device.listen() });
+  await made.own.stop();
+  for (const each of [made.next(), made.next()]) await each.own.prepare(MUST);
+  expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
+});
+
+test.each([
+  ['said that it was', () => undefined, 'the check that stopped it ended before it had started it again'],
+  ['said that it was not', failing(new ControlError('no way')), 'no way'],
+])('an agent that a check left stopped is started once, though control %s', async (_, start, why) => {
+  const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start });
+  await made.own.stop();
+  for (const each of [made.next(), made.next()])
+    await expect(each.own.prepare(MUST)).rejects.toThrow(`the agent was not started again: ${why}`);
+  expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
+});
+
+test('an agent that ends by itself fails one MUST and blocks the rest', async () => {
+  const { own, next, device, end } = await checking({ start: failing(new AgentEnded('code 7')) });
+  end.how = 'ended';
+  // It may have left its work to a process of its own, which answers.
+  await own.prepare(SHOULD);
+  await device[Symbol.asyncDispose]();
+  await expect(next().own.prepare(SHOULD)).rejects.toThrow('the agent has ended by itself: ended');
+  const caught = await next()
+    .own.prepare(MUST)
+    .catch((error: unknown) => error);
+  expect(caught).toMatchObject({ finding: { actual: 'ended' } });
+  await expect(next().own.prepare(MUST)).rejects.toThrow('the agent has ended by itself: ended');
+  expect(await own.reconsider(finding)).toBe(finding);
+  expect(await own.reconsider(new ControlError('x'))).toMatchObject({ name: 'Blocked' });
+});

@@ -1,0 +1,258 @@
+/** When control is contradicted: what it said that it had done, beside what the device and its log show. */
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { Deployment } from '../../contract/deployment.ts';
+import { hostFiles } from '../files/target-files.ts';
+import { type Answer, type ControlCall, ControlError } from './control.ts';
+import { DriveConfirmation, Drives } from './drive-confirmation.ts';
+import { FakeDevice, fakeControl } from './testing/fakes.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-confirmation-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const deployed = (id: string): Deployment => ({ id, activity_status: 'deployed' }) as Deployment;
+const publish: ControlCall = { name: 'publish', count: 2 };
+const deploy: ControlCall = { name: 'deploy', request: {} };
+const remove: ControlCall = { name: 'remove', deploymentId: 'd1' };
+const ids = (first_id: number | bigint, last_id: number | bigint) => ({ first_id, last_id });
+
+type Shown = Partial<Pick<FakeDevice, 'current' | 'retained' | 'eventsStatus'>>;
+
+/** What control answers, what the device shows then, and what it sends. */
+interface Effect {
+  answer?: Answer;
+  shows?: Shown;
+  sends?: string;
+}
+
+interface Case {
+  /** What control said. */
+  said: readonly [ControlCall, Answer][];
+  compacted?: bigint;
+  /** What the device shows. */
+  shows?: Shown;
+  /** What comes of it when control is asked again; nothing by default. */
+  again?: { readonly [Name in 'publish' | 'deploy']?: Effect };
+  refuses?: true;
+  /** The log before the drives, and what is added to it after them. Only where there is one does it tell. */
+  log?: readonly string[];
+  losesEvents?: boolean;
+  /** Long enough to see what comes, where something has to. */
+  traceMs?: number;
+  /** `call` and a part of the reason; undefined where control is not contradicted. */
+  untrue?: readonly [string, string];
+  /** What control was asked again. */
+  asked?: readonly string[];
+}
+
+const LIES = { publish: ids(100, 102), deploy: deployed('again') };
+const SOON_MS = 1000;
+
+const CASES: Record<string, Case> = {
+  'nothing was driven': { said: [] },
+  'neither the event nor those after it come': {
+    said: [[publish, ids(3, 4)]],
+    untrue: ['publish', 'published the events 3 to 4,'],
+    asked: ['publish', 'deploy'],
+  },
+  'events that are published again come': {
+    said: [[publish, ids(3, 4)]],
+    again: { publish: { answer: ids(5, 7), sends: '{"id":5}' } },
+    traceMs: 30_000,
+    asked: ['publish'],
+  },
+  'what is no event of an id comes': {
+    said: [[publish, ids(3, 4)]],
+    again: { publish: { answer: ids(5, 7), sends: '{"id":"5"}' } },
+    traceMs: 30_000,
+    asked: ['publish'],
+  },
+  'events that are published again are only replayed': {
+    said: [[publish, ids(3, 4)]],
+    again: { publish: { answer: ids(5, 7), shows: { retained: [5, 6, 7] } } },
+    traceMs: SOON_MS,
+    asked: ['publish'],
+  },
+  'another event is replayed': {
+    said: [[publish, ids(3, 4)]],
+    again: { publish: { answer: ids(5, 7), shows: { retained: [9] } } },
+    untrue: ['publish', 'no trace'],
+  },
+  'an id beyond 2^53 is replayed': {
+    said: [[publish, ids(3, 4)]],
+    again: { publish: { answer: ids(5, 2n ** 60n + 1n), shows: { retained: [2n ** 60n + 1n] } } },
+    traceMs: SOON_MS,
+    asked: ['publish'],
+  },
+  'the device deploys, and loses events': {
+    said: [[publish, ids(3, 4)]],
+    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
+    traceMs: SOON_MS,
+    asked: ['publish', 'deploy'],
+  },
+  'the event of a deployment comes, and not those that were published': {
+    said: [[publish, ids(3, 4)]],
+    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') }, sends: '{"id":8}' } },
+    traceMs: SOON_MS,
+    untrue: ['publish', 'no trace'],
+  },
+  'the device is known to lose events': { said: [[publish, ids(3, 4)]], losesEvents: true, asked: [] },
+  'control cannot do it again': {
+    said: [[publish, ids(3, 4)]],
+    refuses: true,
+    untrue: ['publish', 'no trace'],
+  },
+  'no stream can be opened': { said: [[publish, ids(3, 4)]], shows: { eventsStatus: 404 }, asked: [] },
+  'the deployment is current': { said: [[deploy, deployed('d1')]], shows: { current: deployed('d1') }, asked: [] },
+  'another deployment is current': {
+    said: [[deploy, deployed('d1')]],
+    shows: { current: deployed('d0') },
+    untrue: ['deploy', 'said that it had deployed d1, and the device shows no trace of it'],
+    asked: ['deploy'],
+  },
+  'the next deployment becomes current': {
+    said: [[deploy, deployed('d1')]],
+    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
+    traceMs: 30_000,
+  },
+  'the next deployment makes an event': {
+    said: [[deploy, deployed('d1')]],
+    again: { deploy: { sends: '{"id":1}' } },
+    traceMs: SOON_MS,
+  },
+  'a deployment that was replaced is not looked for': {
+    said: [
+      [deploy, deployed('d1')],
+      [deploy, deployed('d2')],
+    ],
+    shows: { current: deployed('d2') },
+    asked: [],
+  },
+  'what was removed is current': {
+    said: [[remove, deployed('d1')]],
+    shows: { current: deployed('d1') },
+    untrue: ['remove', 'had removed d1,'],
+  },
+  'what was removed is shown as archived': {
+    said: [[remove, deployed('d1')]],
+    shows: { current: { id: 'd1', activity_status: 'archived' } },
+    asked: [],
+  },
+  'nothing is current after a removal': { said: [[remove, deployed('d1')]], shows: { current: null }, asked: [] },
+  'the log tells, and does not hold the deployment': {
+    said: [[deploy, deployed('d1')]],
+    log: ['', 'd2'],
+    untrue: ['deploy', 'deployed d1'],
+    asked: [],
+  },
+  'the log holds the deployment': { said: [[deploy, deployed('d1')]], log: ['', '{"of":"d1"}'], asked: [] },
+  'the log holds the last event': { said: [[publish, ids(3, 4)]], log: ['', '{"id":4}'], asked: [] },
+  'the log holds other numbers': {
+    said: [[publish, ids(3, 4)]],
+    log: ['', '[44, 14, 4.5, -4, "a4"]'],
+    untrue: ['publish', '3 to 4'],
+  },
+  'the log held the number before': { said: [[publish, ids(3, 4)]], log: ['4', 'x'], untrue: ['publish', '3 to 4'] },
+  'events that a compaction took away are not looked for': {
+    said: [[publish, ids(3, 4)]],
+    compacted: 5n,
+    shows: { eventsStatus: 410 },
+    asked: [],
+  },
+  'an event that a compaction left is looked for': {
+    said: [[publish, ids(3, 4)]],
+    compacted: 4n,
+    untrue: ['publish', '3 to 4'],
+  },
+  'an event is left before the first of the log': {
+    said: [],
+    compacted: 10n,
+    shows: { retained: [9, 10] },
+    traceMs: 30_000,
+    untrue: ['compact', 'that the log begins with event 10 after a compaction, and the device still has event 9'],
+  },
+  'the log begins where control said': { said: [], compacted: 10n, shows: { retained: [10] }, traceMs: 30_000 },
+  'what was published first is left': {
+    said: [
+      [publish, ids(3, 3)],
+      [publish, ids(6, 6)],
+      [publish, ids(20, 20)],
+    ],
+    compacted: 10n,
+    shows: { retained: [4] },
+    traceMs: SOON_MS,
+    untrue: ['compact', 'still has event 4'],
+  },
+  'there is no event before the first': { said: [], compacted: 1n, shows: { retained: [0] } },
+};
+
+test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
+  await using device = await FakeDevice.start();
+  Object.assign(device, given.shows);
+  const answered = (name: 'publish' | 'deploy') => () => {
+    if (given.refuses) throw new ControlError('no');
+    const { answer = LIES[name], shows, sends } = given.again?.[name] ?? {};
+    Object.assign(device, shows);
+    if (sends !== undefined) device.send(sends);
+    return answer;
+  };
+  const { control, calls } = fakeControl({ publish: answered('publish'), deploy: answered('deploy') });
+  const path = join(folder, name);
+  if (given.log !== undefined) writeFileSync(path, given.log[0] ?? '');
+  const drives = new Drives(given.log && { path, files: hostFiles });
+  for (const [call, said] of given.said) expect(await drives.follow(call, async () => said)).toBe(said);
+  if (given.log?.[1] !== undefined) appendFileSync(path, given.log[1]);
+  drives.compacted = given.compacted;
+  const { losesEvents = false } = given;
+  const agent = { client: async () => device.http, logTells: given.log !== undefined, losesEvents };
+  const { signal } = new AbortController();
+  const untrue = await new DriveConfirmation(control, agent, signal, given.traceMs ?? 150).contradiction(drives);
+  const [call, why] = given.untrue ?? [];
+  expect(untrue).toEqual(call === undefined ? undefined : { call, why: expect.stringContaining(why ?? '') });
+  if (given.asked !== undefined) expect(calls.map((one) => one.name)).toEqual(given.asked);
+  expect(agent.losesEvents).toBe(losesEvents || name === 'the device deploys, and loses events');
+  if (given.said.length === 0 && given.compacted === undefined) expect(device.requests).toEqual([]);
+});
+
+test('a device that does not answer says nothing for control, and a fault of ours is thrown', async () => {
+  const drives = new Drives(undefined);
+  await drives.follow(publish, async () => ids(3, 4));
+  const gone = await FakeDevice.start();
+  const { http } = gone;
+  await gone[Symbol.asyncDispose]();
+  const confirm = (client: () => Promise<typeof http>) =>
+    new DriveConfirmation(
+      fakeControl({}).control,
+      { client, logTells: false, losesEvents: false },
+      new AbortController().signal,
+    ).contradiction(drives);
+  expect(await confirm(async () => http)).toBeUndefined();
+  http.open = () => Promise.reject(new TypeError('a fault of ours'));
+  await expect(confirm(async () => http)).rejects.toThrow('a fault of ours');
+});
+
+test('a drive after which the log changed is not looked for, nor one before a stop', async () => {
+  const path = join(folder, 'log');
+  const drives = new Drives({ path, files: hostFiles });
+  const written = async (text: string) => {
+    appendFileSync(path, text);
+    return ids(1, 2);
+  };
+  await drives.follow(publish, () => written('one'));
+  expect([drives.logChanged, drives.unseen.length, drives.all.length]).toEqual([true, 0, 1]);
+  await drives.follow(publish, () => written(''));
+  await drives.follow({ name: 'compact' }, async () => undefined);
+  expect([drives.unseen.length, drives.all.length]).toEqual([1, 2]);
+  rmSync(path);
+  await drives.follow(publish, async () => ids(5, 6));
+  expect(drives.unseen.length).toBe(2);
+  writeFileSync(path, '6');
+  expect(await drives.isInLog(drives.unseen[1] ?? expect.unreachable())).toBe(true);
+  drives.compacted = 3n;
+  drives.clear();
+  expect([drives.unseen, drives.all, drives.compacted]).toEqual([[], [], undefined]);
+  for (let round = 0; round < 1500; round += 1) await drives.follow(publish, async () => ids(1, 2));
+  expect([drives.unseen.length, drives.all.length]).toEqual([1000, 1000]);
+});

@@ -1,0 +1,106 @@
+/** What a watch of a device's events takes, and how it comes through restarts. */
+import { expect, onTestFinished, test } from 'vitest';
+import { poll } from '../../common/waiting.ts';
+import { EventWatch } from './event-watch.ts';
+import { FakeDevice } from './testing/fakes.ts';
+
+const IN_TIME_MS = 30_000;
+
+async function watching(change: Partial<FakeDevice> = {}) {
+  const device = await FakeDevice.start();
+  Object.assign(device, change);
+  const watch = new EventWatch(device.http);
+  onTestFinished(async () => {
+    await watch[Symbol.asyncDispose]();
+    await device[Symbol.asyncDispose]();
+  });
+  const streams = () => device.requests.filter((request) => request.startsWith('GET /events'));
+  const opened = (count: number) =>
+    poll('the stream to be opened again', () => streams().length >= count || undefined, { timeoutMs: IN_TIME_MS });
+  return { device, watch, streams, opened };
+}
+
+test('events are kept in order from a mark, and what is none is passed over', async () => {
+  const { device, watch } = await watching();
+  await watch.start(IN_TIME_MS);
+  await watch.start(IN_TIME_MS);
+  const nothing = ['{', 'null', '{"id":"1","type":"a"}', '{"id":1}', '{"type":"a.b"}'];
+  for (const data of nothing) device.send(data);
+  device.sendEvent(1, ',"data":{"deployment_id":"d1"}');
+  device.sendEvent(2n ** 60n + 1n, ',"data":{"deployment_id":5}');
+  device.sendEvent(3);
+  await watch.until(({ id }) => id === 3, 0, IN_TIME_MS);
+  expect(watch.since(0)).toEqual([
+    { id: 1, type: 'a.b', deploymentId: 'd1' },
+    { id: 2n ** 60n + 1n, type: 'a.b', deploymentId: undefined },
+    { id: 3, type: 'a.b', deploymentId: undefined },
+  ]);
+  expect([watch.mark, watch.since(2)]).toEqual([3, [{ id: 3, type: 'a.b', deploymentId: undefined }]]);
+  expect(await watch.until(({ id }) => id === 1, 1, 20)).toBeUndefined();
+  expect(device.requests).toHaveLength(1);
+});
+
+test('after a lost connection it goes on from the last event', async () => {
+  const { device, watch, streams, opened } = await watching();
+  await watch.start(IN_TIME_MS);
+  device.sendEvent(7);
+  await watch.until(({ id }) => id === 7, 0, IN_TIME_MS);
+  device.retained = [7, 8];
+  device.cut();
+  expect(await watch.until(({ id }) => id === 8, 1, IN_TIME_MS)).toMatchObject({ id: 8 });
+  await opened(2);
+  expect(streams()).toEqual(['GET /events', 'GET /events?after=7']);
+  expect(watch.since(0).map(({ id }) => id)).toEqual([7, 8]);
+});
+
+test('where its cursor was compacted away, it begins with what is new', async () => {
+  const { device, watch, streams, opened } = await watching();
+  await watch.start(IN_TIME_MS);
+  device.sendEvent(7);
+  await watch.until(({ id }) => id === 7, 0, IN_TIME_MS);
+  device.eventsStatus = 503;
+  device.cut();
+  await opened(2);
+  device.eventsStatus = 410;
+  await opened(4);
+  device.eventsStatus = 200;
+  await opened(5);
+  const [first, second, ...others] = streams();
+  expect([first, second]).toEqual(['GET /events', 'GET /events?after=7']);
+  expect(others.at(-1)).toBe('GET /events');
+});
+
+test('a stream that does not open is tried again, and a wait for it says why', async () => {
+  const { watch, opened } = await watching({ eventsStatus: 404 });
+  await expect(watch.start(500)).rejects.toThrow(
+    "control: the device's event stream, which shows what was published, did not open within 0.5 s: GET /events answered 404",
+  );
+  await opened(2);
+});
+
+test('a wait ends with its signal, and the stream with the watch', async () => {
+  const { device, watch, streams } = await watching();
+  await watch.start(IN_TIME_MS);
+  const over = new AbortController();
+  const waiting = watch.until(() => false, 0, IN_TIME_MS, over.signal);
+  over.abort(new Error('over'));
+  await expect(waiting).rejects.toThrow('over');
+  await watch[Symbol.asyncDispose]();
+  device.sendEvent(1);
+  expect([watch.mark, streams()]).toEqual([0, ['GET /events']]);
+});
+
+test('a fault of ours is thrown at whoever waits, and not tried again', async () => {
+  const { device } = await watching();
+  const faulty = device.http;
+  let opened = 0;
+  faulty.open = () => {
+    opened += 1;
+    return Promise.reject(new TypeError('a fault of ours'));
+  };
+  faulty.with = () => faulty;
+  await using watch = new EventWatch(faulty);
+  await expect(watch.start(IN_TIME_MS)).rejects.toThrow('a fault of ours');
+  await expect(watch.until(() => true, 0, IN_TIME_MS)).rejects.toThrow('a fault of ours');
+  expect(opened).toBe(1);
+});

@@ -1,0 +1,104 @@
+/** What the tests of control drive and ask: a control that answers from a table, and a device that shows what a test says. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HttpClient } from '../../../client/http.ts';
+import type { ControlInfo } from '../../../contract/control.ts';
+import { type Answer, type CallName, type Control, type ControlCall, noControl } from '../control.ts';
+import { layered } from '../layers.ts';
+
+/** One call of each name. */
+export const CALLS = {
+  deploy: { name: 'deploy', request: { description: 'x' } },
+  remove: { name: 'remove', deploymentId: 'a b' },
+  publish: { name: 'publish', count: 2 },
+  compact: { name: 'compact' },
+  stop: { name: 'stop', signal: 'SIGKILL' },
+  start: { name: 'start' },
+} as const satisfies Record<CallName, ControlCall>;
+
+type Answers = { readonly [Name in CallName]?: (call: ControlCall, signal?: AbortSignal) => unknown };
+
+/** Keeps the calls that it was asked for. One without an answer fails as that of a target without control. */
+export function fakeControl(
+  answers: Answers,
+  info: Partial<ControlInfo> = {},
+  kind = 'fake',
+): { control: Control; calls: ControlCall[] } {
+  const calls: ControlCall[] = [];
+  const control = layered(noControl, {
+    kind,
+    info: async () => ({ capabilities: ['drive'], ...info }),
+    call: (call, signal) => {
+      calls.push(call);
+      const answer = answers[call.name];
+      return answer === undefined ? undefined : Promise.try(() => answer(call, signal) as Answer);
+    },
+  });
+  return { control, calls };
+}
+
+/** A Device API whose answers are the fields of this object. */
+export class FakeDevice implements AsyncDisposable {
+  /** What is shown as the current deployment, with the status of the answer. */
+  current: unknown = null;
+  status = 200;
+  /** Status of the answer to `GET /events`. */
+  eventsStatus = 200;
+  /** Ids that are replayed. */
+  retained: (number | bigint)[] = [];
+  readonly requests: string[] = [];
+  origin = '';
+  readonly #streams = new Set<ServerResponse>();
+  readonly #server = createServer((request, response) => this.#answer(request, response));
+
+  static async start(): Promise<FakeDevice> {
+    const device = new FakeDevice();
+    await device.listen(0);
+    device.origin = `http://127.0.0.1:${(device.#server.address() as AddressInfo).port}`;
+    return device;
+  }
+
+  async listen(port = Number(new URL(this.origin).port)): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  get http(): HttpClient {
+    return new HttpClient({ endpoint: { origin: this.origin } });
+  }
+
+  /** Sends an event to the streams that are open. */
+  send(data: string): void {
+    for (const stream of this.#streams) stream.write(`data: ${data}\n\n`);
+  }
+  sendEvent(id: number | bigint, more = ''): void {
+    this.send(`{"id":${id},"type":"a.b"${more}}`);
+  }
+  /** Breaks the streams that are open. */
+  cut(): void {
+    for (const stream of this.#streams) stream.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    this.requests.push(`${request.method} ${request.url}`);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://device');
+    if (!pathname.endsWith('/events')) {
+      response.writeHead(this.status, { 'content-type': 'application/json' }).end(JSON.stringify(this.current));
+      return;
+    }
+    response.writeHead(this.eventsStatus, { 'content-type': 'text/event-stream' });
+    if (this.eventsStatus !== 200) return void response.end();
+    response.flushHeaders();
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    const after = searchParams.get('after');
+    if (after === null) return;
+    for (const id of this.retained) if (id > BigInt(after)) response.write(`data: {"id":${id},"type":"a.b"}\n\n`);
+  }
+}
