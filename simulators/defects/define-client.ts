@@ -7,7 +7,7 @@ import type {
   PlainJob,
   StreamBehaviour,
 } from '../client/behaviour.ts';
-import { type Change, changed, type Defect, effectsOf, type Variant, type VariantExtras } from './define.ts';
+import { type Change, changed, declaring, effectsOf } from './define.ts';
 
 /** Decisions that differ, by group. A change of `stream` is made anew for each connection. */
 export interface ClientChanges {
@@ -22,48 +22,28 @@ const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob,
 /** A function is called for each client, so that the changes may keep state. */
 export type ClientChange = ClientChanges | (() => ClientChanges);
 
-export function variant(
-  name: string,
-  summary: string,
-  change: ClientChange,
-  extras: VariantExtras = {},
-): Variant<ClientBehaviour> {
-  const changes = (): ClientChanges => (typeof change === 'function' ? change() : change);
-  return {
-    ...extras,
-    name,
-    side: 'client',
-    summary,
-    behaviour: (reference) => {
-      const { stream, follow, calls, jobs = {} } = changes();
-      return {
-        stream: stream === undefined ? reference.stream : () => changed(reference.stream(), stream),
-        follow: changed(reference.follow, follow),
-        calls: changed(reference.calls, calls),
-        jobs: {
-          ...reference.jobs,
-          ...Object.fromEntries(jobsIn(reference).map(([job, behaviour]) => [job, changed(behaviour, jobs[job])])),
-        },
-      };
-    },
-    effects: (reference) => {
-      const { stream, follow, calls, jobs = {} } = changes();
-      return new Map([
-        ...effectsOf(reference.stream(), stream, 'stream.'),
-        ...effectsOf(reference.follow, follow, 'follow.'),
-        ...effectsOf(reference.calls, calls, 'calls.'),
-        ...jobsIn(reference).flatMap(([job, behaviour]) => [...effectsOf(behaviour, jobs[job], `${job}.`)]),
-      ]);
-    },
-  };
-}
+const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);
 
-/** `breaks`: ids of requirements or of single checks, the most telling one first. */
-export function defect(
-  name: string,
-  summary: string,
-  breaks: readonly string[],
-  change: ClientChange,
-): Defect<ClientBehaviour> {
-  return { ...variant(name, summary, change), breaks };
-}
+export const { variant, defect } = declaring<ClientBehaviour, ClientChange>('client', {
+  changed: (reference, change) => {
+    const { stream, follow, calls, jobs = {} } = madeOf(change);
+    return {
+      stream: stream === undefined ? reference.stream : () => changed(reference.stream(), stream),
+      follow: changed(reference.follow, follow),
+      calls: changed(reference.calls, calls),
+      jobs: {
+        ...reference.jobs,
+        ...Object.fromEntries(jobsIn(reference).map(([job, behaviour]) => [job, changed(behaviour, jobs[job])])),
+      },
+    };
+  },
+  effectsOf: (reference, change) => {
+    const { stream, follow, calls, jobs = {} } = madeOf(change);
+    return new Map([
+      ...effectsOf(reference.stream(), stream, 'stream.'),
+      ...effectsOf(reference.follow, follow, 'follow.'),
+      ...effectsOf(reference.calls, calls, 'calls.'),
+      ...jobsIn(reference).flatMap(([job, behaviour]) => [...effectsOf(behaviour, jobs[job], `${job}.`)]),
+    ]);
+  },
+});

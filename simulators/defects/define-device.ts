@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
-import { type Change, changed, type Defect, effectsOf, type Variant, type VariantExtras } from './define.ts';
+import { type Change, declaring, inGroups } from './define.ts';
 
 /** Decisions that differ, by group. */
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
@@ -10,49 +10,12 @@ export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change
 /** A function is called for each device, so that the changes may keep state. */
 export type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
-export function variant(
-  name: string,
-  summary: string,
-  change: DeviceChange,
-  extras: VariantExtras = {},
-): Variant<DeviceBehaviour> {
-  return {
-    ...extras,
-    name,
-    side: 'device',
-    summary,
-    behaviour: (reference) => {
-      const { transport, http, stream, log, deployments } = typeof change === 'function' ? change() : change;
-      return {
-        transport: changed(reference.transport, transport),
-        http: changed(reference.http, http),
-        stream: changed(reference.stream, stream),
-        log: changed(reference.log, log),
-        deployments: changed(reference.deployments, deployments),
-      };
-    },
-    effects: (reference) => {
-      const { transport, http, stream, log, deployments } = typeof change === 'function' ? change() : change;
-      return new Map([
-        ...effectsOf(reference.transport, transport, 'transport.'),
-        ...effectsOf(reference.http, http, 'http.'),
-        ...effectsOf(reference.stream, stream, 'stream.'),
-        ...effectsOf(reference.log, log, 'log.'),
-        ...effectsOf(reference.deployments, deployments, 'deployments.'),
-      ]);
-    },
-  };
-}
+const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
 
-/** `breaks`: ids of requirements or of single checks, the most telling one first. */
-export function defect(
-  name: string,
-  summary: string,
-  breaks: readonly string[],
-  change: DeviceChange,
-): Defect<DeviceBehaviour> {
-  return { ...variant(name, summary, change), breaks };
-}
+export const { variant, defect } = declaring(
+  'device',
+  inGroups<DeviceBehaviour, DeviceChange>(GROUPS, (change) => (typeof change === 'function' ? change() : change)),
+);
 
 /** Takes some requests over: those for which `taken` is true. */
 export const onSome = (

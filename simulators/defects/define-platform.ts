@@ -1,29 +1,12 @@
 /** How defects and variants of the platform are declared, and the changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
-import { type Change, changed, type Defect, type DefectExtras, effectsOf, type Variant } from './define.ts';
+import { type Change, changed, declaring, effectsOf } from './define.ts';
 
 /** A function is called for each platform, so that the change may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
-export function variant(name: string, summary: string, change: PlatformChange): Variant<PlatformBehaviour> {
-  return {
-    ...{ name, side: 'platform', summary },
-    behaviour: (reference) => changed(reference, change),
-    effects: (reference) => effectsOf(reference, change),
-  };
-}
-
-/** `breaks`: ids of requirements or of single checks, the most telling one first. */
-export function defect(
-  name: string,
-  summary: string,
-  breaks: readonly string[],
-  change: PlatformChange,
-  extras: DefectExtras = {},
-): Defect<PlatformBehaviour> {
-  return { ...variant(name, summary, change), breaks, ...extras };
-}
+export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
 
 /** Shows resources of one kind otherwise. */
 export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource) => {

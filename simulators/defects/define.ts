@@ -26,11 +26,6 @@ export interface Defect<B> extends Variant<B> {
   readonly tells?: RegExp;
 }
 
-/** What a variant may also say of itself. */
-export type VariantExtras = Pick<Variant<never>, 'alternative'>;
-/** What a defect may also say of itself. */
-export type DefectExtras = Pick<Defect<never>, 'tells'>;
-
 /** Decisions that differ. A function is given those of the reference. */
 export type Change<T> = Partial<T> | ((reference: T) => Partial<T>);
 
@@ -54,3 +49,53 @@ export function effectsOf<T extends object>(reference: T, change: Change<T> | un
   const decisions = typeof change === 'function' ? (change as (reference: T) => Partial<T>)(watched) : change;
   return new Map(Object.keys(decisions).map((name) => [prefix + name, seen.has(name) ? 'adapts' : 'replaces']));
 }
+
+/** Whatever is declared with a change may be a function of it, so that the change keeps state of one simulator. */
+interface Making<B, C> {
+  changed(reference: B, change: C): B;
+  effectsOf(reference: B, change: C): Effects;
+}
+
+/** How variants and defects of one simulator are declared. */
+export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }: Making<B, C>) => {
+  const variant = (
+    name: string,
+    summary: string,
+    change: C,
+    extras: Pick<Variant<B>, 'alternative'> = {},
+  ): Variant<B> => ({
+    ...extras,
+    name,
+    side,
+    summary,
+    behaviour: (reference) => changed(reference, change),
+    effects: (reference) => effectsOf(reference, change),
+  });
+  /** `breaks`: ids of requirements or of single checks, the most telling one first. */
+  const defect = (
+    name: string,
+    summary: string,
+    breaks: readonly string[],
+    change: C,
+    extras: Pick<Defect<B>, 'tells'> = {},
+  ): Defect<B> => ({ ...variant(name, summary, change), breaks, ...extras });
+  return { variant, defect };
+};
+
+/** Changes by group of decisions, for a behaviour that has groups. `groupsOf`: the change, made anew for each simulator. */
+export const inGroups = <B extends object, C>(
+  groups: readonly (keyof B & string)[],
+  groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },
+): Making<B, C> => ({
+  changed: (reference, change) => {
+    const made = groupsOf(change);
+    const each = groups.map((group) => [group, changed(reference[group] as object, made[group] as Change<object>)]);
+    return Object.fromEntries(each) as B;
+  },
+  effectsOf: (reference, change) => {
+    const made = groupsOf(change);
+    return new Map(
+      groups.flatMap((group) => [...effectsOf(reference[group] as object, made[group] as Change<object>, `${group}.`)]),
+    );
+  },
+});

@@ -4,7 +4,7 @@ import { readableDuration } from '../../common/durations.ts';
 import { type Paint, width } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
-import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
+import type { SubjectKind } from './subjects.ts';
 
 /** One API with its subjects, and the ids of those of its checks that can turn red. */
 export interface Part {
@@ -20,7 +20,7 @@ export const subjectsIn = (verdicts: readonly Verdict[]): number =>
 
 const countOk = (verdicts: readonly Verdict[]): number =>
   subjectsIn(verdicts.filter(({ problems }) => problems.length === 0));
-const of = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
+const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
 /** The share of defects whose first finding has to name what they break. */
@@ -28,7 +28,7 @@ const RIGHT_HEADLINES = 0.95;
 
 /** Of the defects that met the whole suite: how many first findings name what is broken, and those that do not. */
 function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
-  const judged = of(part, 'defect').filter(({ headline }) => headline !== undefined);
+  const judged = verdictsOn(part, 'defect').filter(({ headline }) => headline !== undefined);
   const wrong = judged.filter(({ headline }) => headline?.right === false);
   return { right: judged.length - wrong.length, wrong };
 }
@@ -46,32 +46,43 @@ const headlineShares = (parts: readonly Part[]): string[] =>
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
-const HEADINGS = [
-  '        ',
-  'conformant',
-  'defects caught',
-  'checks proven',
-  'variants accepted',
-  'null servers rejected',
-  'unwilling controls',
-  'starved harness',
-];
-
-/** Counts by column: how many are ok, of how many. */
-function counts(part: Part): [done: number, all: number][] {
-  const kinds = SUBJECT_KINDS.map((kind): [number, number] => {
-    const subjects = of(part, kind);
-    return [countOk(subjects), subjectsIn(subjects)];
-  });
-  const { checks = [] } = part;
-  kinds.splice(2, 0, [checks.length - unproven(part).length, checks.length]);
-  return kinds;
+interface Column {
+  heading: string;
+  /** How many are ok, of how many. */
+  count(part: Part): [ok: number, all: number];
 }
+
+const countOn =
+  (kind: SubjectKind) =>
+  (part: Part): [number, number] => {
+    const verdicts = verdictsOn(part, kind);
+    return [countOk(verdicts), subjectsIn(verdicts)];
+  };
+
+const COLUMNS: readonly Column[] = [
+  { heading: 'conformant', count: countOn('reference') },
+  { heading: 'defects caught', count: countOn('defect') },
+  {
+    heading: 'checks proven',
+    count: (part) => {
+      const { checks = [] } = part;
+      return [checks.length - unproven(part).length, checks.length];
+    },
+  },
+  { heading: 'variants accepted', count: countOn('variant') },
+  { heading: 'null servers rejected', count: countOn('null') },
+  { heading: 'unwilling controls', count: countOn('unwilling') },
+  { heading: 'starved harness', count: countOn('starved') },
+];
+const HEADINGS = ['        ', ...COLUMNS.map(({ heading }) => heading)];
 
 export function closingTable(parts: readonly Part[], durationMs: number, paint: Paint): string {
   const rows = parts.map((part) => ({
     name: part.api,
-    cells: counts(part).map(([done, all]) => ({ text: all === 0 ? '–' : `${done}/${all}`, ok: done === all })),
+    cells: COLUMNS.map(({ count }) => {
+      const [ok, all] = count(part);
+      return { text: all === 0 ? '–' : `${ok}/${all}`, ok: ok === all };
+    }),
   }));
   const widths = HEADINGS.map((heading, column) =>
     Math.max(
@@ -193,7 +204,7 @@ export function markdownTable(parts: readonly Part[]): string {
       `# ${part.api}`,
       '',
       ...(Object.keys(TITLES) as SubjectKind[]).flatMap((kind) => {
-        const verdicts = of(part, kind);
+        const verdicts = verdictsOn(part, kind);
         return verdicts.length === 0 ? [] : [`## ${TITLES[kind]}`, '', ...rowsOf(kind, verdicts), ''];
       }),
       ...unproven(part).map((id) => `- never red: \`${id}\``),

@@ -143,15 +143,7 @@ export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
   report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
 
 /** What was found, in words. */
-export function inOneLine({
-  id,
-  outcome,
-  expected,
-  actual,
-  reason,
-  counterexample,
-  observations,
-}: CheckResult): string {
+function inOneLine({ id, outcome, expected, actual, reason, counterexample, observations }: CheckResult): string {
   const what = reason ?? `expected ${expected}; actual: ${actual}`;
   const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
   return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;

@@ -37,12 +37,18 @@ export const STARVED: readonly Starved[] = [
   descriptors('platform', 24),
   { ...descriptors('platform', 44), codes: [EXIT.conformant, EXIT.incomplete] },
   {
-    ...{ api: 'device', name: 'small-heap', summary: 'The command has a heap of 64 MiB.' },
-    ...{ node: ['--max-old-space-size=64'], codes: [EXIT.conformant] },
+    api: 'device',
+    name: 'small-heap',
+    summary: 'The command has a heap of 64 MiB.',
+    node: ['--max-old-space-size=64'],
+    codes: [EXIT.conformant],
   },
   {
-    ...{ api: 'device', name: 'full-disk', summary: 'One of the reports goes to a full disk.' },
-    ...{ words: ['--report', 'html=/dev/full'], codes: [EXIT.harness] },
+    api: 'device',
+    name: 'full-disk',
+    summary: 'One of the reports goes to a full disk.',
+    words: ['--report', 'html=/dev/full'],
+    codes: [EXIT.harness],
   },
 ];
 
