@@ -6,7 +6,10 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Never jumps and never goes back, whatever becomes of the wall clock: for waits. Its milliseconds are since no moment in particular. */
+/**
+ * Never jumps and never goes back, whatever becomes of the wall clock: for waits. Its milliseconds are since no moment
+ * in particular.
+ */
 export const steadyClock: Clock = { now: () => performance.now() };
 
 /** ISO 8601 with milliseconds, UTC. */

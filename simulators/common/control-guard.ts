@@ -1,6 +1,7 @@
 /**
- * Who may use a control API on a TCP port: programs that know its token. Every user of the machine can open a loopback port, and so
- * can every web page that one of them looks at. A unix socket needs none of this, because its mode says who may open it.
+ * Who may use a control API on a TCP port: programs that know its token. Every user of the machine can open a loopback
+ * port, and so can every web page that one of them looks at. A unix socket needs none of this, because its mode says
+ * who may open it.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
@@ -22,8 +23,8 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
 /**
- * The token in a file that the user names. A file that is not there is made, for its owner alone, with a new token in it.
- * Throws Error with the reason.
+ * The token in a file that the user names. A file that is not there is made, for its owner alone, with a new token in
+ * it. Throws Error with the reason.
  */
 export function controlTokenIn(file: string): string {
   const token = made(file) ?? readInputText(file).trim();
@@ -53,10 +54,14 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
   return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
 }
 
-/** The names under which a program on this machine reaches a loopback port. A web page can make its own name point here. */
+/**
+ * The names under which a program on this machine reaches a loopback port. A web page can make its own name point here.
+ */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Whether a web page, or a name that a page has pointed here, may have sent a request; undefined when none can have. */
+/**
+ * Whether a web page, or a name that a page has pointed here, may have sent a request; undefined when none can have.
+ */
 export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };

@@ -1,6 +1,7 @@
 /**
- * JSON Web Tokens as the agent protocol uses them: HS256 and RS512, compact form. On node:crypto, because the usual libraries
- * refuse RSA keys below 2048 bits, and a fleet of ten thousand simulated robots cannot wait for that many large keys.
+ * JSON Web Tokens as the agent protocol uses them: HS256 and RS512, compact form. On node:crypto, because the usual
+ * libraries refuse RSA keys below 2048 bits, and a fleet of ten thousand simulated robots cannot wait for that many
+ * large keys.
  */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -9,13 +9,16 @@ export interface Exchange {
 }
 
 /**
- * Whether the answer is the last one on its connection: it says so, or it came before the request was whole. One more would be read as
- * the answer to a request that nobody made.
+ * Whether the answer is the last one on its connection: it says so, or it came before the request was whole. One more
+ * would be read as the answer to a request that nobody made.
  */
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 
-/** Whether a request is of HTTP/1. Node takes a line without a version for HTTP/0.9, in which all that follows belongs to no request. */
+/**
+ * Whether a request is of HTTP/1. Node takes a line without a version for HTTP/0.9, in which all that follows belongs
+ * to no request.
+ */
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 

@@ -15,7 +15,9 @@ import {
 
 const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 
-/** A server that handles its n-th request with the n-th handler, and any later one with the last; a retry never waits. */
+/**
+ * A server that handles its n-th request with the n-th handler, and any later one with the last; a retry never waits.
+ */
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
   let waits = 0;

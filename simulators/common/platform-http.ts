@@ -1,4 +1,7 @@
-/** HTTP to one platform, as every simulated client of a platform uses it: one pool of connections, and one set of errors. */
+/**
+ * HTTP to one platform, as every simulated client of a platform uses it: one pool of connections, and one set of
+ * errors.
+ */
 
 import { type Dispatcher, Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/retry-after.ts';
@@ -110,7 +113,9 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** The message of a network error. Node's error for a host with several addresses has none, so its first cause is used. */
+/**
+ * The message of a network error. Node's error for a host with several addresses has none, so its first cause is used.
+ */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -145,7 +150,9 @@ export interface PlatformHttpOptions {
   onCrowded?: (() => void) | undefined;
   /** Sends the requests, instead of connections of its own. */
   sender?: Sender;
-  /** Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once. */
+  /**
+   * Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once.
+   */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 

@@ -1,4 +1,6 @@
-/** Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes the numbers of another. */
+/**
+ * Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes the numbers of another.
+ */
 import { createHash } from 'node:crypto';
 
 export interface Random {

@@ -1,6 +1,6 @@
 /**
- * A document that pages follow over server-sent events. Each message has an id; a page that was cut off sends the last one that it
- * got, and receives what it missed, or the whole document when that is no longer kept.
+ * A document that pages follow over server-sent events. Each message has an id; a page that was cut off sends the last
+ * one that it got, and receives what it missed, or the whole document when that is no longer kept.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,7 +33,10 @@ export class Feed<D extends object> implements Disposable {
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
-  /** `refresh` is called before a page gets the document: it may change what is kept up to date only while a page follows. */
+  /**
+   * `refresh` is called before a page gets the document: it may change what is kept up to date only while a page
+   * follows.
+   */
   constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
     this.#refresh = refresh;

@@ -1,6 +1,6 @@
 /**
- * The files of the page as a browser takes them. In a checkout the page's TypeScript has its types stripped when it is asked for, so
- * nothing is built; the published package has it as JavaScript.
+ * The files of the page as a browser takes them. In a checkout the page's TypeScript has its types stripped when it is
+ * asked for, so nothing is built; the published package has it as JavaScript.
  */
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -39,7 +39,9 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** A browser gives up all requests when an interface of its machine gets or loses an address, as each container does. */
+/**
+ * A browser gives up all requests when an interface of its machine gets or loses an address, as each container does.
+ */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;

@@ -92,15 +92,18 @@ export interface RunningFleet extends AsyncDisposable {
   verify(): Promise<Violation[]>;
   /** Durations and counters so far. */
   measured: Fleet['measured'];
-  /** What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. The page shows the last one once the fleet stops. */
+  /**
+   * What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. The page
+   * shows the last one once the fleet stops.
+   */
   result(version: string): Promise<FleetResult>;
   /** Ends the robots and removes their files; `abandon` does not wait for anything. Idempotent. */
   stop(how?: StopMode): Promise<void>;
 }
 
 /**
- * Starts a fleet; resolves when every robot is online. Rejects, with everything stopped and removed, when the platform refuses a robot
- * or a robot is not online after two minutes.
+ * Starts a fleet; resolves when every robot is online. Rejects, with everything stopped and removed, when the platform
+ * refuses a robot or a robot is not online after two minutes.
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;

@@ -1,6 +1,6 @@
 /**
- * What a crash leaves of a folder, from the steps that changed it: after a kill everything that was done, after a power loss only
- * what was synced, with any of the rest dropped, torn or there.
+ * What a crash leaves of a folder, from the steps that changed it: after a kill everything that was done, after a power
+ * loss only what was synced, with any of the rest dropped, torn or there.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

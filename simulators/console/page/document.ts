@@ -1,6 +1,7 @@
 /**
- * The document that a console shows, and the changes that keep a copy of it up to date. The server applies each change to its own
- * document and sends it; the page applies it to its copy. So a reload, which gets the whole document, loses nothing.
+ * The document that a console shows, and the changes that keep a copy of it up to date. The server applies each change
+ * to its own document and sends it; the page applies it to its copy. So a reload, which gets the whole document, loses
+ * nothing.
  */
 
 /** One change of a document, by the name of a member. */

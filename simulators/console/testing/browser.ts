@@ -31,7 +31,8 @@ export async function openConsole(
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {
-    // An interface of this machine got or lost an address, as by a container of another test: the page loads itself again.
+    // An interface of this machine got or lost an address, as by a container of another test: the page loads itself
+    // again.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') wrong.push(message.text());
   });

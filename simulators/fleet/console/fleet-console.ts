@@ -148,7 +148,9 @@ export class FleetConsole {
   /** Takes the states of robots that have changed. */
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
-  /** Serves the page until the stack is disposed of, and tells its address. Rejects with PreflightError when it cannot. */
+  /**
+   * Serves the page until the stack is disposed of, and tells its address. Rejects with PreflightError when it cannot.
+   */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
     this.#byHand = byHand;

@@ -39,8 +39,8 @@ class Rollouts {
   }
 
   /**
-   * Fills in the row. Resolves when the robot's first subscriber has read the event and the platform has the robot's report, or at
-   * `deadline` (shared clock).
+   * Fills in the row. Resolves when the robot's first subscriber has read the event and the platform has the robot's
+   * report, or at `deadline` (shared clock).
    */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;

@@ -1,7 +1,8 @@
 /**
- * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that mends it. A failure
- * that would keep every other robot away too ends the canary at once: a refusal, or an address where nobody or the wrong server listens.
- * A failure that may pass (a slow, restarting or throttling platform) does not.
+ * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that
+ * mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address
+ * where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does
+ * not.
  */
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
@@ -77,7 +78,9 @@ export class Canary {
   }
 }
 
-/** What failed: the provisioning token of the Platform API, the request to provision, the broker, or another request. */
+/**
+ * What failed: the provisioning token of the Platform API, the request to provision, the broker, or another request.
+ */
 type Step = 'token' | 'provisioning' | 'broker' | 'agent API';
 
 function stepOf(error: Error): Step {

@@ -1,4 +1,7 @@
-/** What the coordinator asks of a host of robots, in this process or in a worker process. Everything here travels as JSON. */
+/**
+ * What the coordinator asks of a host of robots, in this process or in a worker process. Everything here travels as
+ * JSON.
+ */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -81,7 +84,10 @@ export interface Host {
   soFar(): Promise<PhaseOutcome | undefined>;
   /** Takes more robots, of a fleet that has now `robots` in all, and generates their keys. */
   grow(members: number[], robots: number): Promise<void>;
-  /** Lets subscribers catch up, then reports what they never read. Resolves with roll-outs that arrived after their phase had ended. */
+  /**
+   * Lets subscribers catch up, then reports what they never read. Resolves with roll-outs that arrived after their
+   * phase had ended.
+   */
   finish(): Promise<LateRollout[]>;
   /** Id of the newest event that the first subscriber of each robot has read, by robot. */
   cursors(): Promise<Record<number, number>>;
@@ -239,7 +245,7 @@ interface TracedAction {
 export type CanaryOutcome =
   | { end: 'online' }
   /**
-   * `slow`: it was not online in time, but nothing refused it. `refused`: the platform does not take it, which may concern it alone, e.g.
-   * a name that is taken. `fatal`: no other robot would come online.
+   * `slow`: it was not online in time, but nothing refused it. `refused`: the platform does not take it, which may
+   * concern it alone, e.g. a name that is taken. `fatal`: no other robot would come online.
    */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };

@@ -1,4 +1,7 @@
-/** What the control group of this process, in a container or not, leaves it: memory and processor time, by cgroup v1 and v2. */
+/**
+ * What the control group of this process, in a container or not, leaves it: memory and processor time, by cgroup v1 and
+ * v2.
+ */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -14,7 +17,10 @@ interface MemoryLimit {
   kills: number | undefined;
 }
 
-/** The tightest limit on memory of this process. `undefined`: there is none. `root`, `own`: in place of the system's own. */
+/**
+ * The tightest limit on memory of this process. `undefined`: there is none. `root`, `own`: in place of the system's
+ * own.
+ */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -41,8 +47,9 @@ export function cpuLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? '')
 }
 
 /**
- * The folder of this process's group and those above it, each of which limits it; the controller `''` is that of v2. In a container the
- * path may be one of the host: then only the top of what is mounted exists, and is the container's own group.
+ * The folder of this process's group and those above it, each of which limits it; the controller `''` is that of v2. In
+ * a container the path may be one of the host: then only the top of what is mounted exists, and is the container's own
+ * group.
  */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));

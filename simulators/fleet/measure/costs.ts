@@ -8,8 +8,8 @@ import { oneOf } from '../../../harness/contract/shape.ts';
 import { mebibytes } from './cgroup.ts';
 
 /**
- * PSS: pages that processes share count once, in parts. RSS: they count in each process, so a sum over processes says too much. Neither
- * has what the kernel keeps for sockets and files.
+ * PSS: pages that processes share count once, in parts. RSS: they count in each process, so a sum over processes says
+ * too much. Neither has what the kernel keeps for sockets and files.
  */
 const MEMORY_KINDS = ['PSS', 'RSS'] as const;
 type MemoryKind = (typeof MEMORY_KINDS)[number];
@@ -92,7 +92,10 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/** Sampled by the parent while the run goes on: /proc on Linux, `ps` elsewhere. The kernel's memory and files are not in it. */
+/**
+ * Sampled by the parent while the run goes on: /proc on Linux, `ps` elsewhere. The kernel's memory and files are not in
+ * it.
+ */
 export const runCosts = Type.Object({
   memory: oneOf(MEMORY_KINDS, 'PSS: shared pages count once. RSS, where PSS cannot be read: in each process'),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
@@ -106,8 +109,8 @@ export const runCosts = Type.Object({
 export type RunCosts = Static<typeof runCosts>;
 
 /**
- * The sum over shards, whose peaks need not have been at the same moment: no less than what all of them took. What one robot costs is
- * the mean over robots. Undefined when a shard has none, as results of older versions.
+ * The sum over shards, whose peaks need not have been at the same moment: no less than what all of them took. What one
+ * robot costs is the mean over robots. Undefined when a shard has none, as results of older versions.
  */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
@@ -248,7 +251,10 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Counts no look from now on, not even one that has begun: the processes are about to end, and some may have ended already. */
+  /**
+   * Counts no look from now on, not even one that has begun: the processes are about to end, and some may have ended
+   * already.
+   */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
@@ -345,8 +351,8 @@ const shared = (bytes: number, robots: number): number | null => (robots === 0 ?
 const LINE_POINTS = 3;
 
 /**
- * Bytes a robot: the slope of the least-squares line through the samples with robots, because the first robot brings code with it.
- * Null without two different numbers of robots.
+ * Bytes a robot: the slope of the least-squares line through the samples with robots, because the first robot brings
+ * code with it. Null without two different numbers of robots.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);

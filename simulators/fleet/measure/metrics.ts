@@ -1,6 +1,6 @@
 /**
- * The measurements of a worker: durations and counters by name. Durations are HDR histograms: whole microseconds up to an hour, three
- * significant digits, exact when merged.
+ * The measurements of a worker: durations and counters by name. Durations are HDR histograms: whole microseconds up to
+ * an hour, three significant digits, exact when merged.
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 

@@ -9,7 +9,10 @@ export interface LoadSample {
   loop_max_ms: number;
   /** Processor time of this process; 1 is one core. */
   cpu: number;
-  /** Share of the time that the event loop's thread was ready and waited for a processor; 0 where the system does not say. */
+  /**
+   * Share of the time that the event loop's thread was ready and waited for a processor; 0 where the system does not
+   * say.
+   */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -19,7 +22,8 @@ export interface LoadSample {
 const TICK_MS = 10;
 
 /**
- * Not `monitorEventLoopDelay`, because its `reset` forgets when the loop last turned and so loses a stall across two intervals.
+ * Not `monitorEventLoopDelay`, because its `reset` forgets when the loop last turned and so loses a stall across two
+ * intervals.
  */
 export class SaturationSampler {
   readonly #delay = createHistogram();

@@ -1,4 +1,7 @@
-/** Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages, provisioning tokens. */
+/**
+ * Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages,
+ * provisioning tokens.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
@@ -47,8 +50,8 @@ export function isPermanent(error: unknown): boolean {
   return false;
 }
 
-// Calls that prepare a run are sent again while the platform is busy: no figure depends on them, and without them the whole run would be
-// lost. What a scenario measures is never sent again.
+// Calls that prepare a run are sent again while the platform is busy: no figure depends on them, and without them the
+// whole run would be lost. What a scenario measures is never sent again.
 
 /** Jitter, so that shards that were refused together do not come back together. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
@@ -64,8 +67,8 @@ interface SetUpOptions {
 }
 
 /**
- * Sends until the platform takes it. `send` gets the number of the attempt, from 0. Rejects with the PlatformFailure of the last
- * attempt: at once for one that stays, and when the next attempt would come after the limit.
+ * Sends until the platform takes it. `send` gets the number of the attempt, from 0. Rejects with the PlatformFailure of
+ * the last attempt: at once for one that stays, and when the next attempt would come after the limit.
  */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
@@ -105,7 +108,9 @@ export interface PlatformAddress {
   dialect?: Dialect;
 }
 
-/** `text` of a platform as people may see it: without the API key, which it may repeat, and without control characters. */
+/**
+ * `text` of a platform as people may see it: without the API key, which it may repeat, and without control characters.
+ */
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
   printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
@@ -138,8 +143,8 @@ const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 const token = shape('token', Type.Object({ token: Type.String() }));
 
 /**
- * Every request rejects with PlatformFailure. Tokens and releases are set-up: they are sent again while the platform is busy, for up to a
- * minute. Deployments, pings and pages are measured, and sent once.
+ * Every request rejects with PlatformFailure. Tokens and releases are set-up: they are sent again while the platform is
+ * busy, for up to a minute. Deployments, pings and pages are measured, and sent once.
  */
 export class PlatformClient {
   readonly #http: PlatformHttp;
@@ -170,8 +175,8 @@ export class PlatformClient {
   }
 
   /**
-   * Creates a release with one config instance; the config type is created on first use. `label` is the version of the release and
-   * must be unique on the platform.
+   * Creates a release with one config instance; the config type is created on first use. `label` is the version of the
+   * release and must be unique on the platform.
    */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';

@@ -1,6 +1,7 @@
 /**
- * The connections of a load generator to one platform. Each carries one request at a time, and some are opened ahead of need, so that
- * their number follows the load and no request waits for the answer to another. A request that has to wait is counted.
+ * The connections of a load generator to one platform. Each carries one request at a time, and some are opened ahead of
+ * need, so that their number follows the load and no request waits for the answer to another. A request that has to
+ * wait is counted.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
@@ -31,7 +32,10 @@ interface Waiting {
   handler: Dispatcher.DispatchHandler;
 }
 
-/** What is asked for all at once shares so many connections: it wants to be done soon, not to connect thousands of times. */
+/**
+ * What is asked for all at once shares so many connections: it wants to be done soon, not to connect thousands of
+ * times.
+ */
 const TOGETHER = 256;
 /** Idle connections to have, beside a quarter of those that are open. */
 const SPARE = 8;
@@ -41,7 +45,10 @@ export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
   readonly #connect: buildConnector.connector;
   readonly #open = new Set<Connection>();
-  /** The next request takes the last one, which was used most recently; the server closes those at the front that stay unused. */
+  /**
+   * The next request takes the last one, which was used most recently; the server closes those at the front that stay
+   * unused.
+   */
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiting[] = [];
   /** Patient requests, behind all others. */
@@ -106,7 +113,10 @@ export class Connections implements Sender {
     });
   }
 
-  /** The oldest request that waits fails. Without one, the connection was opened ahead of need, and its failure is told to nobody. */
+  /**
+   * The oldest request that waits fails. Without one, the connection was opened ahead of need, and its failure is told
+   * to nobody.
+   */
   #failOne(error: Error): void {
     const waiting = this.#waiting.shift() ?? this.#patient.shift();
     if (waiting === undefined) return;

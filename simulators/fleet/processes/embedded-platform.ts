@@ -15,7 +15,10 @@ interface EmbeddedPlatform {
   stop(): Promise<void>;
 }
 
-/** Nice value above the fleet's. On a machine without a core to spare the generator goes first: a late request says nothing about a platform. */
+/**
+ * Nice value above the fleet's. On a machine without a core to spare the generator goes first: a late request says
+ * nothing about a platform.
+ */
 const BEHIND = 5;
 
 /** Resolves when the platform serves; rejects when its process ends before. */

@@ -54,7 +54,9 @@ export class Hosts {
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /** Starts the missing hosts one by one: each process takes a moment, and an interrupt must not wait for all of them. */
+  /**
+   * Starts the missing hosts one by one: each process takes a moment, and an interrupt must not wait for all of them.
+   */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -89,7 +91,10 @@ export class Hosts {
     return values;
   }
 
-  /** Gives each host its part of more robots, one after the other as in the beginning. `first`: how many robots there are. */
+  /**
+   * Gives each host its part of more robots, one after the other as in the beginning. `first`: how many robots there
+   * are.
+   */
   async grow(members: readonly number[], first: number): Promise<void> {
     const { configs } = this.#options;
     const robots = first + members.length;
@@ -113,8 +118,9 @@ export class Hosts {
   }
 
   /**
-   * Kills a worker like a loss of power, and after `downMs` milliseconds starts another on the same disk: its robots start again, and
-   * their subscribers resume where the old ones were. Resolves with false when that host is not a worker process.
+   * Kills a worker like a loss of power, and after `downMs` milliseconds starts another on the same disk: its robots
+   * start again, and their subscribers resume where the old ones were. Resolves with false when that host is not a
+   * worker process.
    */
   async replace(name: string, downMs: number): Promise<boolean> {
     const entry = this.#entries.get(name);

@@ -1,4 +1,7 @@
-/** A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked processes. */
+/**
+ * A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked
+ * processes.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Patience } from '../../../harness/common/waiting.ts';
@@ -8,7 +11,10 @@ import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostEvents,
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** Starts a module of this folder. `name` is the module without its extension; `flags` are for node. The environment of the process holds no secret. */
+/**
+ * Starts a module of this folder. `name` is the module without its extension; `flags` are for node. The environment of
+ * the process holds no secret.
+ */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...env } = process.env;
   const execArgv = [...process.execArgv, ...flags];
@@ -116,8 +122,8 @@ class HostChannel {
 const STOP_TIMEOUT_MS = 60_000;
 
 /**
- * Node's flags for a worker. A larger young generation keeps the memory of a burst for good, and each collection of it stops the
- * event loop for several milliseconds, in which every action starts late.
+ * Node's flags for a worker. A larger young generation keeps the memory of a burst for good, and each collection of it
+ * stops the event loop for several milliseconds, in which every action starts late.
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
@@ -129,7 +135,10 @@ export interface WorkerHost extends Host {
   kill(): Promise<void>;
 }
 
-/** Starts a worker process. `silentMs`: one that gives no sign of life for so long is killed, and has died. Default 60 000. */
+/**
+ * Starts a worker process. `silentMs`: one that gives no sign of life for so long is killed, and has died. Default 60
+ * 000.
+ */
 export function startWorker(config: HostConfig, events: HostEvents, silentMs = SILENT_MS): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, events, silentMs);

@@ -1,6 +1,6 @@
 /**
- * Draws lines or cells as a figure that needs no script: SVG that takes any width, and labels as text at percentages of it. With the
- * page's script it shows the values under the pointer.
+ * Draws lines or cells as a figure that needs no script: SVG that takes any width, and labels as text at percentages of
+ * it. With the page's script it shows the values under the pointer.
  */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';

@@ -5,7 +5,7 @@ const started: Exposed = {
   tick: undefined,
   robots: 4,
   phase: 'preparing',
-  keys: { ready: 1, wanted: 4 },
+  keysReady: 1,
   metrics: {},
   counters: {},
   percentile: () => undefined,

@@ -15,8 +15,8 @@ export interface Exposed {
   /** Robots of this run. */
   robots: number;
   phase: string;
-  /** Of the robots' key pairs. */
-  keys: { ready: number; wanted: number };
+  /** Robots whose key pairs are there. */
+  keysReady: number;
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
   /** Milliseconds that so many percent of a duration did not exceed; undefined where nothing was measured. */
@@ -89,34 +89,35 @@ function meters(labels: Record<string, string>): { registry: Registry; update(fi
     'Longest stall of an event loop of the generator in the last second',
   );
   const processes = costMeters(registry);
-  const update = (of: Exposed): void => {
-    const { tick, metrics, counters } = of;
+  const update = (figures: Exposed): void => {
+    const { tick, metrics, counters } = figures;
     for (const meter of [robots, phases, quantiles, events, met]) meter.reset();
-    for (const [state, count] of Object.entries(tick?.robots ?? { waiting: of.robots })) robots.set({ state }, count);
-    phases.set({ phase: of.phase }, 1);
-    keysReady.set(of.keys.ready);
-    keysWanted.set(of.keys.wanted);
+    for (const [state, count] of Object.entries(tick?.robots ?? { waiting: figures.robots }))
+      robots.set({ state }, count);
+    phases.set({ phase: figures.phase }, 1);
+    keysReady.set(figures.keysReady);
+    keysWanted.set(figures.robots);
     for (const metric of DURATIONS) {
       counts.set({ metric }, metrics[metric]?.count ?? 0);
-      for (const percent of percentsFor(metric, of.thresholds)) {
-        const value = of.percentile(metric, percent);
+      for (const percent of percentsFor(metric, figures.thresholds)) {
+        const value = figures.percentile(metric, percent);
         if (value !== undefined) quantiles.set({ metric, quantile: String(Number((percent / 100).toFixed(6))) }, value);
       }
     }
     // A counter that appears with its first event has no rate then.
     for (const event of new Set([...COUNTERS, ...Object.keys(counters)])) events.inc({ event }, counters[event] ?? 0);
-    for (const { expr, ok } of of.thresholds) met.set({ threshold: expr }, ok ? 1 : 0);
+    for (const { expr, ok } of figures.thresholds) met.set({ threshold: expr }, ok ? 1 : 0);
     cpu.set(tick?.cpu ?? 0);
     memory.set(tick?.rss_bytes ?? 0);
     stall.set(tick?.loop_max_ms ?? 0);
-    processes(of.costs);
+    processes(figures.costs);
   };
   return { registry, update };
 }
 
 function percentsFor(metric: string, thresholds: readonly ThresholdResult[]): Set<number> {
   const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
-  return new Set([...PERCENTS, ...wanted.flatMap((of) => (of.metric === metric ? (of.percent ?? []) : []))]);
+  return new Set([...PERCENTS, ...wanted.flatMap((one) => (one.metric === metric ? (one.percent ?? []) : []))]);
 }
 
 /** By what the processes are for: `parent`, `workers`, `platform`. A robot's cost appears once robots are up. */

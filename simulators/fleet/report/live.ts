@@ -1,4 +1,6 @@
-/** What a running fleet shows to a person: a few lines that are redrawn on a terminal, or a line now and then elsewhere. */
+/**
+ * What a running fleet shows to a person: a few lines that are redrawn on a terminal, or a line now and then elsewhere.
+ */
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';

@@ -163,7 +163,9 @@ function upTo(unit: Unit, series: readonly Series[]): Axis {
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
 
-/** The share of attempts that had arrived by each time after the POST. It ends where the roll-out ended, not at 100 %. */
+/**
+ * The share of attempts that had arrived by each time after the POST. It ends where the roll-out ended, not at 100 %.
+ */
 export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const { histograms, phases } = result;
   const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);

@@ -54,7 +54,10 @@ details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}summary h3{displ
 @media print{:root{color-scheme:light}body{font-size:12px;background:#fff}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}.chart,.tile,.shares,tr{break-inside:avoid}h2,h3{break-after:avoid}.scroll{overflow:visible;max-height:none}.data{font-size:.85em}.data th,.data td{padding:.25rem .35rem;white-space:normal}.bars{min-width:5rem}.values{display:none}details:not([open])::details-content{content-visibility:visible;block-size:auto}.area{height:11rem}}
 `;
 
-/** The script of the report page: the values under the pointer, or under a cursor that the arrow keys move. The page reads the same without it. */
+/**
+ * The script of the report page: the values under the pointer, or under a cursor that the arrow keys move. The page
+ * reads the same without it.
+ */
 export const PAGE_SCRIPT = `
 const data = JSON.parse(document.getElementById('data').textContent);
 const number = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });

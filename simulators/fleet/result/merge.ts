@@ -164,8 +164,8 @@ function begunMs(results: readonly FleetResult[]): Pick<FleetResult, 'phases_beg
 }
 
 /**
- * Joins the seconds of all shards, side by side from the moment at which they began together: some had come up, and waited, long before
- * others. Percentiles cannot be added, so the worst shard's percentile counts.
+ * Joins the seconds of all shards, side by side from the moment at which they began together: some had come up, and
+ * waited, long before others. Percentiles cannot be added, so the worst shard's percentile counts.
  */
 function mergeSeries(results: readonly FleetResult[]): Tick[] {
   const begun = begunMs(results).phases_begin_ms !== undefined;

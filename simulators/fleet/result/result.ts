@@ -5,8 +5,8 @@ import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
 import { runCosts } from '../measure/costs.ts';
 import { VERDICTS } from './verdict.ts';
 
-// Where and when roll-outs were slow, late or lost: bands of robots over the time of a run. The number of cells has a limit, however
-// large the fleet and long the run.
+// Where and when roll-outs were slow, late or lost: bands of robots over the time of a run. The number of cells has a
+// limit, however large the fleet and long the run.
 
 /** Bands of a map; a small fleet has one for each robot. */
 const MOST_BANDS = 50;
@@ -253,8 +253,9 @@ type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thres
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the figures mean
- * nothing. 99: a threshold was missed, never by a shard. Violations matter more than figures, and a saturated generator more than thresholds.
+ * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the
+ * figures mean nothing. 99: a threshold was missed, never by a shard. Violations matter more than figures, and a
+ * saturated generator more than thresholds.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0) return 1;

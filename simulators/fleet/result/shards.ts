@@ -23,7 +23,10 @@ export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-/** Writes a file of a shard whole, or replaces it, and creates its folder. Throws OutputError, and leaves no part of a file then. */
+/**
+ * Writes a file of a shard whole, or replaces it, and creates its folder. Throws OutputError, and leaves no part of a
+ * file then.
+ */
 export function writeFileIn(dir: string, name: string, content: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -41,7 +44,10 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: { index: number; count: number };
-  /** Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not matter. */
+  /**
+   * Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not
+   * matter.
+   */
   beat: number;
   phase: string;
 }
@@ -172,8 +178,9 @@ export function silenceOf({ shard, beat }: Alive, beats: Map<number, { beat: num
   return 0;
 }
 
-// Which run the shards on a shared disk belong to. An id is given to all, or `muster merge --watch` announces one in `run.json` for as
-// long as it waits, and shards take it from there. A file that an earlier run has left does not change, so nobody takes it for a new one.
+// Which run the shards on a shared disk belong to. An id is given to all, or `muster merge --watch` announces one in
+// `run.json` for as long as it waits, and shards take it from there. A file that an earlier run has left does not
+// change, so nobody takes it for a new one.
 
 const RUN_FILE = 'run.json';
 const RENEW_MS = 1000;
@@ -208,7 +215,10 @@ export function announceRun(dir: string, runId: string): Disposable {
   };
 }
 
-/** Resolves with the id of the run that is being announced in a folder. Rejects with NoRunError, or with the reason of the signal. */
+/**
+ * Resolves with the id of the run that is being announced in a folder. Rejects with NoRunError, or with the reason of
+ * the signal.
+ */
 export async function announcedRun(dir: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const file = join(dir, RUN_FILE);
   let before: string | undefined;

@@ -1,6 +1,7 @@
 /**
- * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
- * Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's `metrics` or `counters`.
+ * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`,
+ * `ping.ms.count>=100`. Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's
+ * `metrics` or `counters`.
  */
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -95,8 +96,8 @@ function percentIn(statistic: string): number | undefined {
 export const percentileName = (percent: number): string => `p${percent}`;
 
 /**
- * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure. `parseThreshold` accepts
- * it, because results of other versions may have other metrics.
+ * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure.
+ * `parseThreshold` accepts it, because results of other versions may have other metrics.
  */
 export function checkThreshold(text: string): Threshold {
   const threshold = parseThreshold(text);

@@ -34,8 +34,8 @@ export interface Evidence {
   /** Over all workers: `schedule.lateness.ms` and `http.connect.ms` count here. */
   metrics: Readonly<Record<string, Summary>>;
   /**
-   * `exhausted`: failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS). `http.crowded`: requests
-   * that waited because all connections of their worker were in use.
+   * `exhausted`: failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS).
+   * `http.crowded`: requests that waited because all connections of their worker were in use.
    */
   counters: Readonly<Record<string, number>>;
   /** One sample a second of each worker while measuring, by its name. */
@@ -140,7 +140,8 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 }
 
-// What came between robots and platform without the scenario's doing. Figures that it touched are those of a disturbed platform.
+// What came between robots and platform without the scenario's doing. Figures that it touched are those of a disturbed
+// platform.
 
 /** Counters of such troubles, and what each counts. */
 const DISTURBANCES = {

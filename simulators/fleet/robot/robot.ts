@@ -128,8 +128,8 @@ export class Robot implements UplinkListener {
   /** Why the robot is not online, if known. */
   trouble: string | undefined;
   /**
-   * How often the scenario has taken this robot off the platform. A request during which this number changes says nothing about
-   * the platform.
+   * How often the scenario has taken this robot off the platform. A request during which this number changes says
+   * nothing about the platform.
    */
   disturbances = 0;
 

@@ -1,4 +1,6 @@
-/** A client on the robot: reads its event stream, resumes after lost connections, and checks what it sees (section 6.2). */
+/**
+ * A client on the robot: reads its event stream, resumes after lost connections, and checks what it sees (section 6.2).
+ */
 
 import { connect, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
@@ -6,9 +8,9 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Violation } from '../result/result.ts';
 
-// Reads the bytes of one answer of an event stream: HTTP head, chunked or plain body, SSE fields. Written by hand because a process has
-// thousands of these: 2,000 open streams took 6 to 13 KiB of resident memory each, against 52 to 55 KiB with node:http and
-// eventsource-parser (Node 26; CPU per event was 0.7 times theirs).
+// Reads the bytes of one answer of an event stream: HTTP head, chunked or plain body, SSE fields. Written by hand
+// because a process has thousands of these: 2,000 open streams took 6 to 13 KiB of resident memory each, against 52 to
+// 55 KiB with node:http and eventsource-parser (Node 26; CPU per event was 0.7 times theirs).
 
 export interface SseFrame {
   id: string | undefined;
@@ -179,7 +181,9 @@ export class StreamCheck {
     this.#unused = { from, to };
   }
 
-  /** Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for an event seen before. */
+  /**
+   * Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for an event seen before.
+   */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;

@@ -1,6 +1,6 @@
 /**
- * The uplinks of all robots in a process: the same code as a single device's, but observed, and able to be cut and restored. They share
- * HTTP connections and a provisioning token, renewed before it expires.
+ * The uplinks of all robots in a process: the same code as a single device's, but observed, and able to be cut and
+ * restored. They share HTTP connections and a provisioning token, renewed before it expires.
  */
 
 import { defined } from '../../../harness/common/defined.ts';
@@ -66,7 +66,9 @@ export function fleetUplinks(
   return { make: observedUplinks(agent), needKeys: true };
 }
 
-/** Shares one token among all callers until it is due for renewal, or was refused: a clock that is turned ends it early. */
+/**
+ * Shares one token among all callers until it is due for renewal, or was refused: a clock that is turned ends it early.
+ */
 function renewed(issue: () => Promise<string>): (refused?: string) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;

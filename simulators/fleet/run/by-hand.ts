@@ -39,7 +39,9 @@ export class ByHand {
     return this.#held !== undefined;
   }
 
-  /** Carries out a phase beside the scenario. `note`: what it is, in words. Resolves when it has ended on every robot. */
+  /**
+   * Carries out a phase beside the scenario. `note`: what it is, in words. Resolves when it has ended on every robot.
+   */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const number = this.#number;

@@ -112,8 +112,8 @@ const MEMORY_DISK = '/dev/shm';
 const USABLE_MEMORY_DISK = 0.5;
 
 /**
- * A folder for `bytes` of temporary files: in memory when there is room, so that a run does not measure the disk. A folder `named` by
- * the caller is not checked.
+ * A folder for `bytes` of temporary files: in memory when there is room, so that a run does not measure the disk. A
+ * folder `named` by the caller is not checked.
  */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;

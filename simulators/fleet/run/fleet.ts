@@ -18,7 +18,10 @@ import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 const LEAD_MS = 50;
 const SECOND_MS = 1000;
 
-/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `layout` and `record` say which robots it has and how they do. */
+/**
+ * Call `prepare`, then `run` for each phase, then `finish` and `stop`. `layout` and `record` say which robots it has
+ * and how they do.
+ */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
   readonly layout: FleetLayout;
@@ -65,7 +68,10 @@ export class Fleet implements AsyncDisposable {
     return phases.some((phase) => phase.do === 'ramp') ? Math.max(seen, this.robots - notStarted) : seen;
   }
 
-  /** Call before `prepare`. Resolves with why the fleet must not start, or undefined. Adds to `warnings` what is merely slow. */
+  /**
+   * Call before `prepare`. Resolves with why the fleet must not start, or undefined. Adds to `warnings` what is merely
+   * slow.
+   */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
@@ -95,7 +101,10 @@ export class Fleet implements AsyncDisposable {
     this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }
 
-  /** Carries out a phase, of the scenario or not. Resolves when it has ended on every host. `release`: what a roll-out deploys. */
+  /**
+   * Carries out a phase, of the scenario or not. Resolves when it has ended on every host. `release`: what a roll-out
+   * deploys.
+   */
   async run(phase: Phase, release?: ReleaseFixture): Promise<PhaseReport> {
     const { record } = this;
     const index = record.phases.length;
@@ -116,8 +125,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Carries out a phase that is not the scenario's, beside the one that is under way. `number`: counts them from 0; `note`: what it is,
-   * in words; `only`: the robots that take part.
+   * Carries out a phase that is not the scenario's, beside the one that is under way. `number`: counts them from 0;
+   * `note`: what it is, in words; `only`: the robots that take part.
    */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
     // A number of its own, so that it takes other robots than the phases of the scenario.

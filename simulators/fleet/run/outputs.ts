@@ -189,7 +189,10 @@ function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 't
 
 const SIGN_MS = 2000;
 
-/** Writes `result.json` and `report.html`, and ends a shard's sign of life. Each is tried; throws OutputError that names what failed. */
+/**
+ * Writes `result.json` and `report.html`, and ends a shard's sign of life. Each is tried; throws OutputError that names
+ * what failed.
+ */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
   const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];
@@ -217,7 +220,9 @@ export class Outputs implements Disposable {
   /** Renews the sign of life now. */
   sign: () => void = () => {};
 
-  /** Removes the result of an earlier run, so that nobody takes it for the result of this one. Throws PreflightError. */
+  /**
+   * Removes the result of an earlier run, so that nobody takes it for the result of this one. Throws PreflightError.
+   */
   constructor(out: string) {
     this.#out = out;
     try {

@@ -29,11 +29,17 @@ interface CommonOptions {
   keyBits: number;
   /** Folder of the robots' keys, kept from run to run. */
   stateDir: string;
-  /** Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else `tmpdir()`. */
+  /**
+   * Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else
+   * `tmpdir()`.
+   */
   dir?: string;
   /** Leaves the robots' files (event logs, config files, identities) behind. */
   keep?: boolean;
-  /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default: `robot`. */
+  /**
+   * Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default:
+   * `robot`.
+   */
   namePrefix?: string;
   /** A worker that gives no sign of life for so many milliseconds is lost. Default 60 000. */
   silentMs?: number;

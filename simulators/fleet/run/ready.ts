@@ -18,7 +18,10 @@ export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of them. */
+/**
+ * Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of
+ * them.
+ */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const folders = Object.entries(defined({ dir, state: stateDir, out }));
   const created: string[] = [];
@@ -39,7 +42,10 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/** The missing folders of a path, outermost first. Not a recursive `mkdir`, which never returns where it may not create, as in /proc. */
+/**
+ * The missing folders of a path, outermost first. Not a recursive `mkdir`, which never returns where it may not create,
+ * as in /proc.
+ */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
@@ -47,7 +53,9 @@ function missingFolders(folder: string): string[] {
 /** Time for a platform that resets connections or restarts. One that is merely busy shows later, in the result. */
 const REACH_MS = 3000;
 
-/** Checks that the platform answers and accepts the key, before minutes of generating keys. Missing scopes show later. */
+/**
+ * Checks that the platform answers and accepts the key, before minutes of generating keys. Missing scopes show later.
+ */
 export async function reachPlatform(address: PlatformAddress, signal: AbortSignal): Promise<void> {
   const client = new PlatformClient({ ...address, connections: 1 });
   try {
@@ -80,9 +88,13 @@ export async function serveMetrics(
   }
 }
 
-// One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the folder of keys.
+// One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the
+// folder of keys.
 
-/** Locks the folders of a run until disposed. Throws PreflightError that names the option and the process that uses its folder. */
+/**
+ * Locks the folders of a run until disposed. Throws PreflightError that names the option and the process that uses its
+ * folder.
+ */
 export function lockFolders({
   out,
   stateDir,

@@ -45,7 +45,7 @@ function exposedOf(
     tick: record?.progress.series.at(-1),
     robots,
     phase: record?.phase ?? 'starting',
-    keys: { ready: record?.keysReady ?? 0, wanted: robots },
+    keysReady: record?.keysReady ?? 0,
     thresholds: evaluatedThresholds(options, standing),
     costs,
   };
@@ -84,9 +84,9 @@ export { PreflightError, UnreachableError } from './ready.ts';
 const LAST_ANSWER_MS = 1000;
 
 /**
- * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is incomplete. Rejects
- * with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when it is interrupted before, and with
- * OutputError when the result could not be written.
+ * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is
+ * incomplete. Rejects with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when
+ * it is interrupted before, and with OutputError when the result could not be written.
  */
 export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const { signal, screen } = options;
@@ -159,7 +159,10 @@ async function openMetrics(options: RunOptions, stack: AsyncDisposableStack, rea
   options.screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
 }
 
-/** Rows of roll-outs that an interrupt has cut off, then of those that were missed: the latter may still have arrived late. */
+/**
+ * Rows of roll-outs that an interrupt has cut off, then of those that were missed: the latter may still have arrived
+ * late.
+ */
 function addLastRollouts(record: FleetRecord, outputs: Outputs): void {
   for (const { interrupted, rollouts } of record.phases)
     if (interrupted === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
@@ -172,7 +175,10 @@ async function openConsole(options: RunOptions): Promise<FleetConsole> {
   return new FleetConsole({ ...options, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
-/** Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too small. */
+/**
+ * Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too
+ * small.
+ */
 function checkMachine({ scenario, robots, shard, dir, workers: wanted, platform, screen, force }: RunOptions) {
   const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
   const cost = robotCost(scenario);
@@ -267,7 +273,10 @@ async function beginTogether(
   record.phasesBeginMs = record.elapsedMs;
 }
 
-/** What a platform, a lost worker or a missing shard does ends a run, with a result that says so. Throws any other error. */
+/**
+ * What a platform, a lost worker or a missing shard does ends a run, with a result that says so. Throws any other
+ * error.
+ */
 function endEarly({ record }: Fleet, error: unknown): void {
   if (error instanceof NoHostLeft) return;
   if (error instanceof StartTimeout) {

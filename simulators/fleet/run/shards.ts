@@ -1,4 +1,7 @@
-/** How the shards of a run begin: each claims its folder, makes its keys, and waits for the others, so that all begin at once. */
+/**
+ * How the shards of a run begin: each claims its folder, makes its keys, and waits for the others, so that all begin at
+ * once.
+ */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -38,8 +41,8 @@ export class StartTimeout extends Error {
 }
 
 /**
- * What the result has to say of an earlier attempt of the same shard. Throws PreflightError when its result is there and it was not
- * started by the same job: two runs with one id cannot be told apart.
+ * What the result has to say of an earlier attempt of the same shard. Throws PreflightError when its result is there
+ * and it was not started by the same job: two runs with one id cannot be told apart.
  */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
@@ -55,8 +58,8 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
 }
 
 /**
- * Resolves when every other shard of the run is ready, has ended or is silent. Rejects with StartTimeout, and with the signal's reason.
- * `out` is the folder of this shard, beside those of the others.
+ * Resolves when every other shard of the run is ready, has ended or is silent. Rejects with StartTimeout, and with the
+ * signal's reason. `out` is the folder of this shard, beside those of the others.
  */
 export async function othersReady(
   out: string,
@@ -120,8 +123,8 @@ interface MergeShardsOptions {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be merged, with NoShardLeft
- * when none has a result, and with OutputError when the result cannot be written.
+ * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be
+ * merged, with NoShardLeft when none has a result, and with OutputError when the result cannot be written.
  */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;

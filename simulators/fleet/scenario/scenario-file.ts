@@ -124,7 +124,10 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   return [...unknown, ...wrong];
 }
 
-/** The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is wrong. */
+/**
+ * The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is
+ * wrong.
+ */
 function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
   if (path.length === 0) return message;
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;

@@ -1,6 +1,7 @@
 /**
- * What a fleet does, phase by phase: the schema of a scenario file. Run this file after a change, then `npx biome check --write fixtures`:
- * it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check scenario files.
+ * What a fleet does, phase by phase: the schema of a scenario file. Run this file after a change, then `npx biome check
+ * --write fixtures`: it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check
+ * scenario files.
  */
 import { writeFileSync } from 'node:fs';
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
@@ -49,7 +50,9 @@ export const UPLINKS = ['agent', 'polling', 'none'] as const;
 export type UplinkKind = (typeof UPLINKS)[number];
 
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
-/** How actions are spread over time: evenly, at random (a Poisson process), or at a random time within even intervals. */
+/**
+ * How actions are spread over time: evenly, at random (a Poisson process), or at a random time within even intervals.
+ */
 export type Arrivals = (typeof ARRIVALS)[number];
 
 /** Fields of every phase: requests during the phase, and how they count. */

@@ -1,6 +1,7 @@
 /**
- * The actions of every robot in every phase of a scenario and their times, a pure function of scenario, seed and the robot's index: any
- * split of the fleet over shards and workers carries out the same actions, and all robots together keep the wanted rate.
+ * The actions of every robot in every phase of a scenario and their times, a pure function of scenario, seed and the
+ * robot's index: any split of the fleet over shards and workers carries out the same actions, and all robots together
+ * keep the wanted rate.
  */
 import { durationMs } from '../../../harness/common/durations.ts';
 import { type Random, random } from '../../common/random.ts';

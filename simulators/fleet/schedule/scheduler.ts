@@ -1,8 +1,9 @@
 /**
- * The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts short.
+ * The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts
+ * short.
  *
- * Open loop: every action starts at its intended time even when earlier ones are still running, and its lateness is reported, so that a
- * slow generator cannot hide behind a slow target (coordinated omission).
+ * Open loop: every action starts at its intended time even when earlier ones are still running, and its lateness is
+ * reported, so that a slow generator cannot hide behind a slow target (coordinated omission).
  */
 
 /** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC): the shared clock. */
@@ -69,8 +70,8 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 /**
- * Streams by their next time; ties go to the lower stream number. A binary heap over typed arrays, because tens of thousands of streams
- * allocate nothing per action this way.
+ * Streams by their next time; ties go to the lower stream number. A binary heap over typed arrays, because tens of
+ * thousands of streams allocate nothing per action this way.
  */
 class DueQueue {
   readonly #streams: readonly Moments[];
@@ -167,7 +168,10 @@ export class Deadlines {
     return { promise, finish };
   }
 
-  /** Resolves with false when `work` is not done at `time`, with true when it is or the run has ended. Rejects when `work` does. */
+  /**
+   * Resolves with false when `work` is not done at `time`, with true when it is or the run has ended. Rejects when
+   * `work` does.
+   */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
     try {

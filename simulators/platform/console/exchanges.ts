@@ -1,4 +1,7 @@
-/** The last requests to a platform with their answers. Bodies are kept in part; secrets are masked only when somebody looks. */
+/**
+ * The last requests to a platform with their answers. Bodies are kept in part; secrets are masked only when somebody
+ * looks.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -7,7 +10,8 @@ import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
 import type { KeyRing } from '../keys.ts';
 
-// Masks secrets in what the console shows: by the name they go under, by their form, and where they are known by their text.
+// Masks secrets in what the console shows: by the name they go under, by their form, and where they are known by their
+// text.
 
 const MASK = '***';
 

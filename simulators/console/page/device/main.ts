@@ -1,4 +1,7 @@
-/** The page of a device: what is deployed, who listens and gets which frames, what the log holds, and what can be done to it. */
+/**
+ * The page of a device: what is deployed, who listens and gets which frames, what the log holds, and what can be done
+ * to it.
+ */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,6 @@
-/** The page of a fleet: every robot, the roll-out and its latency over time, thresholds, and what can be done by hand. */
+/**
+ * The page of a fleet: every robot, the roll-out and its latency over time, thresholds, and what can be done by hand.
+ */
 
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';

@@ -1,4 +1,7 @@
-/** The page of a platform: its devices and deployments as they move, the requests as they come, and what can be done by hand. */
+/**
+ * The page of a platform: its devices and deployments as they move, the requests as they come, and what can be done by
+ * hand.
+ */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
