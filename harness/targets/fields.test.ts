@@ -1,12 +1,16 @@
 /** The table of fields: what follows from a row, and which of an option, a target file and the environment wins. */
 import Type from 'typebox';
 import { expect, test } from 'vitest';
+import type { OptionSpec } from '../cli/options.ts';
 import {
+  clientTargetOptions,
   deviceTarget,
   deviceTargetOptions,
   optionsFor,
   ownPlatform,
+  platformTargetOptions,
   refuseOwnPlatform,
+  systemTargetOptions,
 } from '../cli/target-options.ts';
 import { Redactor } from '../client/redact.ts';
 import { controlFields, type Fields, filedFields, mergedFields } from './fields.ts';
@@ -49,6 +53,12 @@ test.each([
   ['what every object has is no value', Object.create({ hops: 1 }), Object.create({ hop_count: 1 }), {}, {}],
 ])('%s', (_, options, file, env, merged) => {
   expect(mergedFields(rows, options, file, env)).toEqual(merged);
+});
+
+test('help and descriptions say something', () => {
+  const tables = { ...clientTargetOptions, ...systemTargetOptions, ...platformTargetOptions };
+  for (const { describe } of Object.values<OptionSpec>(tables)) expect(describe).toMatch(/^\S.+\S$/);
+  for (const { field } of filedFields(TRANSPORTS)) expect(field.description ?? 'none').toMatch(/^\S.+\S$/);
 });
 
 test('which fields of a target file are paths, and which are secrets', () => {

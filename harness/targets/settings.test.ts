@@ -88,6 +88,7 @@ test('the places of a command are in a private folder, which goes in the end', (
   removeFolder();
   expect(existsSync(place)).toBe(false);
   const other = device({ command: 'a {discovery}', control: '/c' });
+  expect(other.command?.line).toMatch(/\/discovery\.json$/);
   expect(other).toMatchObject({ at: { transport: { name: 'loopback' } }, control: '/c' });
   other.removeFolder();
   expect(device({ command: 'a', socket: '/s' })).toMatchObject({ at: { address: '/s' }, control: undefined });
@@ -145,6 +146,7 @@ test('keys are secrets, and an empty one is none', () => {
   platform({ apiKey: 'key-1f2e3d4c5b', limitedKey: 'key-6a7b8c9d0e', redactor });
   expect(redactor.text('key-1f2e3d4c5b key-6a7b8c9d0e')).toBe('*** ***');
   expect(() => platform({ apiKey: '' })).toThrow('--api-key: missing; give it, or set MUSTER_API_KEY');
+  expect(() => platform({ url: 'nowhere' })).toThrow('--url nowhere: must be an http');
 });
 
 test('the authorities of --ca are read, and must be some', () => {

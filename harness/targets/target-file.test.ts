@@ -53,6 +53,12 @@ test('fills in environment variables, and masks those that hold secrets', () => 
     api_key: 'abcd-efgh-1',
   });
   expect(redactor.text('it is abcd-efgh-1')).toBe('it is ***');
+  load(
+    file('named.yaml', `name: "${variable('A_password')} ${variable('OTHER')}"\n`),
+    { A_password: 'pw-1f2e3d4c', OTHER: 'ot-1f2e3d4c' },
+    redactor,
+  );
+  expect(redactor.text('pw-1f2e3d4c ot-1f2e3d4c')).toBe('*** ot-1f2e3d4c');
 });
 
 test.each([

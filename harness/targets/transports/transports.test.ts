@@ -1,11 +1,13 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
 import { addressesIn, loopback, TRANSPORTS, unix, url } from './index.ts';
+import { whyUnreachable } from './transport.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -109,5 +111,63 @@ describe('a URL', () => {
     expect(http.basePath).toBe(basePath);
     expect(endpoint.origin).toBe('http://127.0.0.1:8080');
     expect(headers).toEqual({ authorization: 'Bearer a-token' });
+  });
+});
+
+describe('a connection', () => {
+  it.each([
+    [
+      'unix',
+      unix.open(given('/a.sock')),
+      'unix:/a.sock',
+      1_200_000,
+      'curl --unix-socket /a.sock http://localhost/v0.2/',
+    ],
+    [
+      'loopback',
+      loopback.open(given('/d.json')),
+      'http://127.0.0.1:1 (from /d.json)',
+      4_500_000,
+      'does /d.json belong',
+    ],
+    ['url', url.open(given('http://x/')), 'http://x', 4_500_000, 'curl -i http://x/deployments/current'],
+  ])('of the transport %s says what it is', async (kind, connection, address, bufferBytes, hint) => {
+    expect(connection).toMatchObject({ kind, address, bufferBytes });
+    expect(connection.hint).toContain(hint);
+    if (kind !== 'loopback') expect(await connection.relocate(new Redactor())).toBe(connection);
+    expect(connection.capabilities.filter((name) => name !== 'root')).toEqual(kind === 'url' ? [] : [kind]);
+  });
+
+  it('of loopback sends the token of its file, below the version prefix', () => {
+    const path = join(folder, 'd.json');
+    writeFileSync(path, JSON.stringify({ port: 8080, token: 'a-token' }));
+    const { endpoint, headers, basePath } = loopback.open(given(path)).client(new Recorder());
+    expect([endpoint.origin, headers, basePath]).toEqual([
+      'http://127.0.0.1:8080',
+      { authorization: 'Bearer a-token' },
+      '/v0.2',
+    ]);
+  });
+
+  it.each([
+    ['127.0.0.1', 'http', true],
+    ['localhost', 'https', true],
+    ['127.0.0.1', 'closed', false],
+  ])('to %s is accepted over %s: %s', async (host, scheme, accepted) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    if (!accepted) await new Promise((resolve) => server.close(resolve));
+    expect(await url.accepts(`${accepted ? scheme : 'http'}://${host}:${port}/x`)).toBe(accepted);
+    server.close();
+  });
+
+  it('that fails is told with what to try, whatever failed', async () => {
+    const failing = (error: unknown) =>
+      ({ describe: () => 'http://x', connect: () => Promise.reject(error) }) as unknown as HttpClient;
+    expect(await whyUnreachable(failing(new Error('odd')), 'Try: this')).toBe('http://x: Error: odd. Try: this');
+    const real = url.open(given('http://127.0.0.1:1')).client(new Recorder());
+    const why = 'http://127.0.0.1:1/v0.2: cannot connect (connection refused). Try: that';
+    expect(await whyUnreachable(real, 'Try: that')).toBe(why);
   });
 });
