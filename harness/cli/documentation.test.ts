@@ -50,7 +50,7 @@ function wordsOf(line: string): string[] {
     ([, single, double, bare]) => single ?? double ?? bare,
   );
   // What the shell takes for itself: a comment, or where the output goes.
-  const end = words.findIndex((word) => word === '#' || word === '>');
+  const end = words.findIndex((word) => word === '#' || word === '>' || word === '&');
   const shown = (end === -1 ? words : words.slice(0, end)).filter((word) => word !== undefined);
   return shown.flatMap((word, at) => {
     if (word !== '…') return [word];
