@@ -130,6 +130,13 @@ const CASES: Record<string, Case> = {
     shows: { current: deployed('d2') },
     asked: [],
   },
+  'a deployment is looked for, though an event was published after it': {
+    said: [
+      [deploy, deployed('d1')],
+      [publish, ids(3, 4)],
+    ],
+    untrue: ['deploy', 'deployed d1'],
+  },
   'what was removed is current': {
     said: [[remove, deployed('d1')]],
     shows: { current: deployed('d1') },
@@ -154,7 +161,7 @@ const CASES: Record<string, Case> = {
     log: ['', '[44, 14, 4.5, -4, "a4"]'],
     untrue: ['publish', '3 to 4'],
   },
-  'the log held the number before': { said: [[publish, ids(3, 4)]], log: ['4', 'x'], untrue: ['publish', '3 to 4'] },
+  'the log held the number before': { said: [[publish, ids(3, 4)]], log: ['4 ', 'x'], untrue: ['publish', '3 to 4'] },
   'events that a compaction took away are not looked for': {
     said: [[publish, ids(3, 4)]],
     compacted: 5n,

@@ -67,6 +67,8 @@ test('a process restarts, and nothing else', async () => {
   how = 'ended with exit code 7';
   expect(await failure()).toBeInstanceOf(AgentEnded);
   await expect(control.deploy()).rejects.toThrow('the target has no control');
+  await control.stop();
+  expect(asked.at(-1)).toBe('SIGTERM');
 });
 
 const fillingOf = (log: string, line: string) => ({ log, line, env: process.env, cwd: folder, files: hostFiles });
