@@ -7,7 +7,7 @@ import { verifyCertificate } from '../reports/certificate/certificate.ts';
 import { generateKey, readPublicKey } from '../reports/certificate/envelope.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
 import { type EvidenceArguments, prepareEvidence } from './check-run.ts';
 

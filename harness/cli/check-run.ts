@@ -17,8 +17,8 @@ import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { applyBaseline, type Baseline, readBaseline, updatedBaseline, writeBaseline } from '../runner/baseline.ts';
 import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
+import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
-import { replayCommand } from '../runner/summary.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
 import {

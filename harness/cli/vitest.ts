@@ -12,7 +12,7 @@ import { Redactor } from '../client/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
-import { presentable } from '../runner/presentable.ts';
+import { presentable } from '../runner/results.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
 import { Session } from '../runner/session.ts';
 import { CAPABILITIES, type Check, type Sharing, type Suite } from '../runner/types.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { bySection, findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
 import { anyCharacter } from '../../simulators/common/testing/text.ts';
-import { presentableReport } from '../runner/presentable.ts';
+import { presentableReport } from '../runner/results.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { annotations } from './github.ts';
 import { htmlFormat } from './html.ts';

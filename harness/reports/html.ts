@@ -5,7 +5,7 @@ import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, PALETTE, trusted } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import {
   AT_ONCE,

@@ -6,7 +6,7 @@ import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { oneOf, shape, Timestamp } from '../contract/shape.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import {
   APIS,
   type Api,

@@ -3,7 +3,7 @@
 import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import {
   AT_ONCE,

@@ -16,7 +16,7 @@ import {
   width,
   wrap,
 } from '../common/terminal.ts';
-import { summarise } from '../runner/summary.ts';
+import { summarise } from '../runner/results.ts';
 import type { Api, CheckResult, Report, TargetDescription } from '../runner/types.ts';
 import {
   blockedOtherwise,

@@ -8,8 +8,14 @@ interface Given extends Partial<CheckResult> {
 }
 
 const result = ({ premises: _, ...given }: Given): CheckResult => ({
-  ...{ level: 'MUST', section: '6.2', requirement: 'Something holds.', requirement_id: given.id },
-  ...{ outcome: 'fail', duration_ms: 1, expected: `what ${given.id} asks for`, actual: 'something else' },
+  level: 'MUST',
+  section: '6.2',
+  requirement: 'Something holds.',
+  requirement_id: given.id,
+  outcome: 'fail',
+  duration_ms: 1,
+  expected: `what ${given.id} asks for`,
+  actual: 'something else',
   ...given,
 });
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
-import { distinct, inWords } from './observed.ts';
 import { findingOf, runProperty } from './property.ts';
+import { choicesInWords, distinctChoices } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
@@ -99,7 +99,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
 }
 
 function recorded({ observations, observed }: Record): Pick<CheckResult, 'observations' | 'observed'> {
-  const [choices, words] = [distinct(observed), [...observations, ...inWords(observed)]];
+  const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
     ...(choices.length === 0 ? {} : { observed: choices }),

@@ -8,11 +8,10 @@ import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import type { Plan, Planned } from './plan.ts';
-import { presentableReport } from './presentable.ts';
+import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { schedule } from './schedule.ts';
 import { Session } from './session.ts';
-import { exitCode, type ReplayOptions, ran, replayCommand, summarise } from './summary.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
 import { RunOver } from './violation.ts';
 

@@ -7,11 +7,11 @@ import { expectDeployment, sameJson } from './support/events.ts';
 import {
   CURRENT,
   currentDeployment,
+  describeResponse,
   meansNoDeployment,
   mediaType,
   objectOf,
   request,
-  summary,
 } from './support/requests.ts';
 
 const shape = requirement({
@@ -42,7 +42,7 @@ async function expectCurrentDeployment(t: Device): Promise<void> {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   t.must(response.status === 200 && mediaType(response.headers) === 'application/json', {
     expected: '200 with content-type application/json',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   expectDeployment(t, response.json ?? response.text, 'GET /deployments/current');
 }
@@ -106,7 +106,7 @@ async function expectIgnored(t: Device, query: Record<string, string>): Promise<
     if (without.status === withQuery.status && same) return;
     t.must(attempt < ATTEMPTS, {
       expected: `the same answer with and without the query ${JSON.stringify(query)}`,
-      actual: `${summary(without)} without, ${summary(withQuery)} with it`,
+      actual: `${describeResponse(without)} without, ${describeResponse(withQuery)} with it`,
     });
   }
 }

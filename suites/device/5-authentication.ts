@@ -13,6 +13,7 @@ import {
   anyWrongHeader,
   CURRENT,
   changedTokens,
+  describeResponse,
   headersWithoutToken,
   isDeployment,
   isServed,
@@ -20,7 +21,6 @@ import {
   objectOf,
   otherCase,
   request,
-  summary,
   usesBothCases,
 } from './support/requests.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
@@ -49,7 +49,7 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
     const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
     t.must(isServed(response), {
       expected: `200 ${how} (404 or so while the device has no deployment)`,
-      actual: summary(response),
+      actual: describeResponse(response),
     });
     // Whether a stream opens at all is decided elsewhere.
     const stream = await streams.try({}, http).catch((error: unknown) => {
@@ -59,7 +59,7 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
     const refused = stream?.status === 401 || stream?.status === 403;
     t.must(!refused && (opens || isDeployment(response)), {
       expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
-      actual: `${summary(response)} for ${CURRENT}, and ${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
+      actual: `${describeResponse(response)} for ${CURRENT}, and ${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
     });
   });
 }

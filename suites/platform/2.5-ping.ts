@@ -15,7 +15,7 @@ import {
   requirePing,
   SECOND_NANOS,
 } from './support/ping.ts';
-import { isJson, ok, refused, send, summary } from './support/requests.ts';
+import { describeResponse, isJson, ok, refused, send } from './support/requests.ts';
 
 /** Tolerance for a platform whose clock runs differently from ours. */
 const CLOCK_DRIFT = 1.05;
@@ -36,12 +36,12 @@ const successCheck = check(success, { needs: ['online-device'], profile: 'core' 
   const response = await firstSuccessfulPing(t, device);
   t.must(response.status === 200 && isJson(response) && pingCode(response) === 'success', {
     expected: '200, application/json, code "success" from an online device',
-    actual: `${response.headers['content-type'] ?? 'no Content-Type'}, ${summary(response)}`,
+    actual: `${response.headers['content-type'] ?? 'no Content-Type'}, ${describeResponse(response)}`,
   });
   const trip = roundTripOf(response);
   t.must(typeof trip === 'number' && Number.isInteger(trip) && trip >= 0, {
     expected: 'an integer of 0 or more in round_trip_nanos',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   t.must(trip <= (response.durationMs * CLOCK_DRIFT + CLOCK_RESOLUTION_MS) * MILLISECOND_NANOS, {
     expected: `a round trip no longer than the call took, ${Math.round(response.durationMs)} ms, in nanoseconds`,
@@ -94,20 +94,20 @@ async function mustNotSucceed(t: Platform, device: string, response: HttpRespons
   if (pingCode(response) === 'success') await blockIfOnline(t, device);
   t.must(pingCode(response) !== 'success', {
     expected: `another code than "success", or an error, from ${device}, which is offline`,
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   t.must(response.status !== 200 || typeof pingCode(response) === 'string', {
     expected: 'a code in every answer of status 200',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   const trip = roundTripOf(response);
   t.should(!(typeof trip === 'number' && trip < 0), {
     expected: 'no negative round trip',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   t.should(ok(response) || refused(response) || [502, 503, 504].includes(response.status), {
     expected: '200 with another code, a 4xx, or 504',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
 }
 
@@ -174,10 +174,10 @@ const limitCheck = check(limit, { needs: ['offline-device'], slow: true }, async
   });
   t.must(pingCode(response) !== 'success', {
     expected: 'no success: the device is offline',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   t.observe('timeout_nanos of 60 s, device offline', String(pingCode(response) ?? response.status));
-  t.note(`timeout_nanos of 60 s: ${summary(response)} after ${Math.round(response.durationMs / 1000)} s`);
+  t.note(`timeout_nanos of 60 s: ${describeResponse(response)} after ${Math.round(response.durationMs / 1000)} s`);
 });
 
 const limitHugeCheck = check(limit, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
@@ -198,7 +198,7 @@ const limitHugeCheck = check(limit, { aspect: 'huge', needs: ['online-device'] }
       const response = await ping(t, device, `{"timeout_nanos":${nanos}}`);
       t.must(refused(response) || (response.status === 200 && typeof pingCode(response) === 'string'), {
         expected: 'a 4xx, or the answer to a timeout of 10 s',
-        actual: summary(response),
+        actual: describeResponse(response),
         counterexample: describePing(device, nanos),
       });
       outcomes.add(refused(response) ? `refused with ${response.status}` : 'clamped');

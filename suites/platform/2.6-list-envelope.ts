@@ -15,7 +15,7 @@ import {
   servedCollections,
 } from './support/lists.ts';
 import { collectionWith } from './support/pages.ts';
-import { isJson, summary } from './support/requests.ts';
+import { describeResponse, isJson } from './support/requests.ts';
 
 const envelope = requirement({
   id: 'platform.list.envelope',
@@ -38,7 +38,7 @@ const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) =
       const problems = response.status === 200 ? envelopeProblems(response.json) : ['the status is not 200'];
       t.must(problems.length === 0, {
         expected: '200 with {object: "list", limit, offset, has_more, data: [{object, id, …}, …]}',
-        actual: `${problems.slice(0, 5).join('; ')}: ${summary(response)}`,
+        actual: `${problems.slice(0, 5).join('; ')}: ${describeResponse(response)}`,
         counterexample: describeList(collection, query),
       });
       t.should(isJson(response), {

@@ -4,7 +4,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
-import { describeRequest, refused, serverError, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, refused, serverError } from './support/requests.ts';
 
 const badBody = requirement({
   id: 'platform.ping.bad-body',
@@ -46,7 +46,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
     const response = await ping(t, device, body);
     t.must(refused(response), {
       expected: `a 4xx to a ping with the body ${body.slice(0, 60)}`,
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
   });
@@ -55,7 +55,7 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
     const shown = body === '' ? 'no body' : body;
     t.must(!serverError(response) || response.status === 504, {
       expected: 'no 5xx',
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: describeRequest('POST', `/devices/${device}/ping`, body),
     });
     t.observe(`a ping with ${shown}`, response.status);
@@ -96,7 +96,7 @@ const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
       const response = await ping(t, device, { timeout_nanos: MILLISECOND_NANOS });
       t.must(refused(response), {
         expected: 'a 4xx to the ping of a device that does not exist',
-        actual: summary(response),
+        actual: describeResponse(response),
         counterexample: describeUnknown(device),
       });
     },

@@ -7,7 +7,7 @@ import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
 import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
-import { NOT_SERVED, ok, sendOnce, summary } from './support/requests.ts';
+import { describeResponse, NOT_SERVED, ok, sendOnce } from './support/requests.ts';
 
 // API keys that were not issued, as similar as possible to one that was.
 
@@ -71,7 +71,10 @@ const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platf
 const writesRefusedCheck = check(
   keyRequired,
   {
-    ...{ aspect: 'writes', needs: ['write'], writes: true, sharing: 'exclusive' },
+    aspect: 'writes',
+    needs: ['write'],
+    writes: true,
+    sharing: 'exclusive',
     premises: [keyRequired.id, 'platform.auth.key-wrong'],
   },
   async (t: Platform) => {
@@ -165,12 +168,12 @@ const scopeCheck = check(scope, { needs: ['limited-key'] }, async (t: Platform) 
   blockIfForbidden(t, allowed);
   t.must(!NOT_SERVED.includes(allowed.status), {
     expected: 'a ping of a listed device to be served to a key with devices:read',
-    actual: summary(allowed),
+    actual: describeResponse(allowed),
   });
   t.http.recorder.redactor.add(t.limitedKey);
   const answer = await ping(t, device, { timeout_nanos: SECOND_NANOS }, { http: withKey(t, t.limitedKey) });
-  t.must(!ok(answer), { expected: 'a refusal: the key lacks devices:read', actual: summary(answer) });
-  t.should(answer.status === 403, { expected: '403', actual: summary(answer) });
+  t.must(!ok(answer), { expected: 'a refusal: the key lacks devices:read', actual: describeResponse(answer) });
+  t.should(answer.status === 403, { expected: '403', actual: describeResponse(answer) });
 });
 
 function withKey(t: Platform, key: string | undefined): HttpClient {
@@ -193,7 +196,7 @@ async function mustServeNothing(t: Platform, collection: Collection, http: HttpC
   // A 2xx without the id is no item: the platform may have something else at this path.
   t.must(!(ok(alone) && alone.text.includes(first.id)), {
     expected: `GET ${path} with ${how} to be refused (401, 403 or another error)`,
-    actual: summary(alone),
+    actual: describeResponse(alone),
   });
 }
 
@@ -209,11 +212,11 @@ function mustRefuse(t: Platform, answer: HttpResponse, request: string, options:
   const leaked = secrets.find((id) => id.length > 3 && answer.text.includes(id));
   t.must(!ok(answer) && leaked === undefined, {
     expected: `${request} to be refused (401, 403 or another error), with no data in the answer`,
-    actual: summary(answer),
+    actual: describeResponse(answer),
   });
   t.should([401, 403, 429, ...alsoUsual].includes(answer.status), {
     expected: `401 to ${request}`,
-    actual: summary(answer),
+    actual: describeResponse(answer),
   });
 }
 

@@ -15,7 +15,7 @@ import {
   mustKeepLimitInRange,
   shortened,
 } from './support/pages.ts';
-import { ok, refused, serverError, summary } from './support/requests.ts';
+import { describeResponse, ok, refused, serverError } from './support/requests.ts';
 
 const anySize = requirement({
   id: 'platform.list.clamp.huge',
@@ -144,7 +144,7 @@ async function mustListOrRefuse(t: Platform, collection: Collection, query: stri
   const response = await getList(t, collection, query);
   t.must(!serverError(response) && (ok(response) || refused(response)), {
     expected: `a list or a 4xx to ?${query}`,
-    actual: summary(response),
+    actual: describeResponse(response),
     counterexample: `GET /${collection}?${query}`,
   });
   if (!ok(response)) return `${response.status}`;

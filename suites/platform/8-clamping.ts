@@ -95,7 +95,9 @@ const limitAboveCheck = check(
 const limitObeyedCheck = check(
   limitAbove,
   {
-    ...{ aspect: 'obeyed', needs: ['seed-data'], sharing: 'exclusive' },
+    aspect: 'obeyed',
+    needs: ['seed-data'],
+    sharing: 'exclusive',
     premises: ['platform.list.has-more'],
   },
   async (t: Platform) => {

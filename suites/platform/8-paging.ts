@@ -131,7 +131,9 @@ const hasMore = requirement({
 const hasMoreCheck = check(
   hasMore,
   {
-    ...{ needs: ['seed-data'], sharing: 'exclusive', profile: 'core' },
+    needs: ['seed-data'],
+    sharing: 'exclusive',
+    profile: 'core',
     premises: [inRange.id, 'platform.list.beyond-end'],
   },
   async (t: Platform) => {

@@ -6,7 +6,7 @@ import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, createSchema, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
-import { inVersion, ok, refused, send, summary } from './support/requests.ts';
+import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 const yaml = requirement({
   id: 'platform.config-instance.yaml',
@@ -23,12 +23,13 @@ const yamlChecks = codenamesFrom('rainier').map((codename) =>
     async (t: Platform) => {
       const versioned = inVersion(t, codename);
       const json = await postInstance(versioned, 'json');
-      if (!ok(json.response)) t.blocked(`set-up: an instance in JSON was answered with ${summary(json.response)}`);
+      if (!ok(json.response))
+        t.blocked(`set-up: an instance in JSON was answered with ${describeResponse(json.response)}`);
       const { response, data } = await postYamlInstance(versioned);
       const instance = createdItem(response);
       t.must(instance !== undefined, {
         expected: `a config instance with content of format yaml to be created in ${versioned.apiVersion}`,
-        actual: summary(response),
+        actual: describeResponse(response),
       });
       const { content } = await readItem(versioned, 'config_instances', instance.id, ['content']);
       if (typeof content !== 'object' || content === null) return;

@@ -4,7 +4,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, createSchema, schemaBody, uniqueName } from './support/create.ts';
 import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
-import { inVersion, send, summary } from './support/requests.ts';
+import { describeResponse, inVersion, send } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
@@ -122,7 +122,7 @@ async function derivedPaths(t: Platform, typeId: string): Promise<string[]> {
   if (schema === undefined) await createSchema(t, typeId, { filepath: newPath() });
   t.must(schema !== undefined, {
     expected: 'a config schema without instance_slots to be created, with a derived filepath',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   return mustHaveSlotPaths(t, await readItem(t, 'config_schemas', schema.id));
 }

@@ -3,7 +3,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
-import { describeRequest, inVersion, ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 const slug = requirement({
   id: 'platform.config-type.slug',
@@ -37,7 +37,7 @@ const pathOf = ({ id }: Item): string => `/config_types/${encodeURIComponent(id)
 async function mustKeepSlugWhenRenamed(t: Platform, type: Item): Promise<void> {
   const name = uniqueName('renamed');
   const response = await send(t, { method: 'PATCH', path: pathOf(type), body: { name } });
-  if (!ok(response)) t.blocked(`set-up: PATCH ${pathOf(type)} with a name answered ${summary(response)}`);
+  if (!ok(response)) t.blocked(`set-up: PATCH ${pathOf(type)} with a name answered ${describeResponse(response)}`);
   const now = await readItem(t, 'config_types', type.id);
   t.must(now['slug'] === type['slug'], {
     expected: `slug ${type['slug']} after a change of name`,
@@ -61,7 +61,7 @@ async function mustKeepSlug(t: Platform, type: Item, body: { name?: string; slug
     expected: `nothing to be changed by PATCH ${JSON.stringify(body)}, which was answered ${response.status}`,
     actual: `name ${now['name']}`,
   });
-  t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: summary(response) });
+  t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: describeResponse(response) });
 }
 
 export default [slugCheck];

@@ -7,7 +7,7 @@ import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './mod
 import { check, type Platform } from './support/check.ts';
 import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
-import { describeRequest, inVersion, ok, refused, send, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
@@ -55,7 +55,7 @@ async function mustKeepGroup(t: Platform, group: string): Promise<void> {
   const device = await createDevice(t);
   const path = `/devices/${encodeURIComponent(device.id)}`;
   const renamed = await send(t, { method: 'PATCH', path, body: { name: uniqueName('device') } });
-  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${summary(renamed)}`);
+  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${describeResponse(renamed)}`);
   const bodies = [{ group_id: group }, { name: uniqueName('device'), group_id: group }, { group: { id: group } }];
   for (const body of bodies) {
     const response = await send(t, { method: 'PATCH', path, body });
@@ -67,7 +67,7 @@ async function mustKeepGroup(t: Platform, group: string): Promise<void> {
     });
     t.should(ok(response) || refused(response), {
       expected: '2xx or 4xx to PATCH with a group',
-      actual: summary(response),
+      actual: describeResponse(response),
     });
   }
 }
@@ -79,10 +79,10 @@ async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void>
   const now = device === undefined ? undefined : await readItem(t, 'devices', device.id);
   t.must(now === undefined || !names(now, group), {
     expected: 'no group to be written when a device is created',
-    actual: summary(response),
+    actual: describeResponse(response),
     counterexample: describeRequest('POST', '/devices', body),
   });
-  t.should(device !== undefined || refused(response), { expected: '2xx or 4xx', actual: summary(response) });
+  t.should(device !== undefined || refused(response), { expected: '2xx or 4xx', actual: describeResponse(response) });
 }
 
 /** Whether any field of the device holds the id of the group: the name of that field is not shown. */

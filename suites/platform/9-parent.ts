@@ -14,7 +14,7 @@ import {
   tryDeployment,
 } from './support/create.ts';
 import { type Item, ids, readItem, walk } from './support/lists.ts';
-import { inVersion, ok, summary } from './support/requests.ts';
+import { describeResponse, inVersion, ok } from './support/requests.ts';
 
 const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
 
@@ -191,7 +191,8 @@ async function makeTarget({ everglades }: Stage, deployment: Item): Promise<void
   const t: Platform = everglades;
   if (deployment['target_status'] !== 'deployed') {
     const response = await actOn(t, deployment.id, 'deploy');
-    if (!ok(response)) t.blocked(`set-up: POST /deployments/${deployment.id}/deploy answered ${summary(response)}`);
+    if (!ok(response))
+      t.blocked(`set-up: POST /deployments/${deployment.id}/deploy answered ${describeResponse(response)}`);
   }
   let target: unknown;
   const found = await pollWithin(

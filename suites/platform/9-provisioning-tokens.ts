@@ -6,7 +6,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { check, type Platform } from './support/check.ts';
 import { requireEndpoint } from './support/create.ts';
-import { inVersion, ok, refused, send, summary } from './support/requests.ts';
+import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 const token = requirement({
   id: 'platform.provisioning-token',
@@ -61,9 +61,9 @@ async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postToken(t);
   await requireEndpoint(t, PATH, response);
   if (refused(response) || response.status === SERVICE_UNAVAILABLE) {
-    t.blocked(`set-up: POST ${PATH} answered ${summary(response)}`);
+    t.blocked(`set-up: POST ${PATH} answered ${describeResponse(response)}`);
   }
-  t.must(ok(response), { expected: `2xx with a token to POST ${PATH}`, actual: summary(response) });
+  t.must(ok(response), { expected: `2xx with a token to POST ${PATH}`, actual: describeResponse(response) });
   const { token, expires_at: expiry } = (response.json ?? {}) as { token?: unknown; expires_at?: unknown };
   t.must(typeof token === 'string' && token !== '', { expected: 'a token that is not empty', actual: typeof token });
   shouldExpireInFuture(t, response, expiry);

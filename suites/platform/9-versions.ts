@@ -10,7 +10,7 @@ import {
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
-import { refused, serverError, speaking, summary } from './support/requests.ts';
+import { describeResponse, refused, serverError, speaking } from './support/requests.ts';
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 
@@ -30,7 +30,7 @@ const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform)
     // Only a SHOULD: which versions a vendor serves is not stated. Section 9 calls only the first one unsupported.
     t.should(!refused(answer) || answer.status === 404, {
       expected: `${version} to be served: it is listed as a version, and not as one that is no longer supported`,
-      actual: `${summary(answer)} to GET /${collection}`,
+      actual: `${describeResponse(answer)} to GET /${collection}`,
     });
   }
 });
@@ -47,7 +47,7 @@ async function mustServeVersion(t: Platform, version: string): Promise<void> {
     const response = await getList(t, collection, { limit: 100 }, http);
     t.must(!serverError(response) || response.status === 501, {
       expected: `GET /${collection} to be served in ${version}, or answered with a 4xx if that version does not have it`,
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: `GET /${collection}?limit=100 in ${version}`,
     });
   }
@@ -124,7 +124,7 @@ async function mustRefuseVersion(t: Platform, version: string, why: string): Pro
   const response = await getList(t, collection, { limit: 1 }, speaking(t, version));
   t.must(refused(response), {
     expected: `a 4xx to ${t.versionHeader}: ${version}, ${why}`,
-    actual: summary(response),
+    actual: describeResponse(response),
     counterexample: `${t.versionHeader}: ${version}`,
   });
 }
@@ -147,7 +147,7 @@ const omittedCheck = check(omitted, {}, async (t: Platform) => {
   t.observe('a request without the version header', response.status);
   t.should(!serverError(response), {
     expected: `a list or a 4xx without ${t.versionHeader}, since the client omitted it`,
-    actual: summary(response),
+    actual: describeResponse(response),
   });
 });
 

@@ -7,7 +7,7 @@ import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
-import { describeRequest, ok, refused, send, serverError, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
 const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
 
@@ -30,7 +30,7 @@ const malformedCheck = check(bodies, options, async (t: Platform) => {
     if (response === undefined) return;
     t.must(lenient === true && !serverError(response), {
       expected: `${lenient === true ? 'no 5xx' : 'a 4xx'} to POST /config_types with ${what}`,
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: `POST /config_types with ${what}`,
     });
     t.observe(`POST /config_types with ${what}`, response.status);
@@ -147,7 +147,7 @@ const anyJsonCheck = check(bodies, { ...options, aspect: 'any' }, async (t: Plat
       });
       t.must(ok(response) || refused(response), {
         expected: 'a 4xx to any body, or a 2xx if it happens to be complete',
-        actual: summary(response),
+        actual: describeResponse(response),
         counterexample: describeRequest('POST', `/${collection}`, body),
       });
     },

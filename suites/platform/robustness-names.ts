@@ -4,7 +4,7 @@ import { eachAtOnce } from '../../harness/runner/property.ts';
 import { check, type Platform } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
-import { describeRequest, send, serverError, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, send, serverError } from './support/requests.ts';
 
 const anyScript = requirement({
   id: 'platform.robust.names',
@@ -45,7 +45,7 @@ async function mustKeepName(
   const response = await send(t, { method: 'POST', path: `/${collection}`, body });
   t.must(!serverError(response), {
     expected: `no 5xx to POST /${collection} with the name ${name}`,
-    actual: summary(response),
+    actual: describeResponse(response),
     counterexample: describeRequest('POST', `/${collection}`, body),
   });
   const created = createdItem(response);

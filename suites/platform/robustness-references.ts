@@ -15,7 +15,7 @@ import {
   uniqueName,
 } from './support/create.ts';
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
-import { describeRequest, refused, send, speaksAtLeast, summary } from './support/requests.ts';
+import { describeRequest, describeResponse, refused, send, speaksAtLeast } from './support/requests.ts';
 
 const unknownIds = requirement({
   id: 'platform.robust.references',
@@ -37,7 +37,7 @@ const readCheck = check(unknownIds, {}, async (t: Platform) => {
       const response = await send(t, { path });
       t.must(refused(response), {
         expected: 'a 4xx (404) to an id that does not exist',
-        actual: summary(response),
+        actual: describeResponse(response),
         counterexample: `GET ${path}`,
       });
     },
@@ -64,7 +64,7 @@ const writtenCheck = check(
       const response = await send(t, { method: 'POST', path, body });
       t.must(refused(response), {
         expected: `a 4xx to POST ${path} with ${to} that does not exist`,
-        actual: summary(response),
+        actual: describeResponse(response),
         counterexample: describeRequest('POST', path, body),
       });
     }

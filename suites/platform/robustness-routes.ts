@@ -3,7 +3,7 @@ import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { COLLECTIONS, findCollections, servedCollections } from './support/lists.ts';
 import { findDevice } from './support/ping.ts';
-import { refused, send, summary } from './support/requests.ts';
+import { describeResponse, refused, send } from './support/requests.ts';
 
 /** A platform may answer 414 instead of 404 to a path that is longer. */
 const LONG_PATH = 1000;
@@ -21,7 +21,7 @@ const routesCheck = check(routes, {}, async (t: Platform) => {
     const response = await send(t, { path });
     t.must(response.status === 404 || (path.length > LONG_PATH && refused(response)), {
       expected: '404 (or 414 to a long path)',
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: `GET ${path.slice(0, 100)}`,
     });
   }
@@ -31,14 +31,14 @@ const routesCheck = check(routes, {}, async (t: Platform) => {
     const response = await send(t, { path });
     t.must(response.status === 404 || response.status === 405, {
       expected: '404 or 405',
-      actual: summary(response),
+      actual: describeResponse(response),
       counterexample: `GET ${path}`,
     });
   }
   const response = await send(t, { method: 'REPORT', path: `/${collection}` });
   t.must(refused(response) || response.status === 501, {
     expected: '405, 404 or 501',
-    actual: summary(response),
+    actual: describeResponse(response),
     counterexample: `REPORT /${collection}`,
   });
   t.must((await findCollections(t)).includes(collection), {

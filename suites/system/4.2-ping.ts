@@ -4,7 +4,7 @@ import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { blockIfForbidden, ping, pingCode, SECOND_NANOS } from '../platform/support/ping.ts';
-import { summary } from '../platform/support/requests.ts';
+import { describeResponse } from '../platform/support/requests.ts';
 import { check, platformSide, type System, whileOffline } from './support/check.ts';
 
 const reachesDevice = requirement({
@@ -57,7 +57,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
   t.must(reached?.status === 200, {
     expected: `200 with code "success" ${from}, to one of several pings`,
-    actual: last === undefined ? 'no answer' : summary(last),
+    actual: last === undefined ? 'no answer' : describeResponse(last),
   });
   return reached.durationMs;
 }
@@ -75,7 +75,7 @@ const offlineCheck = check(
       const response = await ping(platformSide(t), t.deviceId, { timeout_nanos });
       t.must(pingCode(response) !== 'success', {
         expected: 'no success from a device that is offline',
-        actual: summary(response),
+        actual: describeResponse(response),
       });
     });
     await mustReach(t, 'from the device, which is back online');

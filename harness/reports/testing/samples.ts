@@ -2,7 +2,7 @@
 
 import type { Recorded } from '../../client/recorder.ts';
 import { coverageOf } from '../../runner/coverage.ts';
-import { exitCode, summarise } from '../../runner/summary.ts';
+import { exitCode, summarise } from '../../runner/results.ts';
 import type { Capability, CheckResult, Report } from '../../runner/types.ts';
 
 /** An exchange of a request for events. */

@@ -212,7 +212,11 @@ export function pageOf(
   const data = all.slice(offset, offset + limit).filter((_, index) => !hidden(offset + index));
   const total = asked.query.getAll('expand').some((value) => value.split(',').includes('total_count'));
   return {
-    ...{ object: 'list', limit, offset, has_more: offset + limit < all.length, data },
+    object: 'list',
+    limit,
+    offset,
+    has_more: offset + limit < all.length,
+    data,
     ...(total ? { total_count: all.length } : {}),
   };
 }

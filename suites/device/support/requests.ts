@@ -141,7 +141,7 @@ export const mediaType = (headers: Readonly<Record<string, string>>): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
 /** Status, media type and the beginning of the body. */
-export function summary(response: HttpResponse): string {
+export function describeResponse(response: HttpResponse): string {
   const type = mediaType(response.headers);
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
@@ -169,7 +169,7 @@ export async function currentDeployment(t: Device): Promise<Record<string, unkno
   const body = objectOf(response);
   t.must(response.status === 200 && body !== undefined, {
     expected: '200 with a JSON object, a Deployment (or 404 while the device has no deployment)',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   return body;
 }

@@ -14,7 +14,7 @@ import {
   type Target,
 } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import { describeRequest, type Platform, serverError, summary } from '../support/requests.ts';
+import { describeRequest, describeResponse, type Platform, serverError } from '../support/requests.ts';
 
 export interface DeploymentModel {
   /** Each deployment as it was last read, in the order of creation. */
@@ -101,7 +101,7 @@ class Act implements Command {
     const response = await actOn(real.t, deployment.id, this.action);
     real.t.should(!serverError(response), {
       expected: `2xx or 4xx to ${this.action} of a deployment`,
-      actual: summary(response),
+      actual: describeResponse(response),
     });
     await observe(model, real);
   }

@@ -4,7 +4,7 @@ import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import { createdItem, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
-import { describeRequest, ok, type Platform, refused, send, summary } from '../support/requests.ts';
+import { describeRequest, describeResponse, ok, type Platform, refused, send } from '../support/requests.ts';
 import type { Group, GroupRequests } from './group-requests.ts';
 
 export interface GroupModel {
@@ -55,7 +55,7 @@ class Create implements Command {
     const group = createdItem(response);
     t.must(group !== undefined, {
       expected: `a group below ${parent ?? 'nothing'} to be created`,
-      actual: summary(response),
+      actual: describeResponse(response),
     });
     model.groups.push({ id: group.id, name, parent });
     await mustBeTree(model, real);
@@ -88,7 +88,7 @@ class Rename implements Command {
     const request = rename({ ...group, name });
     this.#request = describeRequest(request.method, request.path, request.body);
     const response = await send(t, request);
-    t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: summary(response) });
+    t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: describeResponse(response) });
     const renamed = createdItem(response);
     if (renamed !== undefined && renamed.id !== group.id) {
       t.should(false, { expected: `${group.id} to keep its id when it is renamed`, actual: renamed.id });
@@ -131,7 +131,7 @@ class Move implements Command {
     this.#request = describeRequest(request.method, request.path, request.body);
     const response = await send(t, request);
     if (pathToTop(model, parent).includes(group.id)) {
-      t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: summary(response) });
+      t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: describeResponse(response) });
       // A platform may accept the move and repair the tree in its own way, as long as there is no circle.
       if (ok(response)) await adoptParents(model, real);
     } else if (ok(response)) {
@@ -140,7 +140,7 @@ class Move implements Command {
       const mayRefuse = group.parent === parent || isTooDeep(model, group.id, parent);
       t.must(mayRefuse, {
         expected: `group ${group.id} to be moved below ${parent ?? 'nothing'}`,
-        actual: summary(response),
+        actual: describeResponse(response),
       });
     }
     await mustBeTree(model, real);

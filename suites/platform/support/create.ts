@@ -7,7 +7,16 @@ import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { envelopeProblems, getList, type Item, type Page, servedCollections, walk } from './lists.ts';
-import { hasSucceeded, NOT_SERVED, ok, type Platform, refused, send, speaksAtLeast, summary } from './requests.ts';
+import {
+  describeResponse,
+  hasSucceeded,
+  NOT_SERVED,
+  ok,
+  type Platform,
+  refused,
+  send,
+  speaksAtLeast,
+} from './requests.ts';
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
@@ -31,7 +40,7 @@ export async function requireEndpoint(t: Platform, path: string, response: HttpR
   if (!NOT_SERVED.includes(status) && !forbidden) return;
   // A server that serves nothing at all fails here.
   await servedCollections(t);
-  if (forbidden) t.notApplicable(`the API key may not write: POST ${path} answered ${summary(response)}`);
+  if (forbidden) t.notApplicable(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
   t.notApplicable(`the platform has no POST ${path} (${status})`);
 }
 
@@ -39,7 +48,7 @@ export async function requireEndpoint(t: Platform, path: string, response: HttpR
 export async function create(t: Platform, path: string, body: unknown): Promise<Item> {
   const response = await send(t, { method: 'POST', path, body });
   await requireEndpoint(t, path, response);
-  return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${summary(response)}`);
+  return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
 }
 
 /** The resource in a 2xx answer; undefined if the answer holds none. */
@@ -59,7 +68,7 @@ export async function createConfigType(t: Platform): Promise<Item> {
   await requireEndpoint(t, path, response);
   const plain = { name: slug, slug: slug.replaceAll('-', '') };
   const second = refused(response) ? createdItem(await send(t, { method: 'POST', path, body: plain })) : undefined;
-  return second ?? t.blocked(`set-up: POST ${path} answered ${summary(response)}`);
+  return second ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
 }
 
 export const createDevice = (t: Platform): Promise<Item> => create(t, '/devices', { name: uniqueName('device') });

@@ -4,7 +4,7 @@ import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { ok, type Platform, send, summary } from './requests.ts';
+import { describeResponse, ok, type Platform, send } from './requests.ts';
 
 /** Section 1 names the resources and section 4.2 the path of one of them; the other paths follow its form. */
 export const COLLECTIONS = [
@@ -91,7 +91,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
 
 function whyNoList(response: HttpResponse): string {
   const problems = response.status === 200 ? envelopeProblems(response.json) : [];
-  return problems.length === 0 ? summary(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
+  return problems.length === 0 ? describeResponse(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
 /** The answer to GET of a collection, whatever it is. A query given as text is sent as it is. */
@@ -117,16 +117,16 @@ export async function getPage(
 /** The page in an answer. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read the list. */
 export function pageFrom(t: Platform, collection: string, response: HttpResponse): Page {
   if (response.status === 401 || response.status === 403) {
-    t.blocked(`the API key may not read the list: GET /${collection} answered ${summary(response)}`);
+    t.blocked(`the API key may not read the list: GET /${collection} answered ${describeResponse(response)}`);
   }
   t.must(response.status === 200, {
     expected: `200 with a list from GET /${collection}`,
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   const problems = envelopeProblems(response.json);
   t.must(problems.length === 0, {
     expected: `the list envelope (object, limit, offset, has_more, data) from GET /${collection}`,
-    actual: `${problems.slice(0, 5).join('; ')} in ${summary(response)}`,
+    actual: `${problems.slice(0, 5).join('; ')} in ${describeResponse(response)}`,
   });
   return response.json as Page;
 }
@@ -206,9 +206,12 @@ export async function readItem(
   });
   const item = response.json as Item | undefined;
   if (ok(response)) {
-    t.must(item?.id === id, { expected: `${id} from GET /${collection}/${id}`, actual: summary(response) });
+    t.must(item?.id === id, { expected: `${id} from GET /${collection}/${id}`, actual: describeResponse(response) });
     return item;
   }
   const listed = (await walk(t, collection, SEARCHED_AT_MOST)).items.find((other) => other.id === id);
-  return listed ?? t.blocked(`GET /${collection}/${id} answered ${summary(response)}, and the list does not show it`);
+  return (
+    listed ??
+    t.blocked(`GET /${collection}/${id} answered ${describeResponse(response)}, and the list does not show it`)
+  );
 }

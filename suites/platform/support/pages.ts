@@ -201,7 +201,9 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
   const pages = from === 'end' ? most + 2 : most;
   const reference = () =>
     walk(t, collection, {
-      ...{ limit: REFERENCE_LIMIT, offset, strict: true },
+      limit: REFERENCE_LIMIT,
+      offset,
+      strict: true,
       pages: Math.ceil((pages * limit) / REFERENCE_LIMIT) + 1,
     });
   const observe = async (): Promise<Observation> => {

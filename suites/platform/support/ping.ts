@@ -4,7 +4,7 @@ import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
 import { shortened } from './pages.ts';
-import { describeRequest, NOT_SERVED, ok, type Platform, send, summary } from './requests.ts';
+import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
 /** Durations in the unit of `timeout_nanos`. */
 export const SECOND_NANOS = 1_000_000_000;
@@ -97,7 +97,7 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
 /** A key without the scope `devices:read` is refused every ping, which proves nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
-  t.blocked(`the API key may not ping: ${summary(response)}`);
+  t.blocked(`the API key may not ping: ${describeResponse(response)}`);
 }
 
 /**
@@ -111,11 +111,13 @@ export async function requirePing(t: Platform): Promise<string> {
   blockIfForbidden(t, response);
   const served = !NOT_SERVED.includes(response.status);
   if (device !== t.onlineDevice && !served) {
-    t.blocked(`POST /devices/${device}/ping answered ${summary(response)}; name an online device to find out why`);
+    t.blocked(
+      `POST /devices/${device}/ping answered ${describeResponse(response)}; name an online device to find out why`,
+    );
   }
   t.must(served, {
     expected: 'POST /devices/{device_id}/ping to be served',
-    actual: summary(response),
+    actual: describeResponse(response),
   });
   return device;
 }

@@ -1,6 +1,14 @@
 /** How long checks pause after a 429, and which requests are of one kind. */
-import { expect, it } from 'vitest';
-import { kindOfRequest, pauseMs } from './requests.ts';
+
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { HttpClient } from '../../../harness/client/http.ts';
+import { Session } from '../../../harness/runner/session.ts';
+import { Blocked } from '../../../harness/runner/violation.ts';
+import { archiveMade, postDeployment, type ReleaseFixture } from './create.ts';
+import { CheckState, kindOfRequest, type Platform, pauseMs, send } from './requests.ts';
+import { whileUnchanged } from './unchanged.ts';
 
 it.for([
   [{ 'retry-after': '2' }, 0, 2000],
@@ -17,4 +25,103 @@ it.for([
 it('a kind of request is the same for every id', () => {
   expect(kindOfRequest('POST', '/devices/dvc_1/ping')).toBe(kindOfRequest('POST', '/devices/dvc_2/ping'));
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
+});
+
+// Nothing of a check goes on when the check is over, but for what it tidies up.
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+/** A platform as far as a check of it needs one, and a check that can be ended. */
+async function started(answer: RequestListener): Promise<{ t: Platform; end(): void; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const over = new AbortController();
+  const { port } = server.address() as AddressInfo;
+  const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` }, signal: over.signal });
+  closing.push(
+    () => server.close(),
+    () => server.closeAllConnections(),
+    () => http.close(),
+  );
+  const t = {
+    http,
+    session: new Session(),
+    state: new CheckState(),
+    signal: over.signal,
+    patienceMs: 5000,
+    note: () => {},
+    must: (holds: unknown) => expect(holds).toBe(true),
+    blocked: (reason: string) => {
+      throw new Blocked(reason);
+    },
+  } as unknown as Platform;
+  return { t, end: () => over.abort(new Blocked('over')), asked };
+}
+/** Resolves when the server has been asked that often. */
+const askedTimes = (asked: readonly string[], times: number) =>
+  expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
+
+describe('when a check is over', () => {
+  it('a request that is throttled is not sent again', async () => {
+    const { t, end, asked } = await started((_, response) => response.writeHead(429, { 'retry-after': '60' }).end());
+    const sending = send(t, { path: '/devices' });
+    const ended = expect(sending).rejects.toThrow();
+    await askedTimes(asked, 1);
+    end();
+    await ended;
+    expect(asked).toHaveLength(1);
+  });
+
+  it('a request under way is aborted', async () => {
+    const { t, end, asked } = await started(() => {});
+    const sending = send(t, { path: '/devices' });
+    const ended = expect(sending).rejects.toThrow();
+    await askedTimes(asked, 1);
+    end();
+    await ended;
+  });
+
+  it('an observation is not repeated', async () => {
+    const { t, end } = await started((_, response) => response.end());
+    let observed = 0;
+    const observing = whileUnchanged(t, 'devices', async () => {
+      observed += 1;
+      end();
+      return { agrees: false, changed: true, finding: { expected: '', actual: '' } };
+    });
+    await expect(observing).rejects.toThrow();
+    expect(observed).toBe(1);
+  });
+
+  it('its deployments are archived all the same, and once', async () => {
+    const { t, end, asked } = await started((_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ object: 'deployment', id: 'dpl_1' }));
+    });
+    const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
+    await postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
+    end();
+    await archiveMade(t);
+    await archiveMade(t);
+    expect(asked).toEqual(['POST /deployments', 'POST /deployments/dpl_1/archive']);
+  });
+
+  it('a platform that does not answer its tidying holds up no other check', async () => {
+    let silent = false;
+    const { t, end } = await started((_, response) => {
+      if (!silent) response.end('{"id":"dpl_1"}');
+    });
+    const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
+    await postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
+    silent = true;
+    end();
+    await expect(archiveMade(t)).resolves.toBeUndefined();
+  });
 });

@@ -111,7 +111,7 @@ export const hasSucceeded = ({ session }: Platform, method: string, path: string
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 /** Status and body of an answer, shortened, for a finding. */
-export const summary = (response: HttpResponse): string =>
+export const describeResponse = (response: HttpResponse): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 
 /** Characters of a body in a finding. */

@@ -24,7 +24,7 @@ import {
   tryDeployment,
 } from '../../platform/support/create.ts';
 import { type Item, readItem } from '../../platform/support/lists.ts';
-import { CheckState, ok, type Platform, summary } from '../../platform/support/requests.ts';
+import { CheckState, describeResponse, ok, type Platform } from '../../platform/support/requests.ts';
 
 /** The platform of this system, as the checks of the platform suite see it. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
@@ -142,7 +142,7 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   const { id } = deployment;
   if (deployment['target_status'] === 'deployed') return { id, deployment, fixture };
   const response = await actOn(platform, id, 'deploy');
-  if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${summary(response)}`);
+  if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`);
   return { id, deployment: createdItem(response) ?? deployment, fixture };
 }
 
@@ -159,7 +159,9 @@ export function untilCurrent(t: System, id: string): Promise<Item> {
   return eventually(t, `${id} to be the current deployment on the device, and deployed`, async () => {
     const response = await t.device.http.get('/deployments/current');
     const item = (response.json ?? {}) as Item;
-    return item.id === id && item['activity_status'] === 'deployed' ? { found: item } : { seen: summary(response) };
+    return item.id === id && item['activity_status'] === 'deployed'
+      ? { found: item }
+      : { seen: describeResponse(response) };
   });
 }
 

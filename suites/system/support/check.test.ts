@@ -1,4 +1,5 @@
 /** What is thrown when the device was offline. */
+
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import { type System, whileOffline } from './check.ts';

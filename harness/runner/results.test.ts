@@ -1,6 +1,20 @@
-import { expect, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { sampleExchange, sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
-import { presentableReport } from './presentable.ts';
+import { choicesInWords, distinctChoices, presentableReport, replayCommand } from './results.ts';
+
+const command = 'muster check device --socket /run/agent.sock';
+
+test('a check runs again alone, with the seed of its run, which leads to the same counterexample', () => {
+  expect(replayCommand({ command, seed: 4711 }, sampleFailure())).toBe(
+    `${command} --only device.events.replay.exclusive --seed 4711`,
+  );
+});
+
+test('where a JSON report is written, a failure is replayed from it', () => {
+  expect(replayCommand({ command, seed: 4711, file: 'run.json' }, sampleFailure())).toBe(
+    'muster replay run.json --only device.events.replay.exclusive',
+  );
+});
 
 const giant = 'x'.repeat(10_000);
 
@@ -40,4 +54,29 @@ test('nothing is offered to try against a target that has ended with the run', (
   expect(result).not.toHaveProperty('curl');
   expect(result).not.toHaveProperty('script');
   expect(result?.exchanges).toHaveLength(1);
+});
+
+const choices = [
+  { name: '?limit=abc', value: 'limit 10, offset 0' },
+  { name: '?limit=', value: '400' },
+  { name: '?limit=null', value: 'limit 10, offset 0' },
+  { name: '?limit=abc', value: 'limit 10, offset 0' },
+  { name: '?limit=', value: '422' },
+];
+
+it('keeps each choice once, and two choices of one name', () => {
+  expect(distinctChoices(choices).map(({ name, value }) => [name, value])).toEqual([
+    ['?limit=abc', 'limit 10, offset 0'],
+    ['?limit=', '400'],
+    ['?limit=null', 'limit 10, offset 0'],
+    ['?limit=', '422'],
+  ]);
+});
+
+it('puts the choices with one value in one line', () => {
+  expect(choicesInWords(choices)).toEqual([
+    '?limit=abc, ?limit=null → limit 10, offset 0',
+    '?limit= → 400',
+    '?limit= → 422',
+  ]);
 });

@@ -1,0 +1,108 @@
+/**
+ * What a report derives from results: their numbers, the exit code, the command that runs one check again, and the results as they are
+ * given away, with nothing of endless length and no command that can no longer work.
+ */
+
+import { EXIT } from '../common/usage.ts';
+import { type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
+
+/** How many results there are of each outcome. */
+export function summarise(checks: readonly CheckResult[]): Summary {
+  const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
+  for (const { outcome } of checks) summary[outcome] += 1;
+  return summary;
+}
+
+/** How many checks ran to an outcome about the target. */
+export const ran = (summary: Summary): number =>
+  summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
+
+/** The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`. `faulty`: Muster went wrong outside any check. */
+export function exitCode(results: readonly CheckResult[], faulty = false): number {
+  const summary = summarise(results);
+  if (summary.fail > 0) return EXIT.nonconformant;
+  if (faulty || results.some(({ fault }) => fault === true)) return EXIT.harness;
+  return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
+}
+
+/** What is known of a finished run. */
+export interface ReplayOptions {
+  /** Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write files. */
+  command: string;
+  /** Seed of the run. */
+  seed: number;
+  /** JSON report of the run. `muster replay` finds everything else in it. */
+  file?: string | undefined;
+}
+
+/** The command that runs the check of one result again. Without a report to replay, the seed leads to the same counterexample. */
+export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
+  if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
+  return [command, '--only', result.id, '--seed', String(seed)].join(' ');
+}
+
+/** Most characters of each field; of any other text in a result as many as `ANY`. */
+const LIMITS: Readonly<Record<string, number>> = {
+  expected: 1000,
+  actual: 1000,
+  counterexample: 2200,
+  observations: 500,
+  reason: 1500,
+  error: 500,
+  response_body: 5000,
+  request_body: 5000,
+};
+const ANY = 4000;
+/** Most characters of what names a target, and of what it says of itself. */
+const NAME = 500;
+/** A command that was cut is none, so a longer one is left out of a finding. */
+const LONGEST_COMMAND = 20_000;
+const COMMANDS = ['curl', 'script', 'replay_command'] as const;
+
+/** Redacted before: what is cut off could have been the rest of a secret. */
+export function presentableReport(report: Report): Report {
+  const { target, unreachable } = report;
+  return {
+    ...report,
+    target: within(target, NAME) as Report['target'],
+    ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
+    checks: report.checks.map((result) => presentable(target.ended === true ? withoutCommands(result) : result)),
+  };
+}
+
+/** One result, likewise. */
+export function presentable(result: CheckResult): CheckResult {
+  const { counterexample } = result;
+  const text = typeof counterexample === 'string' ? '' : (JSON.stringify(counterexample) ?? '');
+  const whole = text.length > ANY ? { ...result, counterexample: text } : { ...result };
+  for (const name of COMMANDS) if ((whole[name]?.length ?? 0) > LONGEST_COMMAND) delete whole[name];
+  return within(whole, ANY) as CheckResult;
+}
+
+/** What a line or a script would ask has ended; `muster replay --keep` brings it back. */
+const withoutCommands = ({ curl: _, script: __, ...result }: CheckResult): CheckResult => result;
+
+/** Cuts every text within a value. */
+function within(value: unknown, limit: number): unknown {
+  if (typeof value === 'string') return cut(value, limit);
+  if (Array.isArray(value)) return value.map((item) => within(item, limit));
+  if (value === null || typeof value !== 'object') return value;
+  const limitOf = (name: string): number =>
+    (COMMANDS as readonly string[]).includes(name) ? LONGEST_COMMAND : (LIMITS[name] ?? limit);
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, within(item, limitOf(name))]));
+}
+
+const cut = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
+
+/** Each choice of a target where the specification is silent, once, in the order in which they were seen first. */
+export function distinctChoices(observed: readonly Observed[]): Observed[] {
+  const seen = new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice]));
+  return [...seen.values()];
+}
+
+/** The choices in words, those with the same value in one line: `limit=0, limit=-5 → limit 1`. */
+export function choicesInWords(observed: readonly Observed[]): string[] {
+  const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
+  return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);
+}
