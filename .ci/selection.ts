@@ -1,6 +1,6 @@
 /**
- * Which long tests and subjects a change runs only when it touches what they are about; `npm run nightly` runs all of them. What lies
- * below these folders in the arrows of ARCHITECTURE.md is proven by the tests that always run as well.
+ * Which long tests and subjects of the matrix a change runs only when it touches what they are about; `npm run nightly` runs all of
+ * them. What lies below these folders in the arrows of ARCHITECTURE.md is proven by the tests that always run as well.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,11 +11,21 @@ export interface Selected {
   name: string;
   /** Files of tests. */
   tests: readonly string[];
-  /** What a change of these can break, the tests see and no other. */
+  /** A group of `npm run matrix -- --without`. */
+  subjects?: string;
+  /** What a change of these can break, they see and no other. */
   about: readonly string[];
 }
 
-export const SELECTED: readonly Selected[] = [
+/** What every check goes through. */
+const CHECKING = [
+  'harness/{client,runner}',
+  'harness/targets/control',
+  'harness/tools/{matrix,subjects}',
+  'suites/*/support',
+];
+
+const SELECTED: readonly Selected[] = [
   {
     name: 'pages in a browser',
     tests: [
@@ -47,7 +57,26 @@ export const SELECTED: readonly Selected[] = [
   {
     name: 'floods',
     tests: ['harness/cli/floods.long.test.ts'],
-    about: ['harness/client', 'simulators/defects/null.ts'],
+    subjects: 'floods',
+    about: [...CHECKING, 'simulators/defects/null.ts'],
+  },
+  {
+    name: 'starved harness',
+    tests: [],
+    subjects: 'starved',
+    about: [...CHECKING, 'harness/{common,targets,reports}'],
+  },
+  {
+    name: 'unwilling controls',
+    tests: [],
+    subjects: 'unwilling',
+    about: [...CHECKING, 'simulators/defects/unwilling-control.ts', 'suites/device'],
+  },
+  {
+    name: 'slow variants',
+    tests: [],
+    subjects: 'slow',
+    about: [...CHECKING, 'simulators/defects/**/slowness.ts'],
   },
   {
     name: 'crashes and leaks',
@@ -71,7 +100,7 @@ const filesOf = ({ tests, about }: Selected, files: readonly string[]): string[]
     [...tests, ...about].some((glob) => [glob, `${glob}/**`].some((one) => matchesGlob(file, one))),
   );
 
-export function digestOf(selected: Selected): string {
+function digestOf(selected: Selected): string {
   const hash = createHash('sha256');
   const files = [...new Set([...git('ls-files'), ...untracked()])].filter((path) => existsSync(path)).toSorted();
   for (const glob of [...selected.tests, ...selected.about])
@@ -94,9 +123,16 @@ export function unchanged(since?: string): Selected[] {
   return SELECTED.filter((selected) => filesOf(selected, changed).length === 0);
 }
 
-/** `passed`: files of which every test has passed, and at least one ran. */
-export function recordProven(passed: ReadonlySet<string>): void {
-  const now = SELECTED.filter(({ tests }) => globSync(tests).every((file) => passed.has(file)));
+/** `passed`: files of tests that ran and passed; and whether the whole matrix did, but for what was `left` out. */
+export function recordProven(passed: ReadonlySet<string>, matrix: boolean, left: readonly Selected[]): void {
+  const now = SELECTED.filter((selected) => {
+    const { tests, subjects } = selected;
+    return (
+      !left.includes(selected) &&
+      globSync(tests).every((file) => passed.has(file)) &&
+      (subjects === undefined || matrix)
+    );
+  });
   if (now.length === 0) return;
   const proven = { ...readProven(), ...Object.fromEntries(now.map((selected) => [selected.name, digestOf(selected)])) };
   const sorted = Object.fromEntries(Object.entries(proven).toSorted(([a], [b]) => (a < b ? -1 : 1)));

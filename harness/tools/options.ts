@@ -28,12 +28,17 @@ export function refuse(message: string, help: string): never {
   process.exit(EXIT.usage);
 }
 
-/** The names in `--only NAME,NAME`; undefined when the option is absent. An unknown name is a usage error. */
-export function onlyOf(text: string | undefined, known: readonly string[], help: string): string[] | undefined {
+/** The names in `--OPTION NAME,NAME`; undefined when the option is absent. An unknown name is a usage error. */
+export function namesOf(
+  option: string,
+  text: string | undefined,
+  known: readonly string[],
+  help: string,
+): string[] | undefined {
   if (text === undefined) return undefined;
   const names = text.split(',');
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) refuse(`--only ${unknown.join(',')}: unknown; known are ${known.join(', ')}`, help);
+  if (unknown.length > 0) refuse(`--${option} ${unknown.join(',')}: unknown; known are ${known.join(', ')}`, help);
   return names;
 }
 

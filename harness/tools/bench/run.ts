@@ -1,7 +1,7 @@
 /** `npm run bench`: every figure beside the floor that the same run measured. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
-import { countOf, onlyOf, refuse, toolOptions } from '../options.ts';
+import { countOf, namesOf, refuse, toolOptions } from '../options.ts';
 
 interface Bench {
   summary: string;
@@ -70,7 +70,7 @@ ${Object.entries(BENCHES)
   .join('')}`;
 const values = toolOptions(HELP, { only: { type: 'string' }, robots: { type: 'string' } });
 const robots = values.robots === undefined ? undefined : countOf('robots', values.robots, HELP);
-const only = onlyOf(values.only, Object.keys(BENCHES), HELP);
+const only = namesOf('only', values.only, Object.keys(BENCHES), HELP);
 if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
   refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`, HELP);
 const wanted = Object.entries(BENCHES).filter(([name, { long }]) => only?.includes(name) ?? !long);

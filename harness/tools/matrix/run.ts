@@ -13,10 +13,10 @@ import { systemSuite } from '../../../suites/system/index.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
-import { countOf, inParallel, onlyOf, refuse, toolOptions } from '../options.ts';
+import { countOf, inParallel, namesOf, refuse, toolOptions } from '../options.ts';
 import { bundlesOf, evaluateApart } from './bundles.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { changedSince, OCCASIONS, selected } from './selection.ts';
+import { GROUPS, without } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { asTestResults, closingTable, markdownTable, type Part, problemsOf, subjectsIn } from './table.ts';
 
@@ -24,10 +24,7 @@ const HELP = `npm run matrix -- [options]
   --api ${APIS.join('|').padEnd(36)}subjects of one suite
   --kind KIND                               subjects of one kind: ${SUBJECT_KINDS.join(', ')}
   --only NAME,NAME…                         these subjects
-  --when ${OCCASIONS.join('|').padEnd(35)}change: leave out what finds little and takes long, namely starved harness, unwilling
-                                            controls, slow variants and floods (nightly: everything)
-  --since COMMIT                            with --when change: leave out none of these whose folders differ from COMMIT
-                                            (harness/{targets/control,client,runner}, suites/*/support, their own files)
+  --without GROUP,GROUP…                    leave these out: ${Object.keys(GROUPS).join(', ')}
   --whole                                   run every check on a defect, not only those of the requirements that it breaks,
                                             and ask whether the first finding names one of these
   --single                                  run each variant by itself, and not in bundles
@@ -48,8 +45,7 @@ const values = toolOptions(HELP, {
   only: { type: 'string' },
   api: { type: 'string' },
   kind: { type: 'string' },
-  when: { type: 'string', default: 'nightly' },
-  since: { type: 'string' },
+  without: { type: 'string' },
   whole: { type: 'boolean', default: false },
   single: { type: 'boolean', default: false },
   repeat: { type: 'string', default: '1' },
@@ -62,21 +58,19 @@ const values = toolOptions(HELP, {
   verbose: { type: 'boolean', default: false },
 });
 const all = allSubjects();
-const only = onlyOf(
+const only = namesOf(
+  'only',
   values.only,
   all.map(({ name }) => name),
   HELP,
 );
 const suites = [deviceSuite, platformSuite, systemSuite, clientSuite].filter(({ api }) => (values.api ?? api) === api);
-if (!OCCASIONS.some((occasion) => occasion === values.when)) refuse(`--when: one of ${OCCASIONS.join(', ')}`, HELP);
+const groups = namesOf('without', values.without, Object.keys(GROUPS), HELP) ?? [];
 const asked = all.filter(
   ({ name, api, kind }) =>
     (only === undefined || only.includes(name)) && (values.api ?? api) === api && (values.kind ?? kind) === kind,
 );
-const changed = values.since === undefined ? [] : changedSince(values.since);
-if (changed === undefined) process.stdout.write(`git does not know ${values.since}: nothing is left out\n`);
-const { chosen: subjects, said } =
-  values.when === 'change' && changed !== undefined ? selected(asked, changed) : { chosen: asked, said: [] };
+const { chosen: subjects, said } = without(groups, asked);
 process.stdout.write(said.map((line) => `${line}\n`).join(''));
 if (subjects.length === 0) refuse('no subject is left to run', HELP);
 
