@@ -125,6 +125,7 @@ test.each<[string, string[], string, number]>([
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(capabilities);
   expect(target.description).toMatchObject({ control: kind, capabilities: [...target.capabilities] });
   expect(target.description).not.toHaveProperty('ended');
+  expect(await target.diagnostics()).toBe('');
   expect(target.heartbeatSeconds).toBe(heartbeat);
 });
 

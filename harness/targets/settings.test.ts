@@ -91,6 +91,7 @@ test('the places of a command are in a private folder, which goes in the end', (
   expect(other.command?.line).toMatch(/\/discovery\.json$/);
   expect(other).toMatchObject({ at: { transport: { name: 'loopback' } }, control: '/c' });
   other.removeFolder();
+  expect(() => device({ command: 'a {dir}' }).removeFolder()).not.toThrow();
   expect(device({ command: 'a', socket: '/s' })).toMatchObject({ at: { address: '/s' }, control: undefined });
 });
 

@@ -53,6 +53,8 @@ test('fills in environment variables, and masks those that hold secrets', () => 
     api_key: 'abcd-efgh-1',
   });
   expect(redactor.text('it is abcd-efgh-1')).toBe('it is ***');
+  load(file('token.yaml', 'device: {url: "http://x", token: tk-1f2e3d4c}\n'), {}, redactor);
+  expect(redactor.text('tk-1f2e3d4c')).toBe('***');
   load(
     file('named.yaml', `name: "${variable('A_password')} ${variable('OTHER')}"\n`),
     { A_password: 'pw-1f2e3d4c', OTHER: 'ot-1f2e3d4c' },

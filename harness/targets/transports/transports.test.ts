@@ -128,7 +128,7 @@ describe('a connection', () => {
       loopback.open(given('/d.json')),
       'http://127.0.0.1:1 (from /d.json)',
       4_500_000,
-      'does /d.json belong',
+      'Bearer $MUSTER_TOKEN',
     ],
     ['url', url.open(given('http://x/')), 'http://x', 4_500_000, 'curl -i http://x/deployments/current'],
   ])('of the transport %s says what it is', async (kind, connection, address, bufferBytes, hint) => {
