@@ -3,38 +3,24 @@
  * What Muster sends keeps to this; what it receives is compared with the wider shapes of `agent.ts`.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
-import {
-  AGENT_BASE_PATH,
-  agentConfigInstance,
-  agentDeployment,
-  agentDevice,
-  agentGitCommit,
-  agentRelease,
-  deploymentReport,
-  pingMessage,
-  provisionRequest,
-  reprovisionRequest,
-  syncMessage,
-} from './agent.ts';
-import { errorBody } from './errors.ts';
-import { LIST_LIMITS } from './limits.ts';
+import { agentConfigInstance, agentDeployment, agentDevice, agentGitCommit, agentRelease } from './agent.ts';
 import { GIT_REPOSITORY_TYPES } from './platform/git-commit.ts';
-import { oneOf, type Shape, shape } from './shape.ts';
+import { oneOf } from './shape.ts';
 
 /** RFC 3339 with an offset, as `format: date-time` of OpenAPI means it. */
-const Instant = Type.String({
+export const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$',
   format: 'date-time',
 });
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
-const exact = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+export const exact = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 /** The same members, and no others. */
-const closed = <P extends TProperties>({ schema }: { schema: TObject<P> }) => exact(schema.properties);
+export const closed = <P extends TProperties>({ schema }: { schema: TObject<P> }) => exact(schema.properties);
 
 /** Statuses of a device as its own agent may see them. */
 const AGENT_DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline'] as const;
 
-const device = exact({
+export const device = exact({
   ...agentDevice.schema.properties,
   status: oneOf(AGENT_DEVICE_STATUSES),
   session_id: Type.String({ minLength: 1 }),
@@ -45,7 +31,7 @@ const device = exact({
   updated_at: Instant,
 });
 
-const gitCommit = exact({
+export const gitCommit = exact({
   ...agentGitCommit.schema.properties,
   repository_owner: Type.String(),
   repository_name: Type.String(),
@@ -55,7 +41,7 @@ const gitCommit = exact({
 });
 export type StrictGitCommit = Static<typeof gitCommit>;
 
-const release = exact({
+export const release = exact({
   ...agentRelease.schema.properties,
   created_at: Instant,
   updated_at: Instant,
@@ -65,7 +51,7 @@ export type StrictRelease = Static<typeof release>;
 
 const configInstance = exact({ ...agentConfigInstance.schema.properties, created_at: Instant });
 
-const deployment = exact({
+export const deployment = exact({
   ...agentDeployment.schema.properties,
   created_at: Instant,
   updated_at: Instant,
@@ -73,110 +59,3 @@ const deployment = exact({
   config_instances: Type.Optional(Type.Array(configInstance)),
 });
 export type StrictDeployment = Static<typeof deployment>;
-
-const deploymentList = exact({
-  object: Type.Literal('list'),
-  limit: Type.Integer({ minimum: LIST_LIMITS.limitMinimum, maximum: LIST_LIMITS.limitMaximum }),
-  offset: Type.Integer({ minimum: LIST_LIMITS.offsetMinimum }),
-  has_more: Type.Boolean(),
-  total_count: Type.Optional(Type.Integer({ minimum: 0 })),
-  data: Type.Array(deployment),
-});
-
-const version = exact({
-  version: Type.String(),
-  git_commit: Type.String(),
-  api_version: Type.String(),
-  api_git_commit: Type.String(),
-  go_version: Type.String(),
-  build_date: Instant,
-  os: Type.String(),
-  arch: Type.String(),
-});
-
-/** One operation of the agent API. Without `answer` it answers with bytes. */
-export interface AgentOperation {
-  id: string;
-  method: 'GET' | 'POST' | 'PATCH';
-  /** Below `AGENT_BASE_PATH`. */
-  path: string;
-  request?: Shape;
-  answer?: Shape;
-}
-
-const deviceAnswer = shape('Device', device);
-const deploymentAnswer = shape('Deployment', deployment);
-
-export const AGENT_OPERATIONS: readonly AgentOperation[] = [
-  { id: 'getVersion', method: 'GET', path: '/version', answer: shape('Version', version) },
-  {
-    id: 'provisionDevice',
-    method: 'POST',
-    path: '/devices/provision',
-    request: shape('ProvisionDeviceRequest', closed(provisionRequest)),
-    answer: deviceAnswer,
-  },
-  {
-    id: 'reprovisionDevice',
-    method: 'POST',
-    path: '/devices/reprovision',
-    request: shape('ReprovisionDeviceRequest', closed(reprovisionRequest)),
-    answer: deviceAnswer,
-  },
-  {
-    id: 'issueDeviceToken',
-    method: 'POST',
-    path: '/devices/token',
-    answer: shape('TokenResponse', exact({ token: Type.String({ minLength: 1 }), expires_at: Instant })),
-  },
-  { id: 'getDeviceSelf', method: 'GET', path: '/device', answer: deviceAnswer },
-  {
-    id: 'updateDeviceByAgent',
-    method: 'PATCH',
-    path: '/devices/{device_id}',
-    request: shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) })),
-    answer: deviceAnswer,
-  },
-  { id: 'listDeployments', method: 'GET', path: '/deployments', answer: shape('DeploymentList', deploymentList) },
-  { id: 'getDeployment', method: 'GET', path: '/deployments/{deployment_id}', answer: deploymentAnswer },
-  {
-    id: 'updateDeployment',
-    method: 'PATCH',
-    path: '/deployments/{deployment_id}',
-    request: shape(
-      'UpdateDeploymentRequest',
-      exact({
-        ...deploymentReport.schema.properties,
-        deployed_at: Type.Optional(Instant),
-        archived_at: Type.Optional(Instant),
-      }),
-    ),
-    answer: deploymentAnswer,
-  },
-  { id: 'getConfigInstanceContent', method: 'GET', path: '/config_instances/{config_instance_id}/content' },
-  { id: 'getRelease', method: 'GET', path: '/releases/{release_id}', answer: shape('Release', release) },
-  { id: 'getGitCommit', method: 'GET', path: '/git_commits/{git_commit_id}', answer: shape('GitCommit', gitCommit) },
-];
-
-/** The operation that serves this method and path (with `AGENT_BASE_PATH`, without a query). */
-export function agentOperation(method: string, path: string): AgentOperation | undefined {
-  const parts = path.slice(AGENT_BASE_PATH.length).split('/');
-  const fits = (operation: AgentOperation): boolean => {
-    const names = operation.path.split('/');
-    return names.length === parts.length && names.every((name, index) => name[0] === '{' || name === parts[index]);
-  };
-  if (!path.startsWith(`${AGENT_BASE_PATH}/`)) return undefined;
-  const served = AGENT_OPERATIONS.filter((operation) => operation.method === method && fits(operation));
-  // A path without parameters wins over one with.
-  return served.find((operation) => !operation.path.includes('{')) ?? served[0];
-}
-
-/** A refusal by the agent API. */
-export const strictError = shape('Error', exact({ error: exact(errorBody.schema.properties.error.properties) }));
-
-/** What goes over MQTT, by the last part of its topic. */
-export const AGENT_MESSAGES: Record<string, Shape> = {
-  sync: shape('SyncDevice', closed(syncMessage)),
-  ping: shape('Ping', exact({ ...pingMessage.schema.properties, timestamp: Instant })),
-  pong: shape('Pong', exact({ ...pingMessage.schema.properties, timestamp: Instant })),
-};

@@ -1,4 +1,5 @@
-/** Lists and ping of the Platform API (specification sections 2.5, 2.6, 8). */
+/** Lists, ping and errors of the Platform API (specification sections 2.5, 2.6, 7, 8). */
+
 import Type, { type Static } from 'typebox';
 import { shape } from './shape.ts';
 
@@ -32,3 +33,18 @@ export const pingResponse = shape(
   }),
 );
 export type PingResponse = Static<typeof pingResponse.schema>;
+
+// The error body that published implementations answer with. The specification shows none (section 7).
+
+/** `{"error": {"code", "params", "message"}}`. */
+export const errorBody = shape(
+  'Error',
+  Type.Object({
+    error: Type.Object({
+      code: Type.String(),
+      params: Type.Record(Type.String(), Type.Unknown()),
+      message: Type.String(),
+    }),
+  }),
+);
+export type ErrorBody = Static<typeof errorBody.schema>;

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 
-export { guardOf } from './guard.ts';
+export { guardOf } from './enums.ts';
 
 /** One place where a value departs from a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
 export interface Problem {

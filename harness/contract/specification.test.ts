@@ -1,15 +1,13 @@
 /** Holds the vocabulary against the tables of the specification: suites and simulators both trust it. */
 import { describe, expect, it } from 'vitest';
 import { CAPABILITIES, CAPABILITY_MEANINGS } from './capabilities.ts';
-import { deployment } from './deployment.ts';
-import { discoveryFile } from './discovery.ts';
+import { deployedPayload, deployment, discoveryFile, eventEnvelope } from './device-api.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
   DEPLOYMENT_ERROR_STATUSES,
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
-import { deployedPayload, eventEnvelope } from './events.ts';
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from './limits.ts';
 import { listEnvelope, pingRequest, pingResponse } from './lists.ts';
 import { sectionTitle } from './sections.ts';

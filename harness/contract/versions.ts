@@ -1,5 +1,5 @@
 /** API versions (specification section 9) and header dialects. */
-import { guardOf } from './guard.ts';
+import { guardOf } from './enums.ts';
 
 /** Path prefix of the Device API. */
 export const DEVICE_API_PREFIX = '/v0.2';

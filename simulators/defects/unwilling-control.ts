@@ -2,7 +2,7 @@
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { type Random, random } from '../common/random.ts';
 import { listenAt, type Place, type StandIn } from './listening.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type ControlInfo, controlCompacted, controlInfo, controlPublished } from '../../harness/contract/control.ts';
-import { deployment } from '../../harness/contract/deployment.ts';
+import { deployment } from '../../harness/contract/device-api.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { willingControl } from './willing-control.ts';
 

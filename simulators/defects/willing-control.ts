@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { CONTROL_CAPABILITIES, type ControlDeployment, type ControlInfo } from '../../harness/contract/control.ts';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { listenAt, type Place, type StandIn } from './listening.ts';
 
 /**

@@ -6,14 +6,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Deployment } from '../../harness/contract/deployment.ts';
-import type { DiscoveryFile } from '../../harness/contract/discovery.ts';
+import type { Deployment, DiscoveryFile } from '../../harness/contract/device-api.ts';
 import type {
   DeploymentActivityStatus,
   DeploymentErrorStatus,
   DeploymentStatus,
 } from '../../harness/contract/enums.ts';
-import type { ErrorBody } from '../../harness/contract/errors.ts';
+import type { ErrorBody } from '../../harness/contract/lists.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { highestGivenOut, type Mark } from './log/high-water-mark.ts';
 import type { EventDraft, StoredEvent } from './log/line.ts';

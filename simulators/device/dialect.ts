@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import type { ErrorBody } from '../../harness/contract/errors.ts';
+import type { ErrorBody } from '../../harness/contract/lists.ts';
 import type { Dialect } from '../../harness/contract/versions.ts';
 import { type DeviceBehaviour, type Refusal, referenceBehaviour } from './behaviour.ts';
 import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from './stream/protocol.ts';

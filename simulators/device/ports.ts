@@ -1,6 +1,6 @@
 /** Where the device core and its uplink meet: the core implements DeploymentPort, an uplink implements Uplink. */
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 
 export interface ConfigFile {
   /** Path as the platform names it; the file is written below the robot's own root in any case. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { muster, Running } from '../../harness/cli/testing/muster.ts';
 import { Changes } from '../../harness/common/waiting.ts';
-import { SITUATIONS } from '../../harness/contract/situations/situations.ts';
+import { SITUATIONS } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { follow } from '../client/follow.ts';
 import { referenceBehaviour } from '../client/reference.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
 import { http } from '../../harness/common/node-http.ts';
-import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations/situations.ts';
+import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';

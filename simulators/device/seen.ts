@@ -1,5 +1,5 @@
 /** What somebody who looks at an agent sees of it; `watch.ts` tells it. Only types: the page of the console has them too. */
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 
 /** An event that is in the log, or was. */
 export interface SeenEvent {

@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import type { EventLog } from './log/event-log.ts';
 import type { DiskIo } from './log/io.ts';

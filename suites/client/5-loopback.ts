@@ -1,6 +1,6 @@
 /** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
 
-import { event, frame } from '../../harness/contract/situations/events.ts';
+import { event, frame } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check } from './support/check.ts';
 import { ScriptedServer } from './support/server.ts';

@@ -1,6 +1,6 @@
 /** Section 6.1: whether the pieces in which a stream arrives make no difference. */
 
-import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
+import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
 import { expectExactly, StreamRun } from './support/stream-run.ts';

@@ -1,5 +1,5 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
-import { event, frame, payload, type SentEvent } from '../../harness/contract/situations/events.ts';
+import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';

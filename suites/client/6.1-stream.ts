@@ -1,7 +1,6 @@
 /** Section 6.1, and the standard of event streams that it rests on: whether a client reads every stream that a server may send. */
 
-import { event, eventsFrom, frames, payload } from '../../harness/contract/situations/events.ts';
-import { type OneStream, STREAMS } from '../../harness/contract/situations/streams.ts';
+import { event, eventsFrom, frames, type OneStream, payload, STREAMS } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';

@@ -1,8 +1,7 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
 import { runningMs } from '../../harness/common/waiting.ts';
-import { ASKED_FOR, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations/answers.ts';
-import { event, frame } from '../../harness/contract/situations/events.ts';
+import { ASKED_FOR, event, frame, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';

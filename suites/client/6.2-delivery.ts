@@ -1,7 +1,6 @@
 /** Section 6.2, rules 1 and 2: whether nothing is lost between a stream and the next one. */
 
-import { event, eventsFrom, frame, frames } from '../../harness/contract/situations/events.ts';
-import { TORN, type TornFrame } from '../../harness/contract/situations/torn.ts';
+import { event, eventsFrom, frame, frames, TORN, type TornFrame } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, DISPATCH, FOLLOW, RECONNECT } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';

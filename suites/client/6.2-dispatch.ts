@@ -1,6 +1,6 @@
 /** Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know. */
 
-import { event, frame, payload } from '../../harness/contract/situations/events.ts';
+import { event, frame, payload } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, DISPATCH, FOLLOW } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';

@@ -1,6 +1,6 @@
 /** Section 6.2, rule 3: what heartbeats and their absence mean to a client. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
-import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations/events.ts';
+import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';

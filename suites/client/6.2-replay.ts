@@ -1,6 +1,6 @@
 /** Section 6.2, rule 1: a replay that is longer than what a client keeps in memory. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { event, frame } from '../../harness/contract/situations/events.ts';
+import { event, frame } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, FOLLOW, RECONNECT } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';

@@ -1,7 +1,6 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
 import { runningMs } from '../../harness/common/waiting.ts';
-import { EXPIRED } from '../../harness/contract/situations/answers.ts';
-import { event, frame } from '../../harness/contract/situations/events.ts';
+import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';

@@ -1,6 +1,6 @@
 /** Sections 2.1 and 4.1: the Deployment that GET /deployments/current answers. */
 import fc from 'fast-check';
-import { deploymentFields } from '../../harness/contract/deployment.ts';
+import { deploymentFields } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { CURRENT_SHOWN, check, type Device, SERVED } from './support/check.ts';
 import { expectDeployment, sameJson } from './support/events.ts';

@@ -1,6 +1,6 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import {
   type Awaited,

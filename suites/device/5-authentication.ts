@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
-import { discoveryFile } from '../../harness/contract/discovery.ts';
+import { discoveryFile } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/index.ts';

@@ -1,6 +1,6 @@
 /** Sections 6.1, 2.3 and 2.4: the parts of one event frame. */
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
 import { check, DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM } from './support/check.ts';

@@ -1,6 +1,6 @@
 /** Section 6.1: whatever text a deployment carries, the stream stays a valid stream and the JSON stays valid JSON. */
 import fc from 'fast-check';
-import type { Deployment } from '../../harness/contract/deployment.ts';
+import type { Deployment } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
 import { check, DEPLOYMENT_EVENTS, type Device } from './support/check.ts';

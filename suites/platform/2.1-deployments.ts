@@ -1,5 +1,5 @@
 /** Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a deployment. */
-import { deployment as deploymentShape } from '../../harness/contract/deployment.ts';
+import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';

@@ -17,7 +17,7 @@ import {
 import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { SITUATIONS } from '../../contract/situations/situations.ts';
+import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
 import {

@@ -1,6 +1,6 @@
 /** Deployments on the Platform API: sections 2.1 and 2.2, and what section 9 says changed from version to version. */
 import Type, { type Static } from 'typebox';
-import { deploymentFields } from '../deployment.ts';
+import { deploymentFields } from '../device-api.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
   DEPLOYMENT_ERROR_STATUSES,

@@ -1,8 +1,7 @@
 /** The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here. */
 import Type, { type TSchema } from 'typebox';
-import { errorBody } from '../errors.ts';
 import { LIST_LIMITS } from '../limits.ts';
-import { listEnvelope } from '../lists.ts';
+import { errorBody, listEnvelope } from '../lists.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {

@@ -5,14 +5,8 @@ import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { UsageError } from '../../common/usage.ts';
 import { Changes } from '../../common/waiting.ts';
-import {
-  CLIENT_JOBS,
-  CLIENT_PLACES,
-  CLIENT_VARIABLES,
-  type ClientDescription,
-  clientDescription,
-  DEVICE_JOBS,
-} from '../../contract/client.ts';
+import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
+import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
 import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';

@@ -11,7 +11,7 @@ import {
   controlPublished,
   type StopSignal,
 } from '../../contract/control.ts';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
 

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { Deployment } from '../../contract/device-api.ts';
 import { hostFiles } from '../files/target-files.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
 import { DriveConfirmation, Drives } from './drive-confirmation.ts';

@@ -7,7 +7,7 @@ import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlPublished } from '../../contract/control.ts';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { Deployment } from '../../contract/device-api.ts';
 import { FilesUnreadable } from '../files/target-files.ts';
 import {
   type Answer,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { Deployment } from '../../contract/device-api.ts';
 import { ControlError, ControlRefused } from './control.ts';
 
 /** A config file with its path on the device. */

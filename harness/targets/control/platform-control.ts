@@ -8,7 +8,7 @@ import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
-import type { Deployment } from '../../contract/deployment.ts';
+import type { Deployment } from '../../contract/device-api.ts';
 import {
   type Answer,
   Control,

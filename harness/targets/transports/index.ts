@@ -10,7 +10,7 @@ import { tls } from '../../common/node-tls.ts';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import type { Capability } from '../../contract/capabilities.ts';
-import { type DiscoveryFile, discoveryFile } from '../../contract/discovery.ts';
+import { type DiscoveryFile, discoveryFile } from '../../contract/device-api.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import {
   accepts,

@@ -8,7 +8,7 @@ import {
   controlInfo,
   controlPublished,
 } from '../../../harness/contract/control.ts';
-import { deployment } from '../../../harness/contract/deployment.ts';
+import { deployment } from '../../../harness/contract/device-api.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { ask, robot, type Scratch, scratch } from '../testing/robot.ts';

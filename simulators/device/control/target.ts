@@ -7,7 +7,7 @@ import type {
   ControlPublished,
   StopSignal,
 } from '../../../harness/contract/control.ts';
-import type { Deployment } from '../../../harness/contract/deployment.ts';
+import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { KilledError } from '../device-directory.ts';
 import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';

@@ -6,13 +6,12 @@
 import { readFileSync } from 'node:fs';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import type { Deployment } from '../../../harness/contract/deployment.ts';
+import type { DeployedPayload, Deployment, RemovedPayload } from '../../../harness/contract/device-api.ts';
 import type {
   DeploymentActivityStatus,
   DeploymentErrorStatus,
   DeploymentTargetStatus,
 } from '../../../harness/contract/enums.ts';
-import type { DeployedPayload, RemovedPayload } from '../../../harness/contract/events.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';

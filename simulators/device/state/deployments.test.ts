@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
-import { deployment as deploymentShape } from '../../../harness/contract/deployment.ts';
+import {
+  deployedPayload,
+  deployment as deploymentShape,
+  removedPayload,
+} from '../../../harness/contract/device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
-import { deployedPayload, removedPayload } from '../../../harness/contract/events.ts';
 import { disk } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { robot } from '../testing/robot.ts';

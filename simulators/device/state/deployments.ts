@@ -7,7 +7,7 @@
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import type { Deployment } from '../../../harness/contract/deployment.ts';
+import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';

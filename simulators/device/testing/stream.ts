@@ -1,7 +1,7 @@
 /** A client of the event stream that keeps every event and comment it was sent. */
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
-import type { EventEnvelope } from '../../../harness/contract/events.ts';
+import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 
 /** The stream was refused with this status. */
 export class Refused extends Error {

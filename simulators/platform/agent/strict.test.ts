@@ -1,13 +1,13 @@
 /** Compares what platform and agent send each other strictly with the published protocol. */
 import type { IPublishPacket } from 'mqtt-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AGENT_OPERATIONS } from '../../../harness/contract/agent-strict.ts';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
 import { eventually } from '../../common/testing/eventually.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { startPlatform, type TestPlatform } from '../testing/client.ts';
 import { createKit, deploy, type Kit, unique } from '../testing/kit.ts';
+import { AGENT_OPERATIONS } from './testing/agent-operations.ts';
 import { deviceJwt, robotKey } from './testing/robot-keys.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
 

@@ -3,7 +3,8 @@
 import type { Axis } from '../../../harness/client/recorder.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
-import { type ClientJob, type ClientLine, clientLine } from '../../../harness/contract/client.ts';
+import type { ClientJob } from '../../../harness/contract/client.ts';
+import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
-import type { Refusal } from '../../../harness/contract/situations/answers.ts';
+import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';

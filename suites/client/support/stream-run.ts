@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
-import type { SentEvent } from '../../../harness/contract/situations/events.ts';
+import type { SentEvent } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { addressAt, type Client, discoveryOf, placeOf, writeShared } from './check.ts';

@@ -1,6 +1,6 @@
 /** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
-import type { Deployment } from '../../../harness/contract/deployment.ts';
+import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
 import { type Device, LOG_STATE, recordTimeout, relocate } from './check.ts';

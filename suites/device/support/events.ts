@@ -1,8 +1,7 @@
 /** An event as it came over the wire, read far enough to follow and compare it: its number, its type, its envelope. */
 
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
-import { deployment } from '../../../harness/contract/deployment.ts';
-import { deployedPayload, eventEnvelope } from '../../../harness/contract/events.ts';
+import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { isIso8601, type Problem, type Shape } from '../../../harness/contract/shape.ts';
 import type { Assertions } from './check.ts';
 import { isObject } from './requests.ts';

@@ -1,5 +1,5 @@
 /** What the console shows of a simulated device. */
-import type { Deployment } from '../../../../harness/contract/deployment.ts';
+import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import type { SeenEvent, SeenFrame, SeenListener, SeenLog } from '../../../device/seen.ts';
 
 export type { Deployment, SeenEvent, SeenFrame, SeenListener, SeenLog };

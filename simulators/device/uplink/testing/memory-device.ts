@@ -1,6 +1,6 @@
 /** The smallest device core that an uplink can be tested against. For tests and benches only. */
 import type { AgentDeployment, AgentRelease } from '../../../../harness/contract/agent.ts';
-import type { Deployment } from '../../../../harness/contract/deployment.ts';
+import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import type { ConfigFile, DeployError, DeploymentPort } from '../../ports.ts';
 
 /** A device that keeps files, events and deployments in memory. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
-import { AGENT_MESSAGES, agentOperation, strictError } from '../../../../harness/contract/agent-strict.ts';
+import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
 export interface Exchange {
   method: string;

@@ -1,0 +1,72 @@
+/** What a client under test says of itself and of what it noticed: JSON lines on its standard output. `fixtures/client.md` explains them. */
+import Type, { type Static, type TSchema } from 'typebox';
+import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
+import { shape } from './shape.ts';
+
+/** The line that answers MUSTER_JOB=describe. */
+export const clientDescription = shape(
+  'ClientDescription',
+  Type.Object({
+    jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
+    reaches: Type.Optional(
+      Type.Array(Type.String(), {
+        description: `Ways to a Device API that it knows, among ${CLIENT_PLACES.join(', ')}; url when left out`,
+      }),
+    ),
+    deduplicates: Type.Optional(Type.Boolean({ description: 'It dispatches an event that comes twice only once' })),
+    heartbeat: Type.Optional(
+      Type.Boolean({ description: 'It takes the heartbeat interval of the agent from MUSTER_HEARTBEAT_SECONDS' }),
+    ),
+    name: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+  }),
+);
+export type ClientDescription = Static<typeof clientDescription.schema>;
+
+type LineKind = (typeof JOB_TABLE)[ClientJob]['lines'][number] | 'error';
+
+const LINES = {
+  /** An event that the client dispatched. */
+  event: Type.Object({
+    saw: Type.Literal('event'),
+    id: Type.Union([Type.String(), Type.Integer()], { description: 'Id of the event, as text or as a number' }),
+    type: Type.String({ description: 'The type by which it was dispatched' }),
+    data: Type.Unknown({ description: 'The payload: member data of the envelope' }),
+  }),
+  /** Events were lost for good: the cursor had expired. */
+  gap: Type.Object({ saw: Type.Literal('gap') }),
+  /** The stream is over, or the client gives up. */
+  end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
+  /** A deployment, as the client gives it to its caller. */
+  deployment: Type.Object({
+    saw: Type.Literal('deployment'),
+    deployment: Type.Object({ id: Type.String() }, { description: 'The deployment with its members' }),
+  }),
+  /** One item of a list, as the client gives it to its caller. */
+  item: Type.Object({
+    saw: Type.Literal('item'),
+    item: Type.Object({ id: Type.String() }, { description: 'The item with its members' }),
+  }),
+  /** The answer to a ping. */
+  pong: Type.Object({
+    saw: Type.Literal('pong'),
+    code: Type.String({ description: 'Member code of the answer' }),
+    round_trip_nanos: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+  }),
+  /** The job failed, and the caller is told so. */
+  error: Type.Object({
+    saw: Type.Literal('error'),
+    status: Type.Optional(Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer, if known' })),
+    message: Type.Optional(Type.String()),
+  }),
+} satisfies Record<LineKind, TSchema>;
+
+/** One line of standard output. */
+export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
+const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
+
+/** The shape of those lines. Others are shown in findings and judged by nobody. */
+export const clientLine = shape(
+  'ClientLine',
+  Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),
+);

@@ -1,0 +1,129 @@
+/** The operations and messages of the published agent protocol (v0.4), as its strictest reader takes them. */
+import Type from 'typebox';
+import {
+  AGENT_BASE_PATH,
+  deploymentReport,
+  pingMessage,
+  provisionRequest,
+  reprovisionRequest,
+  syncMessage,
+} from '../../../../harness/contract/agent.ts';
+import {
+  closed,
+  deployment,
+  device,
+  exact,
+  gitCommit,
+  Instant,
+  release,
+} from '../../../../harness/contract/agent-strict.ts';
+import { LIST_LIMITS } from '../../../../harness/contract/limits.ts';
+import { errorBody } from '../../../../harness/contract/lists.ts';
+import { type Shape, shape } from '../../../../harness/contract/shape.ts';
+
+const deploymentList = exact({
+  object: Type.Literal('list'),
+  limit: Type.Integer({ minimum: LIST_LIMITS.limitMinimum, maximum: LIST_LIMITS.limitMaximum }),
+  offset: Type.Integer({ minimum: LIST_LIMITS.offsetMinimum }),
+  has_more: Type.Boolean(),
+  total_count: Type.Optional(Type.Integer({ minimum: 0 })),
+  data: Type.Array(deployment),
+});
+
+const version = exact({
+  version: Type.String(),
+  git_commit: Type.String(),
+  api_version: Type.String(),
+  api_git_commit: Type.String(),
+  go_version: Type.String(),
+  build_date: Instant,
+  os: Type.String(),
+  arch: Type.String(),
+});
+
+/** One operation of the agent API. Without `answer` it answers with bytes. */
+export interface AgentOperation {
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH';
+  /** Below `AGENT_BASE_PATH`. */
+  path: string;
+  request?: Shape;
+  answer?: Shape;
+}
+
+const deviceAnswer = shape('Device', device);
+const deploymentAnswer = shape('Deployment', deployment);
+
+export const AGENT_OPERATIONS: readonly AgentOperation[] = [
+  { id: 'getVersion', method: 'GET', path: '/version', answer: shape('Version', version) },
+  {
+    id: 'provisionDevice',
+    method: 'POST',
+    path: '/devices/provision',
+    request: shape('ProvisionDeviceRequest', closed(provisionRequest)),
+    answer: deviceAnswer,
+  },
+  {
+    id: 'reprovisionDevice',
+    method: 'POST',
+    path: '/devices/reprovision',
+    request: shape('ReprovisionDeviceRequest', closed(reprovisionRequest)),
+    answer: deviceAnswer,
+  },
+  {
+    id: 'issueDeviceToken',
+    method: 'POST',
+    path: '/devices/token',
+    answer: shape('TokenResponse', exact({ token: Type.String({ minLength: 1 }), expires_at: Instant })),
+  },
+  { id: 'getDeviceSelf', method: 'GET', path: '/device', answer: deviceAnswer },
+  {
+    id: 'updateDeviceByAgent',
+    method: 'PATCH',
+    path: '/devices/{device_id}',
+    request: shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) })),
+    answer: deviceAnswer,
+  },
+  { id: 'listDeployments', method: 'GET', path: '/deployments', answer: shape('DeploymentList', deploymentList) },
+  { id: 'getDeployment', method: 'GET', path: '/deployments/{deployment_id}', answer: deploymentAnswer },
+  {
+    id: 'updateDeployment',
+    method: 'PATCH',
+    path: '/deployments/{deployment_id}',
+    request: shape(
+      'UpdateDeploymentRequest',
+      exact({
+        ...deploymentReport.schema.properties,
+        deployed_at: Type.Optional(Instant),
+        archived_at: Type.Optional(Instant),
+      }),
+    ),
+    answer: deploymentAnswer,
+  },
+  { id: 'getConfigInstanceContent', method: 'GET', path: '/config_instances/{config_instance_id}/content' },
+  { id: 'getRelease', method: 'GET', path: '/releases/{release_id}', answer: shape('Release', release) },
+  { id: 'getGitCommit', method: 'GET', path: '/git_commits/{git_commit_id}', answer: shape('GitCommit', gitCommit) },
+];
+
+/** The operation that serves this method and path (with `AGENT_BASE_PATH`, without a query). */
+export function agentOperation(method: string, path: string): AgentOperation | undefined {
+  const parts = path.slice(AGENT_BASE_PATH.length).split('/');
+  const fits = (operation: AgentOperation): boolean => {
+    const names = operation.path.split('/');
+    return names.length === parts.length && names.every((name, index) => name[0] === '{' || name === parts[index]);
+  };
+  if (!path.startsWith(`${AGENT_BASE_PATH}/`)) return undefined;
+  const served = AGENT_OPERATIONS.filter((operation) => operation.method === method && fits(operation));
+  // A path without parameters wins over one with.
+  return served.find((operation) => !operation.path.includes('{')) ?? served[0];
+}
+
+/** A refusal by the agent API. */
+export const strictError = shape('Error', exact({ error: exact(errorBody.schema.properties.error.properties) }));
+
+/** What goes over MQTT, by the last part of its topic. */
+export const AGENT_MESSAGES: Record<string, Shape> = {
+  sync: shape('SyncDevice', closed(syncMessage)),
+  ping: shape('Ping', exact({ ...pingMessage.schema.properties, timestamp: Instant })),
+  pong: shape('Pong', exact({ ...pingMessage.schema.properties, timestamp: Instant })),
+};
