@@ -160,8 +160,13 @@ const nulls = (
 const transportOf = (requirements: readonly string[]) =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
 /** Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine. */
-const NOT_ON_UNIX = /^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)|\.retained$/;
-const NOT_ON_LOOPBACK = /^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$)|\.retained$/;
+const LACKED_ON_ROBOTS = {
+  'unix socket':
+    /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$|.*after-wins\.zero$)/,
+  loopback: /\.retained$|^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$|.*after-wins\.zero$)/,
+  'before its first event': /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)/,
+} as const;
+type RobotName = keyof typeof LACKED_ON_ROBOTS;
 const ON_LOOPBACK = ['unauthorized-is-403'];
 
 async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: RunChoice): Promise<Report> {
@@ -196,11 +201,11 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
 const deviceSubjects = (): Subject[] => [
   ...references(
     'device',
-    ['unix socket', 'loopback', 'before its first event'],
+    Object.keys(LACKED_ON_ROBOTS) as RobotName[],
     'The simulated device.',
     (name, choice) =>
       runOnRobot({ transport: name === 'loopback' ? name : 'unix', fresh: name === 'before its first event' }, choice),
-    (name) => (name === 'loopback' ? NOT_ON_LOOPBACK : NOT_ON_UNIX),
+    (name) => LACKED_ON_ROBOTS[name],
   ),
   ...defective('device', deviceDefects, ({ behaviour, breaks }, choice) =>
     runOnRobot(
