@@ -16,7 +16,10 @@ interface Section<B> {
   variants?: readonly Variant<B>[];
 }
 
-/** Loads the section files of a folder beside this file, in the order of their names. Throws Error when two share a name. */
+/**
+ * Loads the section files of a folder beside this file, in the order of their names. Throws Error when two share a
+ * name.
+ */
 export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client'): Promise<Catalogue<B>> {
   const directory = new URL(`./${folder}/`, import.meta.url);
   const files = (await readdir(directory)).filter(isSection).toSorted();

@@ -82,7 +82,9 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
   return { variant, defect };
 };
 
-/** Changes by group of decisions, for a behaviour that has groups. `groupsOf`: the change, made anew for each simulator. */
+/**
+ * Changes by group of decisions, for a behaviour that has groups. `groupsOf`: the change, made anew for each simulator.
+ */
 export const inGroups = <B extends object, C>(
   groups: readonly (keyof B & string)[],
   groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },

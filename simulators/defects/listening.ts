@@ -1,4 +1,7 @@
-/** Servers that stand in for something: on a unix socket or a port, and gone with all their connections when they are closed. */
+/**
+ * Servers that stand in for something: on a unix socket or a port, and gone with all their connections when they are
+ * closed.
+ */
 import { rmSync } from 'node:fs';
 import type net from 'node:net';
 

@@ -1,4 +1,7 @@
-/** Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves nothing. */
+/**
+ * Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves
+ * nothing.
+ */
 import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';

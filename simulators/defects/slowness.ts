@@ -1,4 +1,6 @@
-/** Ways of being slow that devices and platforms share. All are legal: the specification gives no time for an answer. */
+/**
+ * Ways of being slow that devices and platforms share. All are legal: the specification gives no time for an answer.
+ */
 import { Socket } from 'node:net';
 
 /** Every answer is this late. */
@@ -22,8 +24,10 @@ const SHARE = 1 / 1024;
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
- * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in the same process also reads it by
- * itself. What is longer than a kilobyte begins with larger pieces and ends with single bytes: a megabyte takes eight thousand turns.
+ * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in the same process
+ * also reads it by
+ * itself. What is longer than a kilobyte begins with larger pieces and ends with single bytes: a megabyte takes eight
+ * thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);

@@ -1,4 +1,7 @@
-/** Controls that hinder a suite though the device is correct: they refuse, fail, stall, lie or die. What they break is no fault of the device. */
+/**
+ * Controls that hinder a suite though the device is correct: they refuse, fail, stall, lie or die. What they break is
+ * no fault of the device.
+ */
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -88,7 +91,10 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
   },
 ];
 
-/** Serves such a control in front of the control API on the socket `behind`. Rejects with the system's error when it cannot listen. */
+/**
+ * Serves such a control in front of the control API on the socket `behind`. Rejects with the system's error when it
+ * cannot listen.
+ */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
   const chance = random(SEED);

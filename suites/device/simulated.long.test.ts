@@ -3,7 +3,10 @@ import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
-/** Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other events go on. */
+/**
+ * Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other
+ * events go on.
+ */
 const FOLLOWERS = [
   'device.events.replay.exclusive',
   'device.events.replay.live',

@@ -1,4 +1,7 @@
-/** The reference platform passes the suite in the newest version. `npm run matrix` has the older ones, and what must not pass. */
+/**
+ * The reference platform passes the suite in the newest version. `npm run matrix` has the older ones, and what must not
+ * pass.
+ */
 import { expect, it } from 'vitest';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { startWorkspace } from '../../harness/tools/subjects/simulators.ts';

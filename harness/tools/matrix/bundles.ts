@@ -1,5 +1,6 @@
 /**
- * Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is not ok is taken
+ * Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is
+ * not ok is taken
  * apart until the guilty variant is named.
  */
 
@@ -13,7 +14,8 @@ import type { Subject } from './subjects.ts';
 const MOST_TOGETHER = 6;
 
 /**
- * Puts the variants that can be together into bundles, in the order of a draw: others meet each other with another seed. `next` gives
+ * Puts the variants that can be together into bundles, in the order of a draw: others meet each other with another
+ * seed. `next` gives
  * numbers from 0 to 1. A subject that cannot be bundled stays as it is.
  */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {

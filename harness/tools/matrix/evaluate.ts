@@ -18,7 +18,10 @@ export interface Verdict {
   /** Number of checks that passed. */
   passed: number;
   red: readonly Red[];
-  /** Of a defect that met the whole suite: the first finding. Absent where none is due, since `--fast` left out what shows the defect. */
+  /**
+   * Of a defect that met the whole suite: the first finding. Absent where none is due, since `--fast` left out what
+   * shows the defect.
+   */
   headline?: Headline;
   durationMs: number;
   /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
@@ -79,7 +82,10 @@ export async function evaluateSubject(
   }
 }
 
-/** Seconds that the suite may take on any subject, whatever is wrong with it: without the checks that have to wait, and with them. */
+/**
+ * Seconds that the suite may take on any subject, whatever is wrong with it: without the checks that have to wait, and
+ * with them.
+ */
 const BOUNDS = { fast: 15, whole: 75, slow: 180 };
 
 /** An unwilling control and a starved harness are bounded by the limits of their calls. */
@@ -187,7 +193,10 @@ function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
   ];
 }
 
-/** The target is correct, so that nothing may be red; and what hinders the checks must show, or the subject proves nothing. */
+/**
+ * The target is correct, so that nothing may be red; and what hinders the checks must show, or the subject proves
+ * nothing.
+ */
 function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));

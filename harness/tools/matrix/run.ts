@@ -1,5 +1,6 @@
 /**
- * `npm run matrix`: every defect must be caught by the requirements that it breaks, every check must turn red on a defect, no variant
+ * `npm run matrix`: every defect must be caught by the requirements that it breaks, every check must turn red on a
+ * defect, no variant
  * may turn a MUST red, and no null server may pass a MUST.
  */
 import { spawn } from 'node:child_process';
@@ -25,14 +26,15 @@ const HELP = `npm run matrix -- [options]
   --kind KIND                               subjects of one kind: ${SUBJECT_KINDS.join(', ')}
   --only NAME,NAME…                         these subjects
   --without GROUP,GROUP…                    leave these out: ${Object.keys(GROUPS).join(', ')}
-  --whole                                   run every check on a defect, not only those of the requirements that it breaks,
-                                            and ask whether the first finding names one of these
+  --whole                                   run every check on a defect, not only those of what it breaks, and ask
+                                            whether the first finding names that
   --single                                  run each variant by itself, and not in bundles
   --repeat N                                run every subject N times, each time with another seed (1)
   --busy N                                  beside N loops that each take up a core: no outcome may depend on that (0)
   --fast                                    leave out the checks that have to wait
-  --timed N                                 run N of the defects and null servers once more at the end, whole, fast and one at a
-                                            time, and hold each to its time (none); with --concurrency 1 every subject is
+  --timed N                                 run N of the defects and null servers once more at the end, whole, fast
+                                            and one at a time, and hold each to its time (none); with --concurrency 1
+                                            every subject is
   --seed N                                  which of them, and which variants are in one bundle (the day)
   --concurrency N                           run N subjects at once (8)
   --table FILE                              write every row to FILE, as Markdown

@@ -1,4 +1,7 @@
-/** Groups of subjects that take long, and find only what a change of certain folders can break: `.ci/selection.ts` has the folders. */
+/**
+ * Groups of subjects that take long, and find only what a change of certain folders can break: `.ci/selection.ts` has
+ * the folders.
+ */
 import { FLOODS } from '../../../simulators/defects/null.ts';
 import type { Subject } from './subjects.ts';
 
@@ -9,7 +12,9 @@ export const GROUPS: Readonly<Record<string, (subject: Subject) => boolean>> = {
   floods: ({ kind, name }) => kind === 'null' && FLOODS.some((flood) => flood === name),
 };
 
-/** The subjects that are in none of the groups. `said`: one line for each group, so that nothing is silently skipped. */
+/**
+ * The subjects that are in none of the groups. `said`: one line for each group, so that nothing is silently skipped.
+ */
 export function without(
   groups: readonly string[],
   subjects: readonly Subject[],

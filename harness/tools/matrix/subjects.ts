@@ -1,4 +1,7 @@
-/** Subjects of the kill matrix: the references, and these with every defect, with every variant, and what is no implementation. */
+/**
+ * Subjects of the kill matrix: the references, and these with every defect, with every variant, and what is no
+ * implementation.
+ */
 import { join } from 'node:path';
 import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -159,7 +162,9 @@ const nulls = (
 /** Defects of the loopback transport show on it alone. */
 const transportOf = (requirements: readonly string[]) =>
   requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
-/** Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine. */
+/**
+ * Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine.
+ */
 const LACKED_ON_ROBOTS = {
   'unix socket':
     /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$|.*after-wins\.zero$)/,
@@ -271,7 +276,8 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 }
 
 /**
- * An empty list is an honest answer of a platform that holds nothing; but not to a request for anything else. Any answer in time keeps
+ * An empty list is an honest answer of a platform that holds nothing; but not to a request for anything else. Any
+ * answer in time keeps
  * the limit of a ping.
  */
 const NOT_OF_LISTS =

@@ -42,7 +42,10 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/** Where defects meet the whole suite, most checks that would show them are blocked by their premises: that proves nothing. */
+/**
+ * Where defects meet the whole suite, most checks that would show them are blocked by their premises: that proves
+ * nothing.
+ */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 

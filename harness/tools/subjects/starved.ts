@@ -1,4 +1,7 @@
-/** Subjects where Muster itself lacks something: the command runs with few descriptors, a small heap or a full disk, against correct targets. */
+/**
+ * Subjects where Muster itself lacks something: the command runs with few descriptors, a small heap or a full disk,
+ * against correct targets.
+ */
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
