@@ -170,7 +170,6 @@ const pathOf = (job: PlatformJob): string => {
   const { request, given } = jobOf(job);
   return `${PLATFORM_BASE}${filledIn(request.path, given)}`;
 };
-export const LIST_PATH = pathOf('list');
 
 export type Item = ListEnvelope['data'][number];
 
