@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../../simulators/console/testing/browser.ts';
+import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../common/testing/browser.ts';
 import { poll } from '../common/waiting.ts';
 import { Running } from './testing/muster.ts';
 

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../../simulators/console/testing/browser.ts';
+import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../common/testing/browser.ts';
 import { poll } from '../common/waiting.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import { firstMessage } from './testing/first-message.ts';

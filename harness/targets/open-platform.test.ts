@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
+import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Patience } from '../common/waiting.ts';
 import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';
 import { openPlatformTarget } from './open-platform.ts';
-import { localhostTls } from './testing/localhost-tls.ts';
 
 const servers: Server[] = [];
 afterEach(async () => {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
+import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from './fields.ts';
 import { declaredCapabilities, deviceSettings, platformSettings } from './settings.ts';
-import { localhostTls } from './testing/localhost-tls.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-settings-'));
 afterAll(() => rmSync(folder, { recursive: true }));

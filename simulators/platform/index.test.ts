@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { localhostTls } from '../../harness/common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
-import { localhostTls } from './agent/testing/localhost-tls.ts';
 import { simulatePlatform } from './index.ts';
 import { startPlatform } from './testing/client.ts';
 

@@ -1,9 +1,9 @@
-/** A real browser for tests of pages, and what makes a page good in any of its forms. */
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+/** A real browser for tests of pages: opens files and consoles, and sees what they ask for and whether they are accessible. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = PLACES.find((path) => existsSync(path));
@@ -47,25 +47,74 @@ export async function openIn(browser: Browser, form: Form, file: string): Promis
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => (message.type() === 'error' ? errors.push(message.text()) : undefined));
   await page.goto(pathToFileURL(file).href);
-  expect(asked.filter((url) => !url.startsWith('file:'))).toEqual([]);
-  expect(errors).toEqual([]);
-  expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
+  assert.deepEqual(
+    asked.filter((url) => !url.startsWith('file:')),
+    [],
+  );
+  assert.deepEqual(errors, []);
+  assert.ok(await fits(page));
   return page;
 }
 
-interface Finding {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
+/** Only ends what hangs. */
+const PATIENCE_MS = 200_000;
+
+/** A page of the console; `wrong` gets every error, and every request that leaves the console. */
+interface ConsolePage {
+  page: Page;
+  wrong: string[];
 }
 
-/** What axe finds to be serious or worse, a line each. */
-export async function seriousFindings(page: Page): Promise<string[]> {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  // By the debugger, because the page's own policy allows no script from elsewhere.
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate('axe.run(document)')) as { violations: Finding[] };
+/** Opens a console and waits until it shows something. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  look: { width?: number; height?: number; dark?: boolean } = {},
+): Promise<ConsolePage> {
+  const { width = 1400, height = 1000, dark = false } = look;
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  page.setDefaultTimeout(PATIENCE_MS);
+  const wrong: string[] = [];
+  page.on('pageerror', (error) => wrong.push(error.message));
+  page.on('console', (message) => {
+    // An interface of this machine got or lost an address, as by a container of another test: the page loads itself
+    // again.
+    if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
+    if (message.type() === 'error') wrong.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) wrong.push(`asked ${request.url()}`);
+  });
+  await page.goto(url);
+  try {
+    await page.locator('.card').first().waitFor();
+  } catch (error) {
+    // What the page holds tells a script that failed from a browser that draws nothing.
+    throw new Error(`the page shows no card; ${wrong.join('; ') || 'nothing went wrong'}; ${await stateOf(page)}`, {
+      cause: error,
+    });
+  }
+  return { page, wrong };
+}
+
+/** Whether it is visible, its text, and whether it has frames; in words. */
+const stateOf = (page: Page): Promise<string> =>
+  page.evaluate(`new Promise((resolve) => {
+    const tell = (frames) => resolve(document.visibilityState + ', ' + frames + ', ' + document.readyState + ': ' + document.body.innerText.slice(0, 300));
+    requestAnimationFrame(() => tell('frames come'));
+    setTimeout(tell, 5000, 'no frames');
+  })`);
+
+/** What axe finds serious or critical on a page, each with the elements. */
+export async function barriers(page: Page): Promise<string[]> {
+  // By the debugger, because a page's own policy allows no script from elsewhere.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults;
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
+
+/** Whether a page is no wider than its window. */
+export const fits = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');

@@ -2,9 +2,9 @@
 import { access, rm } from 'node:fs/promises';
 import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it } from 'vitest';
+import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/eventually.ts';
-import { localhostTls } from '../../platform/agent/testing/localhost-tls.ts';
 import { DeployError } from '../ports.ts';
 import { createUplink } from './index.ts';
 import { testRobot } from './testing/robot.ts';

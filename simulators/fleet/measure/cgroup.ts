@@ -9,7 +9,7 @@ const ROOT = '/sys/fs/cgroup';
 /** v1 says "no limit" as the largest number of pages. */
 const NO_LIMIT = 2 ** 60;
 
-interface MemoryLimit {
+export interface MemoryLimit {
   limitBytes: number;
   /** What a process may still take; file cache that the kernel would give back counts as free. */
   freeBytes: number;

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  barriers,
   CHROMIUM,
   DESK,
   FORMS,
   openBrowser,
   openIn,
   SKIPPED,
-  seriousFindings,
 } from '../../../harness/common/testing/browser.ts';
 import type { FleetResult } from '../result/result.ts';
 import { resultOf } from '../run/outputs.ts';
@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   it.each(FORMS.filter(({ script }) => script))('has nothing that axe finds serious in $name', async (form) => {
     await using page = await openIn(browser, form, file);
     await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
   });
 
   it('shows values under the pointer and under a cursor of the keyboard', async () => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/eventually.ts';
 import { type AgentHost, agentHost } from '../agent/testing/agent-host.ts';
-import { localhostTls } from '../agent/testing/localhost-tls.ts';
 import { connectClient, provisionRobot, type Robot, type TestClient } from './testing/robot.ts';
 
 const SUBSCRIPTION_REFUSED = 128;
