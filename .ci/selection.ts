@@ -70,7 +70,7 @@ const SELECTED: readonly Selected[] = [
     name: 'unwilling controls',
     tests: [],
     subjects: 'unwilling',
-    about: [...CHECKING, 'simulators/defects/unwilling-control.ts', 'suites/device'],
+    about: [...CHECKING, 'simulators/defects/controls.ts', 'suites/device'],
   },
   {
     name: 'slow variants',

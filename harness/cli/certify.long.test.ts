@@ -8,8 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { digestOf } from '../targets/identity.ts';
-import { refusal } from './testing/in-process.ts';
-import { muster } from './testing/muster.ts';
+import { muster, refusal } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-certify-'));
 afterAll(() => rmSync(folder, { recursive: true }));

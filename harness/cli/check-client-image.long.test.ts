@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
 import { importTree, nodeTree } from '../../fixtures/container/build.ts';
-import { eventually } from '../../simulators/common/testing/eventually.ts';
+import { eventually } from '../../simulators/common/testing/scratch.ts';
 import type { Report } from '../runner/types.ts';
 import { findClientImage } from '../targets/client/client-run.ts';
 import { muster, Running } from './testing/muster.ts';

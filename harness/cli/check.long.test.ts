@@ -12,8 +12,7 @@ import { referenceBehaviour, simulateDevice } from '../../simulators/device/inde
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
 import type { Report } from '../runner/types.ts';
-import { muster, Running } from './testing/muster.ts';
-import { jsonProblems, junitProblems } from './testing/valid.ts';
+import { jsonProblems, junitProblems, muster, Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
 const good = join(folder, 'good.sock');

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusal, shownText } from './testing/in-process.ts';
-import { type Ended, muster, Running } from './testing/muster.ts';
+import { type Ended, muster, Running, refusal, shownText } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,8 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { refusal, runCommand } from './testing/in-process.ts';
-import { muster } from './testing/muster.ts';
+import { muster, refusal, runCommand } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-compare-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../common/testing/browser.ts';
 import { poll } from '../common/waiting.ts';
-import { unlessSaturated } from './testing/fleet-runs.ts';
-import { Running } from './testing/muster.ts';
+import { Running, unlessSaturated } from './testing/muster.ts';
 
 const soon = { timeoutMs: 200_000 };
 /** A fleet, its platform and a browser start in seconds, and in a minute on a busy machine. */

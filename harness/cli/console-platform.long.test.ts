@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barriers, CHROMIUM, fits, openBrowser, openConsole } from '../common/testing/browser.ts';
 import { poll } from '../common/waiting.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
-import { firstMessage } from './testing/first-message.ts';
-import { Running } from './testing/muster.ts';
+import { firstMessage, Running } from './testing/muster.ts';
 
 const soon = { timeoutMs: 60_000 };
 const WAREHOUSE = fileURLToPath(new URL('../../fixtures/workspaces/warehouse.yaml', import.meta.url));

@@ -1,6 +1,5 @@
 /** Finds defects and variants by the names that `--defect` and `--variant` take, and lists them. */
-import { ConflictError, combined } from '../../simulators/defects/combine.ts';
-import type { Variant } from '../../simulators/defects/define.ts';
+import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
 interface Named {

@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { shardFrom } from './fleet-options.ts';
-import { unlessSaturated, useFleetRuns } from './testing/fleet-runs.ts';
-import { refusal } from './testing/in-process.ts';
+import { refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 

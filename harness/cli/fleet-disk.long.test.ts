@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { useFleetRuns } from './testing/fleet-runs.ts';
-import { muster } from './testing/muster.ts';
+import { muster, useFleetRuns } from './testing/muster.ts';
 
 /** Only root can mount a small disk. */
 const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();

@@ -2,11 +2,10 @@ import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../simulators/common/testing/eventually.ts';
+import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { writeAlive } from '../../simulators/fleet/result/shards.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { unlessSaturated, useFleetRuns } from './testing/fleet-runs.ts';
-import { refusal } from './testing/in-process.ts';
+import { refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 

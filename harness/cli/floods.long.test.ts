@@ -6,7 +6,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { FLOODS, nullServer } from '../../simulators/defects/null.ts';
-import { FaultyProxy } from './fleet-faults/testing/faulty-proxy.ts';
+import { FaultyProxy } from './fleet-faults/testing/faults.ts';
 import { Running } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-floods-'));

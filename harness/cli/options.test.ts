@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { deviceTargetOptions } from './check-options.ts';
 import { checkPlatform } from './commands/check.ts';
 import { commandLine, commandWords, complete, type OptionTable, storable } from './options.ts';
-import { deviceTargetOptions } from './target-options.ts';
 
 const table = {
   socket: { type: 'string', describe: 'Socket' },

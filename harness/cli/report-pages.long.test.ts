@@ -13,7 +13,7 @@ import { jsonFormat } from '../reports/json.ts';
 import type { Report } from '../runner/types.ts';
 import { runDeviceSuite } from '../tools/subjects/run.ts';
 import { startRobot } from '../tools/subjects/simulators.ts';
-import { runCommand } from './testing/in-process.ts';
+import { runCommand } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-pages-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

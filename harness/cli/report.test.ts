@@ -6,7 +6,7 @@ import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
-import { refusal, runCommand } from './testing/in-process.ts';
+import { refusal, runCommand } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-again-'));
 afterAll(() => rmSync(folder, { recursive: true }));

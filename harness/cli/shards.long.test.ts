@@ -2,9 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
-import { useFleetRuns } from './testing/fleet-runs.ts';
-import { refusal } from './testing/in-process.ts';
-import type { Running } from './testing/muster.ts';
+import { type Running, refusal, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 /** A shard starts in a second, and in half a minute on a busy machine. */

@@ -4,11 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startPlatform } from '../../simulators/platform/testing/client.ts';
+import { startPlatform } from '../../simulators/platform/testing/kit.ts';
 import { poll } from '../common/waiting.ts';
-import { ask, useHome } from './testing/home.ts';
-import { refusal } from './testing/in-process.ts';
-import type { Running } from './testing/muster.ts';
+import { ask, type Running, refusal, useHome } from './testing/muster.ts';
 
 const home = useHome();
 const simulate = (...options: string[]): Running => home.start(['simulate', 'device', ...options]);

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { platformOptions, type SimulatePlatformArguments } from './commands/simulate-platform.ts';
-import { refusal } from './testing/in-process.ts';
+import { refusal } from './testing/muster.ts';
 
 const log = pino({ level: 'silent' });
 const read = (args: Partial<SimulatePlatformArguments>) =>

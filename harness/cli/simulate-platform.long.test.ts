@@ -8,9 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
-import { useHome } from './testing/home.ts';
-import { refusal } from './testing/in-process.ts';
-import type { Running } from './testing/muster.ts';
+import { type Running, refusal, useHome } from './testing/muster.ts';
 
 const home = useHome();
 const run = (...options: string[]): Running => home.start(['simulate', 'platform', ...options]);

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
-import { refusal, shownText } from './testing/in-process.ts';
-import { muster, Running } from './testing/muster.ts';
+import { muster, Running, refusal, shownText } from './testing/muster.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-wrong-use-'));
 afterAll(() => rmSync(folder, { recursive: true }));

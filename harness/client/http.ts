@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
-import { Bytes } from './bytes.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import { classify, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
+import { Bytes } from './sse-parser.ts';
 
 // Reads the body of an answer within bounds of time and memory, whatever the target sends.
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { eventually } from '../../simulators/common/testing/eventually.ts';
+import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
 import { HttpClient } from './http.ts';
 import { Recorder } from './recorder.ts';

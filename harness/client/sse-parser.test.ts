@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyCharacter } from '../../simulators/common/testing/text.ts';
+import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { BlockTooLarge, type SseComment, type SseFrame, SseParser } from './sse-parser.ts';
 
 function parse(bytes: Uint8Array, cuts: readonly number[] = []) {

@@ -2,13 +2,13 @@
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
-import { Bytes } from './bytes.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import type { StreamMarks } from './recorder.ts';
 import { eventsQuery } from './request-forms.ts';
 import {
   BlockTooLarge,
+  Bytes,
   commentBytes,
   frameBytes,
   type SseComment,

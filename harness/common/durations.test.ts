@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DURATION_FORM, durationMs, readableDuration } from './durations.ts';
+import { DURATION_FORM, durationMs, readableDuration, retryAfterMs } from './durations.ts';
 
 test('durations of every unit are milliseconds', () => {
   expect(['5ns', '5us', '5µs', '5ms', '1.5s', '2m', '1h', '1d'].map(durationMs)).toEqual([
@@ -28,4 +28,23 @@ test.each([
   [125_000, '2 min 5 s'],
 ])('%d ms reads %s', (milliseconds, text) => {
   expect(readableDuration(milliseconds)).toBe(text);
+});
+
+test.each([
+  [{}, undefined],
+  [{ 'retry-after': '' }, undefined],
+  [{ 'retry-after': 'soon' }, undefined],
+  [{ 'retry-after': '-1' }, undefined],
+  [{ 'retry-after': ' 2 ' }, 2000],
+  [{ 'retry-after': '0.5' }, 500],
+  [{ 'retry-after': 'Sun, 22 Nov 2026 00:00:10 GMT', date: 'Sun, 22 Nov 2026 00:00:03 GMT' }, 7000],
+  [{ 'retry-after': 'Sun, 22 Nov 2026 00:00:03 GMT', date: 'Sun, 22 Nov 2026 00:00:10 GMT' }, -7000],
+])('%j asks for %s ms', (headers, ms) => {
+  expect(retryAfterMs(headers)).toBe(ms);
+});
+
+test('a date is compared with the clock at hand where the server sends none', () => {
+  const date = new Date(Date.now() + 60_000).toUTCString();
+  expect(retryAfterMs({ 'retry-after': date })).toBeGreaterThan(0);
+  expect(retryAfterMs({ 'retry-after': date })).toBeLessThanOrEqual(60_000);
 });

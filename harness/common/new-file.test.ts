@@ -16,8 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { besideName, isBesideName, replaceWith, SECRET_MODE } from './new-file.ts';
-import { prepareFile, writeWhole } from './user-files.ts';
+import { besideName, isBesideName, prepareFile, replaceWith, SECRET_MODE, writeWhole } from './user-files.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -1,5 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { decades, ticks } from './axis.ts';
+import { Display } from './display.ts';
+import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, printable, spinner, width, wrap } from './terminal.ts';
 
 /** What a terminal of some lines shows after everything that was written, as far as these tests need one. */
@@ -102,3 +106,110 @@ test('text is broken at spaces, and what hangs beside a label keeps its column',
 test('control characters are spelled out', () => {
   expect(printable('a\u001b[2J\u0007\r\n\tb\u009b')).toBe('a\\u001b[2J\\u0007␍\n\tb\\u009b');
 });
+
+const COLUMNS = 60;
+const screen = (isTTY: boolean): Output & { text: string } => ({
+  text: '',
+  isTTY,
+  columns: COLUMNS,
+  write(text: string) {
+    this.text += text;
+  },
+});
+
+describe('the display', () => {
+  it('keeps every line of long rows within 60 columns, beside their label', () => {
+    const on = screen(true);
+    const display = new Display(on, { labels: 16 });
+    display.row('✓ robots', '200/200 online, each with a socket, an event log and config files of its own  2.1 s');
+    const lines = on.text.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines[0]).toMatch(/^ {2}✓ robots {8}200\/200/);
+    for (const line of lines.slice(1)) expect(line).toMatch(/^ {18}\S/);
+    expect(lines.every((line) => line.length <= COLUMNS)).toBe(true);
+  });
+
+  it('shows what is done, its rate, what is left, and what it is at', () => {
+    const on = screen(true);
+    const display = new Display(on, { labels: 16 });
+    display.progress('device API', 0, 100, { nowMs: 0 });
+    display.progress('device API', 20, 100, { nowMs: 2000, doing: 'device.events.replay' });
+    const [line = ''] = on.text.split('\r').slice(-1);
+    expect(line).toContain('20/100  10/s, 8 s left');
+    expect([...line.replace('\u001b[J', '')].length).toBeLessThanOrEqual(COLUMNS);
+  });
+
+  it('counts the rate of another label anew', () => {
+    const on = screen(true);
+    const display = new Display(on, { labels: 9 });
+    display.progress('keys', 1000, 1000, { nowMs: 1000 });
+    display.progress('robots', 0, 10, { nowMs: 2000 });
+    display.progress('robots', 5, 10, { nowMs: 7000 });
+    expect(on.text).toContain('5/10  1/s, 5 s left');
+  });
+
+  it('says once that all is done, where there is no terminal', () => {
+    const on = screen(false);
+    const display = new Display(on, { labels: 9 });
+    display.progress('robots', 9, 10, { nowMs: 0 });
+    display.progress('robots', 10, 10, { nowMs: 100 });
+    display.progress('robots', 10, 10, { nowMs: 9000 });
+    expect(on.text.match(/10\/10/g)).toHaveLength(1);
+  });
+});
+
+it('marks an axis with round numbers within it', () => {
+  expect(ticks(0, 100, 5)).toEqual([0, 20, 40, 60, 80, 100]);
+  expect(ticks(3, 11, 4)).toEqual([4, 6, 8, 10]);
+  expect(ticks(0, 0.3, 3)).toEqual([0, 0.1, 0.2, 0.3]);
+  expect(ticks(5, 5, 3)).toEqual([5]);
+  expect(decades(0.3, 200)).toEqual([0.1, 1, 10, 100, 1000]);
+  expect(decades(1, 1)).toEqual([1, 10]);
+});
+
+it('never leaves the axis nor crowds it', () => {
+  const bound = fc.double({ min: 0, max: 1e9, noNaN: true });
+  fc.assert(
+    fc.property(
+      bound,
+      fc.double({ min: 1e-3, max: 1e9, noNaN: true }),
+      fc.integer({ min: 2, max: 12 }),
+      (from, length, wanted) => {
+        const marks = ticks(from, from + length, wanted);
+        expect(marks.length).toBeLessThanOrEqual(wanted + 1);
+        for (const mark of marks)
+          expect(mark >= from - length * 1e-6 - from * 1e-9 && mark <= (from + length) * (1 + 1e-9)).toBe(true);
+      },
+    ),
+  );
+});
+
+test('text that is put in stays text, markup stays markup', () => {
+  const item = html`<li>${'a < b & "c"'}</li>`;
+  expect(html`<ul>${[item, item]}${NOTHING}${undefined}${3}</ul>`.markup).toBe(
+    '<ul><li>a &lt; b &amp; &quot;c&quot;</li><li>a &lt; b &amp; &quot;c&quot;</li>3</ul>',
+  );
+  expect(html`<style>${trusted('a > b {}')}</style>`.markup).toBe('<style>a > b {}</style>');
+});
+
+test('nothing that is put in opens a tag, ends an attribute or begins an entity', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', ';', '#') }), (text) => {
+      const { markup } = html`${text}`;
+      expect(markup).not.toMatch(/[<>"']/);
+      expect(markup).not.toMatch(/&(?!(amp|lt|gt|quot|#39);)/);
+      expect(unescaped(markup)).toBe(text);
+      expect(escapeAttribute(text)).toBe(markup);
+      expect(unescaped(escapeText(text))).toBe(text);
+    }),
+  );
+});
+
+/** The inverse of escaping; the ampersand last, so that nothing is undone twice. */
+const unescaped = (markup: string): string =>
+  markup
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');

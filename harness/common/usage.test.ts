@@ -8,9 +8,12 @@ test('every name has a code of its own, and those of sysexits and shells keep th
   expect(EXIT).toMatchObject({ conformant: 0, usage: 64, interrupted: 130 });
 });
 
-test.each(['check', 'fleet'] as const)('the README has the codes of muster %s', (command) => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').replaceAll('\n', ' ');
-  expect(readme).toContain(`Exit codes: ${exitCodesText(command)}`);
+test.each([
+  ['check', 'README.md'],
+  ['fleet', 'fixtures/scenarios/README.md'],
+] as const)('the codes of muster %s are in %s', (command, page) => {
+  const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8').replaceAll('\n', ' ');
+  expect(text).toContain(`Exit codes: ${exitCodesText(command)}`);
 });
 
 const known = ['device.events.no-cursor', 'device.events.replay.exclusive', 'device.version.prefix'];

@@ -4,7 +4,7 @@ import { validate } from 'ctrf';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
-import { anyCharacter } from '../../simulators/common/testing/text.ts';
+import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { presentableReport } from '../runner/results.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { annotations } from './github.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { anyCharacter } from '../../simulators/common/testing/text.ts';
+import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';

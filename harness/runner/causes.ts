@@ -1,5 +1,5 @@
 /** Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its consequences. */
-import { inOrder, type Premised, premisesOf } from './schedule.ts';
+import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
 /** As much of a check as decides what its finding follows from. */

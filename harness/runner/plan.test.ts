@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { requirement, suite } from './define.ts';
-import { makePlan } from './plan.ts';
-import { define } from './testing/checks.ts';
-import type { Capability } from './types.ts';
+import { inOrder, makePlan, premiseProblems } from './plan.ts';
+import { define, run } from './testing/checks.ts';
+import type { Capability, Check, CheckContext, Level } from './types.ts';
 
 describe('plan', () => {
   const all = suite<object>('device', [
@@ -75,5 +75,187 @@ describe('plan', () => {
     expect(ids({ only: ['device.events'] })).toHaveLength(2);
     expect(ids({ sections: ['6'] })).toHaveLength(2);
     expect(ids({ sections: ['6.2'] })).toEqual(['device.events.heartbeat']);
+  });
+});
+
+const declared = (
+  id: string,
+  options: Partial<Check<object>> = {},
+  body: (context: CheckContext) => Promise<void> = async () => {},
+  level: Level = 'MUST',
+): Check<object> => define(requirement({ id, level, section: '1', since: '2026-11-21', text: id }), options, body);
+
+const broken = async (context: CheckContext): Promise<void> => context.must(false, { expected: 'one', actual: 'two' });
+
+describe('premises', () => {
+  it('block what rests on a failed check, directly or not, and name the check that failed', async () => {
+    const started: string[] = [];
+    const rests = (id: string, premise: string): Check<object> =>
+      declared(id, { premises: [premise] }, async () => void started.push(id));
+    const report = await run([
+      rests('test.third', 'test.second'),
+      rests('test.second', 'test.first'),
+      declared('test.first', {}, broken),
+      rests('test.other', 'test.fine'),
+      declared('test.fine'),
+    ]);
+    expect(started).toEqual(['test.other']);
+    expect(report.checks).toMatchObject([
+      { id: 'test.third', outcome: 'blocked', blocked_by: 'test.first', reason: 'blocked by test.first' },
+      { id: 'test.second', outcome: 'blocked', blocked_by: 'test.first' },
+      { id: 'test.first', outcome: 'fail' },
+      { id: 'test.other', outcome: 'pass' },
+      { id: 'test.fine', outcome: 'pass' },
+    ]);
+    expect(report.exit_code).toBe(1);
+  });
+
+  it('let a check run whose premise only warned, could not be decided, or is not part of the run', async () => {
+    const report = await run([
+      declared('test.a', { premises: ['test.warns'] }),
+      declared('test.b', { premises: ['test.blocked'] }),
+      declared('test.c', { premises: ['test.skipped'] }),
+      declared('test.warns', {}, broken, 'SHOULD'),
+      declared('test.blocked', {}, async (t) => t.blocked('the set-up failed')),
+      declared('test.skipped', { needs: ['drive'] }, broken),
+    ]);
+    expect(report.checks.slice(0, 3).map(({ outcome }) => outcome)).toEqual(['pass', 'pass', 'pass']);
+  });
+
+  it('come first, in every lane, however few checks run at once', async () => {
+    const order: string[] = [];
+    const noted = (id: string, options: Partial<Check<object>> = {}): Check<object> =>
+      declared(id, options, async () => void order.push(id));
+    await run(
+      [
+        noted('test.kills', { sharing: 'disruptive', premises: ['test.drives'] }),
+        noted('test.drives', { sharing: 'exclusive', premises: ['test.reads'] }),
+        noted('test.waits', { slow: true, premises: ['test.reads'] }),
+        noted('test.reads.more', { premises: ['test.reads'] }),
+        noted('test.reads'),
+      ],
+      { concurrency: 1 },
+    );
+    expect(order[0]).toBe('test.reads');
+    expect(order.at(-1)).toBe('test.kills');
+    expect(order).toHaveLength(5);
+  });
+
+  it('are problems of the suite when they are unknown, run later, or form a circle', () => {
+    expect(premiseProblems([declared('test.a', { premises: ['test.nobody'] })])).toEqual([
+      'test.a rests on test.nobody, which no check is called',
+    ]);
+    const late = [declared('test.a', { premises: ['test.b'] }), declared('test.b', { sharing: 'disruptive' })];
+    expect(premiseProblems(late)).toEqual(['test.a rests on test.b, which runs in a later lane']);
+    const circle = [declared('test.a', { premises: ['test.b'] }), declared('test.b', { premises: ['test.a'] })];
+    expect(premiseProblems(circle)).toEqual(['premises form a circle: test.a → test.b → test.a']);
+    expect(() => inOrder(circle)).toThrow('premises form a circle');
+    expect(premiseProblems([declared('test.a'), declared('test.b', { premises: ['test.a'] })])).toEqual([]);
+  });
+});
+
+describe('the end of a run', () => {
+  const untilAborted = (seen: string[]): Check<object>['run'] =>
+    function waits({ signal }: CheckContext) {
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          seen.push('aborted');
+          reject(new Error('aborted'));
+        });
+      });
+    };
+
+  it('comes when its time is over: what is undecided is blocked, and what runs is aborted', async () => {
+    const seen: string[] = [];
+    const report = await run(
+      [
+        declared('test.fine'),
+        declared('test.hangs', { sharing: 'exclusive' }, untilAborted(seen)),
+        declared('test.hangs.too', { sharing: 'exclusive' }, untilAborted(seen)),
+        declared('test.late', { sharing: 'disruptive' }),
+      ],
+      { maxTimeMs: 200 },
+    );
+    const why = 'not decided within 200 ms; --max-time gives the run more';
+    expect(report.checks.map(({ outcome }) => outcome)).toEqual(['pass', 'blocked', 'blocked', 'blocked']);
+    expect(report.checks.at(-1)?.reason).toBe(why);
+    expect(report.exit_code).toBe(2);
+    expect(seen).toEqual(['aborted', 'aborted']);
+  });
+
+  it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
+    const checks = ['a', 'b', 'c', 'd'].map((name) => declared(`test.${name}`, { sharing: 'exclusive' }, broken));
+    const report = await run(checks, { bail: 2, excuses: (id) => id === 'test.a' });
+    expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
+    expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
+    expect(report.exit_code).toBe(1);
+  });
+
+  it('is waited for: nothing of a check that is over runs beside the next one', async () => {
+    const order: string[] = [];
+    const slowToStop: Check<object>['run'] = async ({ signal }: CheckContext) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      order.push('stopped');
+    };
+    const report = await run(
+      [
+        declared('test.hangs', { sharing: 'exclusive' }, slowToStop),
+        declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
+      ],
+      // Half of the run's time is the limit of one check.
+      { maxTimeMs: 2000 },
+    );
+    expect(order).toEqual(['stopped', 'next']);
+    expect(report.checks[0]?.reason).toBe('did not end within 1 s');
+  });
+
+  it('tries no further input of a property', async () => {
+    const fc = await import('fast-check');
+    let tried = 0;
+    let after = 0;
+    const endless: Check<object>['run'] = (t: CheckContext) =>
+      t.property(
+        fc.nat(),
+        async () => {
+          tried += 1;
+          if (t.signal.aborted) after += 1;
+          await new Promise(setImmediate);
+        },
+        { runs: 10_000_000 },
+      );
+    const report = await run([declared('test.endless', {}, endless)], { maxTimeMs: 300 });
+    expect(report.checks[0]?.outcome).toBe('blocked');
+    expect(tried).toBeGreaterThan(0);
+    expect(after).toBe(0);
+  });
+
+  it('is the end of a fault in Muster: the report is written, and the exit code is 3', async () => {
+    const { RunOver } = await import('./violation.ts');
+    const faulty = new AbortController();
+    const ending = run([declared('test.hangs', {}, untilAborted([]))], { signal: faulty.signal });
+    faulty.abort(new RunOver('a fault in Muster: Error: planted', { fault: true }));
+    const report = await ending;
+    expect(report.checks).toMatchObject([
+      { outcome: 'blocked', fault: true, reason: 'a fault in Muster: Error: planted' },
+    ]);
+    expect(report.exit_code).toBe(3);
+  });
+});
+
+describe('listeners', () => {
+  it('change no result when they throw, keep no other from being called, and are heard in the end', async () => {
+    const told: string[] = [];
+    const boom = (): never => {
+      throw new Error('planted');
+    };
+    const throwing = { onStart: boom, onCheckStart: boom, onCheckEnd: boom };
+    const good = {
+      onCheckEnd: ({ id, outcome }: { id: string; outcome: string }) => void told.push(`${id} ${outcome}`),
+      onEnd: () => void told.push('report'),
+    };
+    const running = run([declared('test.fine')], { listeners: [throwing, good] });
+    await expect(running).rejects.toThrow('reports failed');
+    expect(told).toEqual(['test.fine pass', 'report']);
   });
 });

@@ -1,7 +1,6 @@
 /** The table of fields: what follows from a row, and which of an option, a target file and the environment wins. */
 import Type from 'typebox';
 import { expect, test } from 'vitest';
-import type { OptionSpec } from '../cli/options.ts';
 import {
   clientTargetOptions,
   deviceTarget,
@@ -11,7 +10,8 @@ import {
   platformTargetOptions,
   refuseOwnPlatform,
   systemTargetOptions,
-} from '../cli/target-options.ts';
+} from '../cli/check-options.ts';
+import type { OptionSpec } from '../cli/options.ts';
 import { Redactor } from '../client/redact.ts';
 import { controlFields, type Fields, filedFields, mergedFields } from './fields.ts';
 import { TRANSPORTS } from './transports/index.ts';

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '../../harness/common/durations.ts';
 import { http } from '../../harness/common/node-http.ts';
-import { retryAfterMs } from '../../harness/common/retry-after.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './behaviour.ts';
 

@@ -1,14 +1,223 @@
 /** The client from its environment: the job, where the server is, and what the caller asks for. */
+
+import { readFileSync } from 'node:fs';
+import type { Agent, IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '../../harness/common/durations.ts';
+import { http } from '../../harness/common/node-http.ts';
 import {
+  type CallJob,
   CLIENT_JOBS,
   CLIENT_PLACES,
   CLIENT_VARIABLES,
   type ClientValues,
+  filledIn,
   jobOf,
 } from '../../harness/contract/client.ts';
-import type { ClientBehaviour } from './behaviour.ts';
-import { makeCall } from './calls.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import {
+  type Access,
+  type Answer,
+  CallFailed,
+  type ClientBehaviour,
+  isObject,
+  type Page,
+  type PageAsked,
+  type PlainJob,
+} from './behaviour.ts';
 import { follow } from './follow.ts';
+
+// The jobs that end by themselves, on either API.
+
+export interface CallsOptions {
+  job: CallJob;
+  /** Base of the Device API, or of the Platform API. */
+  url?: string | undefined;
+  /** Path of a unix socket, or of a discovery file, to reach the Device API on. */
+  socket?: string | undefined;
+  discovery?: string | undefined;
+  access: Access;
+  /** What the caller asks for. */
+  wanted: ClientValues;
+  behaviour: ClientBehaviour;
+  signal: AbortSignal;
+  print(line: string): void;
+  /** Writes to standard error. */
+  complain(text: string): void;
+}
+
+/** Resolves with the exit code. */
+export async function makeCall(options: CallsOptions): Promise<number> {
+  const { behaviour, access, complain, print } = options;
+  const greeting = behaviour.calls.greeting(access);
+  if (greeting !== '') complain(greeting);
+  using caller = new Caller(options);
+  try {
+    await caller.run();
+    return 0;
+  } catch (error) {
+    const { lines, complaint, code } = behaviour.calls.failed(error, access);
+    for (const line of lines) print(JSON.stringify(line));
+    if (complaint !== '') complain(complaint);
+    return code;
+  }
+}
+
+class Caller implements Disposable {
+  readonly #options: CallsOptions;
+  readonly #connections: Agent | false;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#connections = options.behaviour.calls.keepsAlive && new http.Agent({ keepAlive: true });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#connections !== false) this.#connections.destroy();
+  }
+
+  async run(): Promise<void> {
+    const { job } = this.#options;
+    if (job === 'list') await this.#list();
+    else await this.#call(job);
+  }
+
+  async #list(): Promise<void> {
+    const { behaviour, wanted } = this.#options;
+    const seen = new Set<unknown>();
+    const limit = wanted.limit === undefined ? undefined : Number(wanted.limit);
+    let due: readonly PageAsked[] = [{ limit: behaviour.calls.limit(limit), offset: 0 }];
+    for (;;) {
+      const got = await Promise.all(due.map((asked) => this.#page(asked)));
+      for (const page of got) {
+        for (const item of behaviour.calls.items(page, seen)) {
+          this.#print({ item });
+          if (isObject(item)) seen.add(item['id']);
+        }
+      }
+      const [page, asked] = [got.at(-1), due.at(-1)];
+      due = page === undefined || asked === undefined ? [] : behaviour.calls.next(page, asked);
+      if (due.length === 0) return;
+    }
+  }
+
+  async #page(asked: PageAsked): Promise<Page> {
+    const { calls } = this.#options.behaviour;
+    return calls.page(await this.#ask(`?${new URLSearchParams(calls.query(asked))}`, {}, undefined));
+  }
+
+  async #call(job: PlainJob): Promise<void> {
+    const { behaviour, wanted } = this.#options;
+    const { requests, headers, body: bodyOf, shown } = behaviour.jobs[job];
+    const body = bodyOf(wanted);
+    let value: unknown;
+    for (let count = 0; count < requests; count += 1) value = await this.#ask('', headers, body);
+    this.#print(shown(isObject(value) ? value : {}));
+  }
+
+  #print(members: Record<string, unknown>): void {
+    const { job, print } = this.#options;
+    print(JSON.stringify({ saw: jobOf(job).claim.saw, ...members }));
+  }
+
+  #ask(query: string, own: Outgoing['headers'], contents: Record<string, unknown> | undefined): Promise<unknown> {
+    const { behaviour, job, wanted, url = '', socket, access } = this.#options;
+    const { api, request } = jobOf(job);
+    const { method } = request;
+    const path = `${filledIn(request.path, wanted)}${query}`;
+    const body = contents === undefined ? undefined : JSON.stringify(contents);
+    const nanos = Number(contents?.['timeout_nanos'] ?? 0) || 0;
+    if (api === 'device') {
+      const { base, token } = this.#agent();
+      const headers = { ...own, ...behaviour.follow.credentials(token) };
+      return this.#exchange({ method, url: new URL(`${base}${path}`), headers, body, socket }, nanos);
+    }
+    const headers = { ...own, ...behaviour.calls.access(access, job) };
+    const address = new URL(`${url}${behaviour.calls.address(path, access, job)}`);
+    return this.#exchange({ method, url: address, headers, body, socket: undefined }, nanos);
+  }
+
+  /** Where the Device API is. */
+  #agent(): { base: string; token: string | undefined } {
+    const { behaviour, discovery, url = '' } = this.#options;
+    if (discovery === undefined) return { base: url, token: undefined };
+    const place = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
+    if (!place) throw new CallFailed('the discovery file says nothing');
+    return { base: `http://127.0.0.1:${place.port}${DEVICE_API_PREFIX}`, token: place.token };
+  }
+
+  async #exchange(outgoing: Outgoing, nanos: number): Promise<unknown> {
+    const { behaviour, job, signal } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      const received = await this.#send(outgoing, nanos);
+      signal.throwIfAborted();
+      const why = {
+        job,
+        status: received?.status,
+        attempt,
+        retryAfterMs: received && retryAfterMs(received.headers),
+      };
+      const waitMs = behaviour.calls.retry(why);
+      if (waitMs === undefined) {
+        if (received === undefined) throw new CallFailed('no answer came');
+        return behaviour.calls.value(received, job);
+      }
+      await delay(waitMs, undefined, { signal });
+    }
+  }
+
+  async #send(outgoing: Outgoing, nanos: number): Promise<Received | undefined> {
+    const { behaviour, signal } = this.#options;
+    const how = { withinMs: behaviour.calls.answerMs(nanos), signal, agent: this.#connections };
+    const received = await send(outgoing, how);
+    const elsewhere = received?.headers.location;
+    const headers = behaviour.calls.redirected(outgoing.headers);
+    if (elsewhere === undefined || headers === undefined) return received;
+    return send({ ...outgoing, url: new URL(elsewhere, outgoing.url), headers }, how);
+  }
+}
+
+/** One request. */
+interface Outgoing {
+  method: 'GET' | 'POST';
+  /** Address with its path and query; over a socket its host means nothing. */
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  /** Path of a unix socket to reach it on. */
+  socket: string | undefined;
+}
+
+type Received = Answer & { headers: IncomingHttpHeaders };
+
+/** Resolves with undefined when no whole answer comes within `withinMs`. */
+function send(
+  { method, url, headers, body, socket }: Outgoing,
+  { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
+): Promise<Received | undefined> {
+  return new Promise((resolve) => {
+    const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
+    const path = `${url.pathname}${url.search}`;
+    const opening = http.request({ ...place, method, path, headers, signal, agent });
+    const timer = setTimeout(() => opening.destroy(), withinMs);
+    const settle = (received?: Received): void => {
+      clearTimeout(timer);
+      resolve(received);
+    };
+    opening.on('error', () => settle());
+    opening.once('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => void pieces.push(piece));
+      response.once('error', () => settle());
+      response.once('end', () => {
+        const { statusCode: status = 0, headers: received, complete } = response;
+        settle(complete ? { status, headers: received, text: Buffer.concat(pieces).toString('utf8') } : undefined);
+      });
+      response.once('close', () => settle());
+    });
+    opening.end(body);
+  });
+}
 
 const USUAL_HEARTBEAT_SECONDS = 30;
 const USAGE = 64;

@@ -6,8 +6,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { NEW_FILE, SECRET_MODE } from '../../harness/common/new-file.ts';
-import { readInputText } from '../../harness/common/user-files.ts';
+import { NEW_FILE, readInputText, SECRET_MODE } from '../../harness/common/user-files.ts';
 
 /** Why a request is not served. `headers` belong to the answer. */
 export interface ControlRefusal {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Jwt, parseJwt, signHs256, signRs512, verifiedHs256, verifiedRs512 } from './jwt.ts';
-import { anyCharacter } from './testing/text.ts';
+import { anyCharacter } from './testing/scratch.ts';
 
 const claims = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true });
 const secret = randomBytes(32);

@@ -4,7 +4,7 @@
  */
 
 import { type Dispatcher, Pool } from 'undici';
-import { retryAfterMs } from '../../harness/common/retry-after.ts';
+import { retryAfterMs } from '../../harness/common/durations.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 
 // One request and its answer over undici, with the moment at which the request was on its way.

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { referenceBehaviour as deviceReference } from '../device/index.ts';
+import { robot } from '../device/testing/robot.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { refuseDuplicates } from './catalogue.ts';
+import { ConflictError, combined, type Variant } from './define.ts';
 import * as device from './define-device.ts';
 import * as platform from './define-platform.ts';
+import { variant } from './define-platform.ts';
+import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
+import { platformDefects, platformVariants } from './platform/index.ts';
 
 describe('a change of the device', () => {
   test('replaces one decision, and keeps all others', () => {
@@ -85,4 +90,78 @@ describe('a change of the platform', () => {
 test('a name that is used twice is refused with both files', () => {
   const twice = ['one.ts', 'other.ts'].map((file) => ({ name: 'n', file }));
   expect(() => refuseDuplicates(twice)).toThrow('n is declared twice: in one.ts and in other.ts');
+});
+
+const replaces = (name: string, limit: number) => variant(name, 'V.', { clampLimit: () => limit });
+const adapts = (name: string) =>
+  variant(name, 'V.', ({ clampLimit }) => ({ clampLimit: (values) => clampLimit(values) + 1 }));
+
+describe('combining', () => {
+  test('makes changes of other decisions beside each other', () => {
+    const other = variant('b', 'V.', { createdStatus: 201 });
+    const behaviour = combined([replaces('a', 20), other], platformReference);
+    expect([behaviour.clampLimit([]), behaviour.createdStatus]).toEqual([20, 201]);
+  });
+
+  test('replaces a decision before it adapts it, in whatever order they are named', () => {
+    for (const both of [
+      [replaces('a', 20), adapts('b')],
+      [adapts('b'), replaces('a', 20)],
+    ]) {
+      expect(combined(both, platformReference).clampLimit([])).toBe(21);
+    }
+    expect(combined([adapts('a'), adapts('b')], platformReference).clampLimit([])).toBe(12);
+  });
+
+  test('refuses two that replace the same decision, and names them', () => {
+    const all = [adapts('c'), replaces('a', 20), replaces('b', 30)];
+    expect(() => combined(all, platformReference)).toThrow(ConflictError);
+    expect(() => combined(all, platformReference)).toThrow('a and b both decide clampLimit');
+  });
+
+  test('refuses alternatives, though each only adapts what it finds', () => {
+    const both = ['line-ends-crlf', 'line-ends-cr'].map(deviceVariant);
+    expect(() => combined(both, deviceReference)).toThrow(ConflictError);
+    expect(() => combined(both, deviceReference)).toThrow(/line-ends-crlf and line-ends-cr are alternatives/);
+  });
+
+  test('keeps what both do on the wire', async () => {
+    const names = ['frame-without-id', 'bad-method-fails', 'hangs-every-second-stream'];
+    await using on = await robot({ behaviour: combined(names.map(deviceDefect), deviceReference) });
+    await on.device.publish(1);
+    const stream = await on.listen('?after=0');
+    await stream.count(1);
+    expect(stream.ids).toEqual([Number.NaN]);
+    expect((await on.ask('/health', { method: 'DELETE' })).status).toBe(500);
+  });
+});
+
+/** Every pair either keeps the changes of both, or is refused by name. */
+function pairs<B extends object>(all: readonly Variant<B>[], reference: B): { combine: number; refused: number } {
+  const count = { combine: 0, refused: 0 };
+  for (const [at, one] of all.entries()) {
+    for (const other of all.slice(at + 1)) {
+      const both = [one, other].map((each) => each.effects(reference));
+      const undone =
+        (one.alternative !== undefined && one.alternative === other.alternative) ||
+        [...(both[0] ?? [])].some(([name, effect]) => effect === 'replaces' && both[1]?.get(name) === 'replaces');
+      try {
+        combined([one, other], reference);
+        expect(undone, `${one.name} and ${other.name}`).toBe(false);
+        count.combine += 1;
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConflictError);
+        expect(String(error)).toContain(one.name);
+        expect(String(error)).toContain(other.name);
+        count.refused += 1;
+      }
+    }
+  }
+  return count;
+}
+
+test('most pairs combine, and none undoes another silently', () => {
+  const device = pairs([...deviceDefects, ...deviceVariants], deviceReference);
+  const platform = pairs([...platformDefects, ...platformVariants], platformReference);
+  for (const { combine, refused } of [device, platform]) expect(combine).toBeGreaterThan(10 * refused);
 });

@@ -16,7 +16,7 @@ import { readState } from './state/deployment-store.ts';
 import { Deployments } from './state/deployments.ts';
 import { FanOut } from './stream/fan-out.ts';
 import type { Stream } from './stream/subscriber.ts';
-import type { DeviceListener, Entrance } from './transport/transport.ts';
+import type { DeviceListener, Entrance } from './transport.ts';
 import { Watch } from './watch.ts';
 
 /** Shown for something that never happened, because the published shape has no other way to say so. */

@@ -2,8 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { StartError, simulateDevice } from './index.ts';
-import { ask, scratch } from './testing/robot.ts';
-import { EventStream } from './testing/stream.ts';
+import { ask, EventStream, scratch } from './testing/robot.ts';
 
 test('a device without options serves in a temporary folder, which is removed with it', async () => {
   const device = await simulateDevice();

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
-import { endpointsOf, transportInFolder } from './transport/index.ts';
+import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
  * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device is

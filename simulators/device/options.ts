@@ -10,8 +10,7 @@ import { type Fault, parseFault } from './faults.ts';
 import { type DiskIo, errorCode } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
-import { endpointsOf, type TransportOptions } from './transport/index.ts';
-import type { Endpoint } from './transport/transport.ts';
+import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
 /** The methods of a pino logger that are used. Secrets are never passed to it. */
 export interface Logger {

@@ -11,7 +11,7 @@ import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { follow } from '../client/follow.ts';
 import { referenceBehaviour } from '../client/reference.ts';
 import { ScenarioPlayer } from './scenario-player.ts';
-import { endpointsOf, transportInFolder } from './transport/index.ts';
+import { endpointsOf, transportInFolder } from './transport.ts';
 
 const NAMES = Object.keys(SITUATIONS);
 const THREE = ['1', '2', '3'];

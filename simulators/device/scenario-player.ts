@@ -8,8 +8,7 @@ import type { Answer, ScriptedStream, Situation } from '../../harness/contract/s
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';
-import { endpointsOf, type TransportOptions } from './transport/index.ts';
-import type { DeviceListener, Endpoint } from './transport/transport.ts';
+import { type DeviceListener, type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
 /** Called with what client and server do, in words. */
 export type Tell = (who: 'client' | 'server', what: string) => void;

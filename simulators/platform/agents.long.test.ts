@@ -3,17 +3,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
 import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';
-import { eventually } from '../common/testing/eventually.ts';
-import { scratch } from '../common/testing/scratch.ts';
+import { eventually, scratch } from '../common/testing/scratch.ts';
 import { createUplink } from '../device/uplink/index.ts';
-import { MemoryDevice } from '../device/uplink/testing/memory-device.ts';
+import { MemoryDevice } from '../device/uplink/testing/uplinks.ts';
 import { isLoopback, toldHost } from './address.ts';
 import { type AgentHost, agentHost } from './agent/testing/agent-host.ts';
-import { type Mosquitto, mosquittoPath, runMosquitto } from './broker/testing/mosquitto.ts';
-import { connectClient, provisionRobot } from './broker/testing/robot.ts';
+import {
+  connectClient,
+  type Mosquitto,
+  mosquittoPath,
+  provisionRobot,
+  runMosquitto,
+} from './broker/testing/mosquitto.ts';
 import { referenceBehaviour } from './reference.ts';
-import { startPlatform, type TestPlatform } from './testing/client.ts';
-import { createDevice, createKit, deploy } from './testing/kit.ts';
+import { createDevice, createKit, deploy, startPlatform, type TestPlatform } from './testing/kit.ts';
 
 const enrol = ({ agentUrl, mqttUrl, provisioningToken }: TestPlatform, directory: string) =>
   enrolDevice(directory, { platform: agentUrl, mqtt: mqttUrl, token: provisioningToken });

@@ -1,10 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { localhostTls } from '../../harness/common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
+import { scratch } from '../common/testing/scratch.ts';
+import { isLoopback, toldHost, urlHost } from './address.ts';
 import { simulatePlatform } from './index.ts';
-import { startPlatform } from './testing/client.ts';
+import { killWhileWriting } from './testing/kills.ts';
+import { createDevice, createKit, deploy, startPlatform } from './testing/kit.ts';
 
 describe('a simulated platform', () => {
   it('starts with a generated key, and stops once however often stop is called', async () => {
@@ -60,3 +67,126 @@ describe('a simulated platform', () => {
     expect(await ids('x')).not.toEqual(await ids('y'));
   });
 });
+
+const address = (text: string, internal = false) =>
+  ({ address: text, family: text.includes(':') ? 'IPv6' : 'IPv4', internal }) as NetworkInterfaceInfo;
+const machine = (...addresses: NetworkInterfaceInfo[]): typeof networkInterfaces => {
+  return () => ({ lo: [address('127.0.0.1', true), address('::1', true)], eth0: addresses });
+};
+
+test.each([
+  ['127.0.0.1', true],
+  ['127.8.9.10', true],
+  ['::1', true],
+  ['0:0:0:0:0:0:0:1', true],
+  ['localhost', true],
+  ['127.1', true],
+  ['0.0.0.0', false],
+  ['0', false],
+  ['::', false],
+  ['10.0.0.7', false],
+  ['fd00::1', false],
+  ['robots.example', false],
+  // Only stricter than it needs to be.
+  ['::ffff:10.0.0.7', false],
+])('%s: is it loopback? %s', (host, loopback) => {
+  expect(isLoopback(host)).toBe(loopback);
+});
+
+test.each(['', 'a b', 'http://x', 'x:80', 'user@x', 'x/y', 'x?y', 'fe80::1%eth0', '1.2.3.999', '[::1]'])(
+  '%j is no host',
+  (host) => {
+    expect(urlHost(host)).toBeUndefined();
+    expect(isLoopback(host)).toBe(false);
+  },
+);
+
+test('a host that was named is told as it is', () => {
+  const elsewhere = machine(address('10.0.0.7'));
+  expect(toldHost('127.0.0.1', elsewhere)).toBe('127.0.0.1');
+  expect(toldHost('10.1.1.1', elsewhere)).toBe('10.1.1.1');
+  expect(toldHost('robots.example', elsewhere)).toBe('robots.example');
+  expect(toldHost('fd00::1', elsewhere)).toBe('[fd00::1]');
+});
+
+test('all addresses of the machine are told as one that others can reach', () => {
+  expect(toldHost('0.0.0.0', machine(address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(toldHost('0', machine(address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(toldHost('::', machine(address('fe80::1'), address('fd00::1'), address('10.0.0.7')))).toBe('10.0.0.7');
+  expect(toldHost('::', machine(address('fe80::1'), address('fd00::1')))).toBe('[fd00::1]');
+  expect(toldHost('0.0.0.0', machine(address('fd00::1')))).toBe('127.0.0.1');
+  expect(toldHost('::', machine())).toBe('127.0.0.1');
+});
+
+// A database file holds everything that was answered, after SIGKILL and after a restart.
+
+describe('a database file', () => {
+  it('keeps everything that was answered before SIGKILL', () => killWhileWriting(1));
+
+  it('is reopened with its lists and deployments, and with every device disconnected', async () => {
+    using folder = scratch();
+    const db = join(folder.path, 'platform.db');
+    const robot = await (async () => {
+      await using platform = await startPlatform({ db, seed: 1 });
+      const kit = await createKit(platform);
+      const id = await createDevice(platform);
+      const token = await platform.provisioningToken();
+      const { name } = platform.port.deviceById(id) ?? { name: '' };
+      platform.port.provision(token, { name, agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f' });
+      platform.port.setConnected(id, true);
+      platform.port.report(id, await deploy(platform, kit, id), { activity_status: 'deployed' });
+      return id;
+    })();
+    await using platform = await startPlatform({ db, seed: 1, devices: 50 });
+    const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
+    expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
+    // A database that holds devices is not seeded again.
+    expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
+    expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
+    expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
+  });
+
+  it('knows after a restart what each agent was told', async () => {
+    using folder = scratch();
+    const db = join(folder.path, 'platform.db');
+    const query = { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] };
+    const [robot, kit, told] = await (async () => {
+      await using platform = await startPlatform({ db, seed: 1 });
+      const [made, id] = [await createKit(platform), await createDevice(platform)];
+      const deployment = await deploy(platform, made, id);
+      expect(platform.port.deployments(id, query).total).toBe(1);
+      return [id, made, deployment] as const;
+    })();
+    await using platform = await startPlatform({ db, seed: 1 });
+    const replacement = await deploy(platform, kit, robot);
+    const listed = platform.port.deployments(robot, query).items;
+    expect(listed.map(({ id, target_status }) => [id, target_status])).toEqual([
+      [told, 'archived'],
+      [replacement, 'deployed'],
+    ]);
+  });
+});
+
+/** More than Node's own limit of 511. */
+const CLIENTS = 1000;
+const SYSTEM = '/proc/sys/net/core/somaxconn';
+const allowed = existsSync(SYSTEM) ? Number(readFileSync(SYSTEM, 'utf8')) : 0;
+
+/** Ends with 0 when all of them are connected. */
+const CONNECT = `
+const net = require('node:net');
+let left = ${CLIENTS};
+for (let client = 0; client < ${CLIENTS}; client += 1)
+  net.connect(Number(process.argv[1]), '127.0.0.1', () => (left -= 1) === 0 && process.exit(0)).on('error', () => process.exit(1));
+`;
+
+test.skipIf(allowed <= CLIENTS)(
+  `a platform that is busy for a while keeps ${CLIENTS} clients that connect${allowed <= CLIENTS ? ` (skipped: ${SYSTEM} allows fewer)` : ''}`,
+  async () => {
+    await using platform = await simulatePlatform({ seed: 1 });
+    const { port } = new URL(platform.url);
+    // The event loop stands still until the clients have ended. The limit only ends what hangs.
+    const { status, signal } = spawnSync(process.execPath, ['-e', CONNECT, port], { timeout: 30_000 });
+    expect({ status, signal }).toEqual({ status: 0, signal: null });
+  },
+);

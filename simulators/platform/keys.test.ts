@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationsOf } from '../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { KeyRing, SCOPES } from './keys.ts';
-import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
+import { startPlatform, type TestPlatform } from './testing/kit.ts';
 
 const scoped = operationsOf(NEWEST_VERSION).filter(({ scopes }) => scopes.length > 0);
 const resourceOf = (scope: string): string => scope.split(':')[0] ?? '';

@@ -2,9 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
-import { type Item, startPlatform, type TestPlatform, walk } from './testing/client.ts';
-import { createKit } from './testing/kit.ts';
-import { comparePages, itemsById } from './testing/pages.ts';
+import {
+  comparePages,
+  createKit,
+  type Item,
+  itemsById,
+  startPlatform,
+  type TestPlatform,
+  walk,
+} from './testing/kit.ts';
 
 describe('every list', () => {
   let platform: TestPlatform;

@@ -1,7 +1,7 @@
 /** What is no request, or one that the router does not know, is answered like every other refusal. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startPlatform, type TestPlatform } from './testing/client.ts';
+import { startPlatform, type TestPlatform } from './testing/kit.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {

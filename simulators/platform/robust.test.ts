@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../harness/contract/platform/operations.ts';
 import { versionNamed } from '../../harness/contract/versions.ts';
-import { startPlatform, type TestPlatform } from './testing/client.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
-import { unique } from './testing/kit.ts';
+import { startPlatform, type TestPlatform, unique } from './testing/kit.ts';
 
 const EVERGLADES = versionNamed('everglades');
 

@@ -17,8 +17,7 @@ import type { ResourceKind } from '../../harness/contract/platform/operation.ts'
 import type { CreateRelease } from '../../harness/contract/platform/release.ts';
 import { atLeast } from '../../harness/contract/versions.ts';
 import { contentOf, newConfigInstance } from './domain/config-instances.ts';
-import { newConfigSchema } from './domain/config-schemas.ts';
-import { createConfigType, updateConfigType } from './domain/config-types.ts';
+import { createConfigType, newConfigSchema, updateConfigType } from './domain/config-schemas.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
 import { createDevice, updateDevice } from './domain/devices.ts';
 import { find, invalid } from './domain/find.ts';
@@ -26,8 +25,20 @@ import { createGitCommit } from './domain/git-commits.ts';
 import { createGroup, moveGroup, renameGroup } from './domain/groups.ts';
 import { issueToken } from './domain/provisioning.ts';
 import { createRelease } from './domain/releases.ts';
-import { type Answered, type Call, created, get, type Handlers, param, requireScope, shown } from './http/call.ts';
-import { readExpand, readFilters, readOrder, valuesOf } from './http/query.ts';
+import {
+  type Answered,
+  type Call,
+  created,
+  get,
+  type Handlers,
+  param,
+  readExpand,
+  readFilters,
+  readOrder,
+  requireScope,
+  shown,
+  valuesOf,
+} from './http/call.ts';
 import type { ExpandTree } from './render.ts';
 import type { Filters, Matching } from './store/order.ts';
 import { slotsOf } from './versions.ts';

@@ -10,12 +10,20 @@ import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { CheckPool, Overrun } from './checking/pool.ts';
 import { CATASTROPHIC, HOSTILE, NESTED, PLAIN } from './checking/testing/hostile.ts';
-import { keepingAgent, listingAgent } from './testing/agents.ts';
 import { agreementProperty } from './testing/agreement.ts';
-import { startPlatform, type TestPlatform, walk } from './testing/client.ts';
 import { killWhileWriting } from './testing/kills.ts';
-import { createKit, type Kit, unique } from './testing/kit.ts';
-import { comparePages, itemsById } from './testing/pages.ts';
+import {
+  comparePages,
+  createKit,
+  itemsById,
+  type Kit,
+  keepingAgent,
+  listingAgent,
+  startPlatform,
+  type TestPlatform,
+  unique,
+  walk,
+} from './testing/kit.ts';
 
 let platform: TestPlatform;
 let kit: Kit;

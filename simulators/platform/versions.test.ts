@@ -1,8 +1,15 @@
 /** What each version shows and accepts (section 9). */
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
-import { startPlatform, type TestPlatform } from './testing/client.ts';
-import { createDevice, createKit, deploy, deploymentBody, unique } from './testing/kit.ts';
+import {
+  createDevice,
+  createKit,
+  deploy,
+  deploymentBody,
+  startPlatform,
+  type TestPlatform,
+  unique,
+} from './testing/kit.ts';
 
 const TETONS = versionNamed('tetons');
 const RAINIER = versionNamed('rainier');

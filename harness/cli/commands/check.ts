@@ -1,17 +1,22 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
 import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
-import { type Again, type Checked, type CheckTable, commonOptions, planOptions, type Ran } from '../check-options.ts';
-import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 import {
+  type Again,
+  type Checked,
+  type CheckTable,
   clientTarget,
   clientTargetOptions,
+  commonOptions,
   deviceTarget,
   deviceTargetOptions,
+  planOptions,
   platformTarget,
   platformTargetOptions,
+  type Ran,
   refuseOwnPlatform,
   systemTargetOptions,
-} from '../target-options.ts';
+} from '../check-options.ts';
+import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
 
 export interface CheckCommand<T extends CheckTable = CheckTable> extends Command<T> {
   /** Runs counterexamples again with options of the run that found them. */

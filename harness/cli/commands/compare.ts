@@ -6,8 +6,6 @@ import process from 'node:process';
 import { painter } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
-import { comparePage } from '../../reports/compare/compare-page.ts';
-import { compareText } from '../../reports/compare/compare-text.ts';
 import {
   type Comparison,
   compare as compareEntries,
@@ -18,6 +16,7 @@ import {
   readEntries,
   verdictOf,
 } from '../../reports/compare/comparison.ts';
+import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';

@@ -1,6 +1,6 @@
 /** `muster kubernetes`: the manifests of a fleet run on a cluster. */
 import process from 'node:process';
-import { membersOf } from '../../../simulators/fleet/schedule/plan.ts';
+import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';

@@ -9,12 +9,12 @@ import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
+  requireWritableParent,
   type TransportOptions,
   transportArguments,
   transportOptions,
   transportUsage,
-} from '../../../simulators/device/transport/index.ts';
-import { requireWritableParent } from '../../../simulators/device/transport/transport.ts';
+} from '../../../simulators/device/transport.ts';
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
 import type { Report } from '../../runner/types.ts';
-import { muster, Running } from '../testing/muster.ts';
-import { jsonProblems } from '../testing/valid.ts';
+import { jsonProblems, muster, Running } from '../testing/muster.ts';
 import { openEnrolledDevice } from './own-platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));

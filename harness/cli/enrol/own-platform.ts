@@ -14,24 +14,23 @@ import { UsageError } from '../../common/usage.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
 import { type Control, ControlError } from '../../targets/control/control.ts';
-import { PlatformClient } from '../../targets/control/platform-client.ts';
-import { PlatformControl } from '../../targets/control/platform-control.ts';
-import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
+import { TcpProxy } from '../../targets/control/controlled-agent.ts';
+import { PlatformClient, PlatformControl } from '../../targets/control/platform-control.ts';
 import type { DeviceTargetOptions, TargetFile } from '../../targets/fields.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
 import type { OpenDeviceTarget, OpenedTarget, SystemContext } from '../../targets/opened.ts';
-import type { Opening } from '../check-options.ts';
-import type { OptionsOf } from '../options.ts';
 import {
   deviceTarget,
+  type Opening,
   type OwnPlatform,
   type OwnPlatformArguments,
   ownPlatform,
   refuseOwnPlatform,
   type systemTargetOptions,
-} from '../target-options.ts';
+} from '../check-options.ts';
+import type { OptionsOf } from '../options.ts';
 import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { useFleetRuns } from '../testing/fleet-runs.ts';
+import { useFleetRuns } from '../testing/muster.ts';
 
 const MEMORY = '/sys/fs/cgroup/memory';
 const fleets = useFleetRuns();

@@ -5,13 +5,9 @@ import { expect, it } from 'vitest';
 import { mosquittoPath, runMosquitto } from '../../../simulators/platform/broker/testing/mosquitto.ts';
 import { poll } from '../../common/waiting.ts';
 import type { Report } from '../../runner/types.ts';
-import { unlessSaturated } from '../testing/fleet-runs.ts';
-import { Running } from '../testing/muster.ts';
-import { Authority } from './testing/certificates.ts';
-import { FaultyProxy } from './testing/faulty-proxy.ts';
-import { Cable, noNamespaces, withHosts } from './testing/namespaces.ts';
-import { onlineOf } from './testing/records.ts';
-import { type Addresses, Scene } from './testing/scene.ts';
+import { Running, unlessSaturated } from '../testing/muster.ts';
+import { type Addresses, onlineOf, Scene } from './testing/faulted-fleet.ts';
+import { Authority, Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
 /** Keep-alive finds it within two of its periods of 18 s; a busy machine may need longer. */
 const BOUND_MS = 100_000;

@@ -3,9 +3,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { unlessSaturated } from '../testing/fleet-runs.ts';
-import { FaultyProxy } from './testing/faulty-proxy.ts';
-import { Scene } from './testing/scene.ts';
+import { unlessSaturated } from '../testing/muster.ts';
+import { Scene } from './testing/faulted-fleet.ts';
+import { FaultyProxy } from './testing/faults.ts';
 
 const phases = '  - { do: rollout, over: 1s, within: 90s }\n  - { do: rollout, over: 1s, within: 90s }\n';
 

@@ -1,8 +1,22 @@
 /** Runs the command as a user does, in a process of its own. For tests. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Ajv2020 from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { memoryPages, validateXML } from 'xmllint-wasm';
+import { type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
+import { writeResult } from '../../../simulators/fleet/result/shards.ts';
+import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
 import { defined } from '../../common/defined.ts';
+import { UsageError } from '../../common/usage.ts';
+import { parseCommandLine } from '../command-line.ts';
+import { type CommandContext, complete } from '../options.ts';
 
 const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Types are stripped once for all of these processes. */
@@ -95,3 +109,175 @@ export class Running implements AsyncDisposable {
 }
 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
+
+// Runs commands in a folder of the test's own. For tests.
+
+/** A folder, another one for each test of a file, and commands that end with the test. */
+export interface Home {
+  path: string;
+  start(words: readonly string[], options?: RunOptions): Running;
+}
+
+export function useHome(): Home {
+  const runs: Running[] = [];
+  const home: Home = {
+    path: '',
+    start: (words, options) => {
+      const run = new Running(words, { cwd: home.path, ...options });
+      runs.push(run);
+      return run;
+    },
+  };
+  beforeEach(() => {
+    home.path = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+  });
+  afterEach(async () => {
+    for (const { child, ended } of runs.splice(0)) {
+      child.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(home.path, { recursive: true, force: true });
+  });
+  return home;
+}
+
+/** One request over a unix socket. */
+export function ask(
+  socketPath: string,
+  path: string,
+  method = 'GET',
+  body = '',
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ socketPath, path, method, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+// Runs a command in this process, for tests that need no child process.
+
+/** Runs it; the exit code. */
+export async function runCommand(words: readonly string[]): Promise<number> {
+  const parsed = await parseCommandLine(words);
+  if ('text' in parsed) return 0;
+  const parse: CommandContext['parse'] = async (more) => {
+    const inner = await parseCommandLine(more);
+    return 'text' in inner ? undefined : inner;
+  };
+  return await parsed.command.run(complete(parsed.command.options, parsed.given) as never, {
+    rest: parsed.rest,
+    parse,
+  });
+}
+
+/** The help, the version or the completions that it asks for. */
+export async function shownText(words: readonly string[]): Promise<string> {
+  const parsed = await parseCommandLine(words);
+  if ('text' in parsed) return parsed.text;
+  throw new Error(`runs a command: ${words.join(' ')}`);
+}
+
+/** The message of the UsageError that it ends with. */
+export async function refusal(words: readonly string[]): Promise<string> {
+  try {
+    await runCommand(words);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error(`not refused: ${words.join(' ')}`);
+}
+
+// For tests of a console.
+
+/** The first message of an event stream, which has the whole document. */
+export async function firstMessage(url: string): Promise<string> {
+  const stop = new AbortController();
+  const response = await fetch(url, { signal: stop.signal });
+  let text = '';
+  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += part;
+    if (/^data: .*\n\n/m.test(text)) break;
+  }
+  stop.abort();
+  return text;
+}
+
+// Reports held against their schemas. For tests.
+
+const SCHEMAS = join(import.meta.dirname, '../../../fixtures/schemas');
+
+/** Departures of JSON text from a schema of `fixtures/schemas`. */
+export function jsonProblems(schema: string, text: string): unknown[] {
+  const ajv = addFormats.default(new Ajv2020.default({ strict: false }));
+  const validate = ajv.compile(JSON.parse(readFileSync(join(SCHEMAS, schema), 'utf8')));
+  validate(JSON.parse(text));
+  return validate.errors ?? [];
+}
+
+export async function junitProblems(xml: string): Promise<unknown[]> {
+  const schema = readFileSync(join(SCHEMAS, 'junit.xsd'), 'utf8');
+  const initialMemoryPages = 16 * memoryPages.MiB;
+  const file = { fileName: 'junit.xml', contents: xml };
+  return (await validateXML({ xml: [file], schema: [schema], initialMemoryPages })).errors.slice();
+}
+
+// Runs of `muster fleet` and `muster merge` in processes of their own. For tests.
+
+export interface FleetRuns {
+  /** A path in the folder of the test. Everything that a run leaves for a time lies there, in `tmp`. */
+  path(...names: string[]): string;
+  /** The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is left out. */
+  words(phases: string, change?: Record<string, string | undefined>): string[];
+  start(words: readonly string[], env?: Record<string, string>): Running;
+  run(words: readonly string[], env?: Record<string, string>): Promise<Ended>;
+  /** The result in a folder, by default that of a run. */
+  result(folder?: string): FleetResult;
+  /** Writes the result that a shard leaves. */
+  leave(index: number, count: number): void;
+}
+
+/** Call once in a test file: each of its tests has a folder of its own. */
+export function useFleetRuns(): FleetRuns {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'muster-fc-'));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  const path = (...names: string[]): string => join(dir, ...names);
+  const start: FleetRuns['start'] = (words, env = {}) => {
+    mkdirSync(path('tmp'), { recursive: true });
+    return new Running(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env }, cwd: dir });
+  };
+  return {
+    path,
+    start,
+    run: (words, env) => start(words, env).ended,
+    words: (phases, change = {}) => {
+      const scenario = path('s.yaml');
+      const head = 'name: test\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms, measure: false }\n';
+      writeFileSync(scenario, `${head}${phases}`);
+      const folders = { out: path('out'), state: path('state'), dir: path('tmp') };
+      const options = { scenario, platform: 'embedded', workers: '1', robots: '8', ...folders, ...change };
+      const given = Object.entries(options).flatMap(([name, value]) =>
+        value === undefined ? [] : [`--${name}`, value],
+      );
+      return ['fleet', ...given];
+    },
+    result: (folder = path('out')) => {
+      const value: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
+      expect(fleetResult.problems(value)).toEqual([]);
+      return value as FleetResult;
+    },
+    leave: (index, count) =>
+      writeResult(path('results', `shard-${index}`), resultWith({ shard: { index, count }, robots: 5 })),
+  };
+}
+
+/** On a machine that is busy with something else a run may end invalid, which comes before thresholds. */
+export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

@@ -2,9 +2,8 @@ import { expect, it } from 'vitest';
 import { UsageError } from '../../common/usage.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { sampleReport, sampleResult } from '../testing/samples.ts';
-import { comparePage } from './compare-page.ts';
-import { compareText } from './compare-text.ts';
 import { type Comparison, compare, entryOf, type Gate, verdictOf } from './comparison.ts';
+import { comparePage, compareText } from './comparison-formats.ts';
 
 const plain = (_: unknown, text: string): string => text;
 const run = (label: string, ...checks: Partial<CheckResult>[]): ReturnType<typeof entryOf> =>

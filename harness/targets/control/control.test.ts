@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CommandControl, type ControlCommands } from './command-control.ts';
 import { type CallName, parseExact } from './control.ts';
-import { TcpProxy } from './tcp-proxy.ts';
+import { TcpProxy } from './controlled-agent.ts';
 import { CALLS } from './testing/fakes.ts';
 
 test('reads integers that no number holds as they are written', () => {

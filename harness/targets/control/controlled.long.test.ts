@@ -5,7 +5,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { UNWILLING_CONTROLS, unwillingControl } from '../../../simulators/defects/unwilling-control.ts';
+import { UNWILLING_CONTROLS, unwillingControl } from '../../../simulators/defects/controls.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { simulateDevice } from '../../../simulators/device/index.ts';
-import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport/transport.ts';
+import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';

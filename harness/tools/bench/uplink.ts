@@ -10,7 +10,7 @@ import process from 'node:process';
 import { systemClock } from '../../../simulators/common/clock.ts';
 import { createUplink, ensureKey } from '../../../simulators/device/uplink/index.ts';
 import { KeepAlive, MqttConnection } from '../../../simulators/device/uplink/mqtt.ts';
-import { MemoryDevice } from '../../../simulators/device/uplink/testing/memory-device.ts';
+import { MemoryDevice } from '../../../simulators/device/uplink/testing/uplinks.ts';
 import { systemTime } from '../../../simulators/device/uplink/time.ts';
 import { agentHost } from '../../../simulators/platform/agent/testing/agent-host.ts';
 import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts';

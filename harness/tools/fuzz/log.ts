@@ -7,7 +7,7 @@ import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { MARK_FILE } from '../../../simulators/device/log/high-water-mark.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
-import { open } from '../../../simulators/device/log/testing/logs.ts';
+import { open } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import type { Device } from '../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../suites/device/support/disk.ts';

@@ -11,8 +11,7 @@ import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
-import { runCommand } from '../../cli/testing/in-process.ts';
-import { Running } from '../../cli/testing/muster.ts';
+import { Running, runCommand } from '../../cli/testing/muster.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { optionsFor, startRobot } from '../subjects/simulators.ts';
 

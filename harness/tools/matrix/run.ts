@@ -15,9 +15,8 @@ import { readableDuration } from '../../common/durations.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { countOf, inParallel, namesOf, refuse, toolOptions } from '../options.ts';
-import { bundlesOf, evaluateApart } from './bundles.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { GROUPS, without } from './selection.ts';
+import { bundlesOf, evaluateApart, GROUPS, without } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { asTestResults, closingTable, markdownTable, type Part, problemsOf, subjectsIn } from './table.ts';
 

@@ -1,7 +1,14 @@
 /** What is left out, and that it is said. */
-import { expect, it } from 'vitest';
-import { GROUPS, without } from './selection.ts';
-import type { Subject } from './subjects.ts';
+
+import { describe, expect, it } from 'vitest';
+import { random } from '../../../simulators/common/random.ts';
+import { variant } from '../../../simulators/defects/define-device.ts';
+import { deviceDefect, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
+import type { Changes } from '../subjects/simulators.ts';
+import { bundlesOf, evaluateApart, GROUPS, without } from './selection.ts';
+import { allSubjects, type Subject, variantSubject } from './subjects.ts';
 
 const subject = (kind: Subject['kind'], name: string, slow = false): Subject => ({
   ...{ api: 'device', kind, name, summary: 'Does something.', slow },
@@ -23,4 +30,98 @@ it('leaves out the groups that are named, each with a line, and nothing else', (
   expect(names(Object.keys(GROUPS))).toEqual(['loopback', 'extra-fields', 'not-found']);
   expect(names(['slow', 'floods'])).toEqual(['loopback', 'extra-fields', 'not-found', 'lies', '24-descriptors']);
   expect(without(['slow', 'unwilling'], ALL).said).toEqual(['left out: slow (1)', 'left out: unwilling (1)']);
+});
+
+// A wrong variant must not hide behind those that it shares a bundle with.
+
+const namesIn = ({ device = [] }: Changes): string[] => device.map(({ name }) => name);
+
+/** Variants whose run is red when `isRed` says so of the names in it. */
+function variants(names: readonly string[], isRed: (names: readonly string[]) => boolean = () => false) {
+  const runs: string[][] = [];
+  const run = async (changes: Changes): Promise<Report> => {
+    runs.push(namesIn(changes));
+    const check: CheckResult = isRed(namesIn(changes)) ? sampleFailure() : sampleResult();
+    return sampleReport([check], {});
+  };
+  const subjects = names.map((name): Subject => {
+    const change = deviceVariants.find((each) => each.name === name) ?? variant(name, 'V.', {});
+    return variantSubject('device', change, { device: [change] }, run);
+  });
+  return { subjects, runs };
+}
+
+const SIX = ['a', 'b', 'c', 'd', 'e', 'f'];
+const inOrder = (): number => 0;
+
+describe('variants in bundles', () => {
+  it('are each in one of them, and which are together is drawn', () => {
+    const names = [...SIX, ...SIX.map((name) => `other-${name}`)];
+    const { subjects } = variants(names);
+    const drawn = (seed: number): string[][] =>
+      bundlesOf(subjects, random(seed).next).map(({ members = [] }) => members.map(({ name }) => name));
+    expect(drawn(1).length).toBeLessThan(names.length / 3);
+    expect(drawn(1).flat().toSorted()).toEqual(names.toSorted());
+    expect(drawn(1)).toEqual(drawn(1));
+    expect(drawn(1)).not.toEqual(drawn(2));
+  });
+
+  it('are not together when they exclude each other, or one of them is slow', () => {
+    const { subjects } = variants(['line-ends-crlf', 'line-ends-cr', 'slow-answers', 'byte-order-mark']);
+    const slow = subjects.map((subject) => ({ ...subject, slow: subject.name === 'slow-answers' }));
+    expect(bundlesOf(slow, inOrder).map(({ name }) => name)).toEqual([
+      'line-ends-crlf + byte-order-mark',
+      'line-ends-cr',
+      'slow-answers',
+    ]);
+  });
+});
+
+describe('a bundle', () => {
+  const evaluated = async (isRed: (names: readonly string[]) => boolean) => {
+    const { subjects, runs } = variants(SIX, isRed);
+    const [bundle] = bundlesOf(subjects, inOrder);
+    const verdicts = await evaluateApart(bundle as Subject);
+    const wrong = verdicts.filter(({ problems }) => problems.length > 0);
+    const counted = verdicts.flatMap(({ subject }) => subject.members?.map(({ name }) => name) ?? [subject.name]);
+    expect(counted).toEqual(SIX);
+    return { wrong: wrong.map(({ subject, problems }) => [subject.name, problems[0]?.what ?? '']), runs };
+  };
+
+  it('is one run when it is ok', async () => {
+    expect(await evaluated(() => false)).toEqual({ wrong: [], runs: [SIX] });
+  });
+
+  it.for(SIX)('is taken apart until the guilty variant is named: %s', async (guilty) => {
+    const { wrong, runs } = await evaluated((names) => names.includes(guilty));
+    expect(wrong).toEqual([[guilty, expect.stringMatching(/^device\./)]]);
+    expect(runs.length).toBeLessThanOrEqual(7);
+  });
+
+  it('names each of several that are guilty', async () => {
+    const { wrong } = await evaluated((names) => names.includes('b') || names.includes('e'));
+    expect(wrong.map(([name]) => name)).toEqual(['b', 'e']);
+  });
+
+  it('names a wrong variant that is planted among real ones', async () => {
+    const { behaviour, effects, breaks } = deviceDefect('status-from-activity');
+    const planted = { ...variant('planted', 'V.', {}), behaviour, effects };
+    const all = [...deviceVariants.filter(({ name }) => ['byte-order-mark', 'extra-fields'].includes(name)), planted];
+    const real = allSubjects().find(({ api, together }) => api === 'device' && together !== undefined)?.together;
+    const subjects = all.map((each) =>
+      variantSubject('device', each, { device: [each] }, async (changes, choice) =>
+        (real as NonNullable<typeof real>).run(changes, { ...choice, only: breaks }),
+      ),
+    );
+    const bundles = bundlesOf(subjects, inOrder);
+    expect(bundles.map(({ members }) => members?.length)).toEqual([3]);
+    const verdicts = (await Promise.all(bundles.map((each) => evaluateApart(each)))).flat();
+    const wrong = verdicts.filter(({ problems }) => problems.length > 0);
+    expect(wrong.map(({ subject }) => subject.name)).toEqual(['planted']);
+  });
+
+  it('is a problem itself when its variants are wrong only together', async () => {
+    const { wrong } = await evaluated((names) => names.includes('a') && names.includes('c'));
+    expect(wrong).toEqual([['a + b + c', expect.stringMatching(/^only together: device\./)]]);
+  });
 });

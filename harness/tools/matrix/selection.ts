@@ -2,7 +2,12 @@
  * Groups of subjects that take long, and find only what a change of certain folders can break: `.ci/selection.ts` has
  * the folders.
  */
+
+import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
+import { defined } from '../../common/defined.ts';
+import { behavioursWith, type Changes } from '../subjects/simulators.ts';
+import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
 export const GROUPS: Readonly<Record<string, (subject: Subject) => boolean>> = {
@@ -25,4 +30,84 @@ export function without(
     chosen: subjects.filter((subject) => !left.has(subject)),
     said: counted.flatMap(({ name, left: { length } }) => (length === 0 ? [] : [`left out: ${name} (${length})`])),
   };
+}
+
+// Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is
+// not ok is taken
+// apart until the guilty variant is named.
+
+/** More of them hide each other more easily; fewer cost more runs. */
+const MOST_TOGETHER = 6;
+
+/**
+ * Puts the variants that can be together into bundles, in the order of a draw: others meet each other with another
+ * seed. `next` gives
+ * numbers from 0 to 1. A subject that cannot be bundled stays as it is.
+ */
+export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
+  const drawn = subjects
+    .map((subject) => ({ subject, order: next() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ subject }) => subject);
+  const bundles: Subject[][] = [];
+  for (const subject of drawn) {
+    const open = bundles.find((members) => members.length < MOST_TOGETHER && fits(subject, members));
+    if (open === undefined) bundles.push([subject]);
+    else open.push(subject);
+  }
+  return bundles.map(bundle);
+}
+
+function fits(subject: Subject, members: readonly Subject[]): boolean {
+  const all = [subject, ...members];
+  if (all.some(({ api, together, slow }) => together === undefined || slow === true || api !== subject.api))
+    return false;
+  try {
+    behavioursWith(changesOf(all));
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError) return false;
+    throw error;
+  }
+}
+
+function changesOf(members: readonly Subject[]): Changes {
+  const all = members.map(({ together }) => together?.changes ?? {});
+  return {
+    device: all.flatMap(({ device = [] }) => device),
+    platform: all.flatMap(({ platform = [] }) => platform),
+    agent: all.flatMap(({ agent = [] }) => agent),
+    client: all.flatMap(({ client = [] }) => client),
+    ...defined({ transport: all.find(({ transport }) => transport !== undefined)?.transport }),
+  };
+}
+
+/** One subject of all these; of a single one, that one. */
+export function bundle(members: readonly Subject[]): Subject {
+  const [first] = members;
+  if (first?.together === undefined || members.length === 1) return first as Subject;
+  const { run } = first.together;
+  const changes = changesOf(members);
+  return {
+    api: first.api,
+    kind: first.kind,
+    name: members.map(({ name }) => name).join(' + '),
+    summary: members.map(({ summary }) => summary).join(' '),
+    members,
+    run: (narrowed) => run(changes, narrowed),
+  };
+}
+
+/** The verdict on a subject; of a bundle that is not ok, those on its parts, down to the guilty variants. */
+export async function evaluateApart(subject: Subject, manner?: Manner): Promise<Verdict[]> {
+  const verdict = await evaluateSubject(subject, manner);
+  const { members = [] } = subject;
+  if (verdict.problems.length === 0 || members.length === 0) return [verdict];
+  const middle = Math.ceil(members.length / 2);
+  const parts: Verdict[] = [];
+  for (const half of [members.slice(0, middle), members.slice(middle)])
+    parts.push(...(await evaluateApart(bundle(half), manner)));
+  if (parts.some(({ problems }) => problems.length > 0)) return parts;
+  const problems = verdict.problems.map(({ what, todo }) => ({ what: `only together: ${what}`, todo }));
+  return [{ ...verdict, problems }];
 }

@@ -7,16 +7,16 @@ import { referenceBehaviour as referenceClient } from '../../../simulators/clien
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
-import type { Defect, Variant } from '../../../simulators/defects/define.ts';
-import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
-import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
-import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import {
   UNWILLING_CONTROLS,
   type UnwillingControl,
   unwillingControl,
-} from '../../../simulators/defects/unwilling-control.ts';
-import { willingControl } from '../../../simulators/defects/willing-control.ts';
+  willingControl,
+} from '../../../simulators/defects/controls.ts';
+import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
 import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
@@ -25,9 +25,16 @@ import { EXIT } from '../../common/usage.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import type { Api, Report } from '../../runner/types.ts';
 import { NULL_CLIENTS, referenceWith } from '../subjects/clients.ts';
-import { type RunChoice, runClientSuite, runDeviceSuite, runPlatformSuite, runSystemSuite } from '../subjects/run.ts';
+import {
+  type RunChoice,
+  runClientSuite,
+  runDeviceSuite,
+  runPlatformSuite,
+  runStarved,
+  runSystemSuite,
+  STARVED,
+} from '../subjects/run.ts';
 import { behavioursWith, type Changes, startRobot, startWorkspace } from '../subjects/simulators.ts';
-import { runStarved, STARVED } from '../subjects/starved.ts';
 
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
@@ -253,7 +260,7 @@ const deviceSubjects = (): Subject[] => [
     (unwilling): Subject => ({
       api: 'device',
       kind: 'unwilling',
-      file: 'simulators/defects/unwilling-control.ts',
+      file: 'simulators/defects/controls.ts',
       ...unwilling,
       run: (choice) => runUnwilling(unwilling, choice),
     }),

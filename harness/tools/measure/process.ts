@@ -16,7 +16,7 @@ export const muster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): R
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
 /** What `node --import` loads into a server. */
-export const PROBE = fileURLToPath(new URL('./probe.ts', import.meta.url));
+export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
 /** Options as words of a command line. */
 export const wordsOf = (options: object): string[] =>

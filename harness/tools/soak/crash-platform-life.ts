@@ -6,8 +6,13 @@ import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
 import { type Random, random } from '../../../simulators/common/random.ts';
 import { Store } from '../../../simulators/platform/store/store.ts';
-import { startPlatform, type TestPlatform } from '../../../simulators/platform/testing/client.ts';
-import { createKit, deploymentBody, type Kit } from '../../../simulators/platform/testing/kit.ts';
+import {
+  createKit,
+  deploymentBody,
+  type Kit,
+  startPlatform,
+  type TestPlatform,
+} from '../../../simulators/platform/testing/kit.ts';
 import { digestOf, type Note } from './crash-platform.ts';
 
 /**

@@ -12,7 +12,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { Random } from '../../../simulators/common/random.ts';
 import { Store } from '../../../simulators/platform/store/store.ts';
-import { startPlatform } from '../../../simulators/platform/testing/client.ts';
+import { startPlatform } from '../../../simulators/platform/testing/kit.ts';
 import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
 import { type Injection, traced, untraceable } from './system-calls.ts';
 

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Random, random } from '../../../simulators/common/random.ts';
-import { leave, type Step } from '../../../simulators/common/testing/crashed-folder.ts';
+import { leave, type Step } from '../../../simulators/common/testing/scratch.ts';
 
 /** How many crashes to inject, and where. */
 export interface CrashOptions {

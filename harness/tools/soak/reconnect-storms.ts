@@ -15,7 +15,7 @@ import {
   releasesOf,
   robotsIn,
   totalOf,
-} from '../../cli/fleet-faults/testing/records.ts';
+} from '../../cli/fleet-faults/testing/faulted-fleet.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
 import { unlessAborted } from '../../client/http.ts';
 import { poll, runningMs } from '../../common/waiting.ts';

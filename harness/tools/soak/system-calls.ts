@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import type { Step } from '../../../simulators/common/testing/crashed-folder.ts';
+import type { Step } from '../../../simulators/common/testing/scratch.ts';
 
 /** Makes the calls with these numbers fail, e.g. the 12th and every 30th after it. */
 export interface Injection {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { combined } from '../../../simulators/defects/combine.ts';
-import type { Variant } from '../../../simulators/defects/define.ts';
+import { combined, type Variant } from '../../../simulators/defects/define.ts';
 import {
   type DeviceBehaviour,
   type DeviceOptions,
@@ -12,7 +11,7 @@ import {
   type SimulatedDevice,
   simulateDevice,
 } from '../../../simulators/device/index.ts';
-import { type TransportName, transportInFolder } from '../../../simulators/device/transport/index.ts';
+import { type TransportName, transportInFolder } from '../../../simulators/device/transport.ts';
 import { type AgentHabits, type AgentUplinkOptions, createUplink } from '../../../simulators/device/uplink/index.ts';
 import {
   type PlatformBehaviour,
@@ -22,7 +21,7 @@ import {
 } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { TcpProxy } from '../../targets/control/tcp-proxy.ts';
+import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
 /** May read releases and nothing else. */

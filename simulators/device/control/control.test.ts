@@ -11,8 +11,7 @@ import {
 import { deployment } from '../../../harness/contract/device-api.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask, robot, type Scratch, scratch } from '../testing/robot.ts';
-import { EventStream } from '../testing/stream.ts';
+import { ask, EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
 import { type ControlServer, serveControl } from './server.ts';
 import { controlError } from './target.ts';
 

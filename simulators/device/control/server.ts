@@ -8,8 +8,7 @@ import { controlDeployment, controlPublish, controlStop } from '../../../harness
 import type { Of, Shape } from '../../../harness/contract/shape.ts';
 import { controlRefusal, newControlToken } from '../../common/control-guard.ts';
 import { type Exchange, isHttp1, isLastWord, lastAnswer, percentDecoded, statusOf } from '../../common/malformed.ts';
-import { type Listener, listening } from '../transport/transport.ts';
-import { listenUnix } from '../transport/unix.ts';
+import { type Listener, listening, listenUnix } from '../transport.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
 
 /** Bytes. */

@@ -7,7 +7,7 @@ import type { DeviceBehaviour, HttpBehaviour, Refusal } from '../behaviour.ts';
 import type { Logger } from '../options.ts';
 import type { Deployments } from '../state/deployments.ts';
 import { type Stream, Subscriber } from '../stream/subscriber.ts';
-import type { Entrance } from '../transport/transport.ts';
+import type { Entrance } from '../transport.ts';
 import { takeOver } from './shared-server.ts';
 
 // A request that is being answered, what the routes need of the agent, and the two kinds of short answer.

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { getBuiltinModule } from 'node:process';
 import { type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
 import { giveWay } from '../stream/reader.ts';
-import type { Entrance } from '../transport/transport.ts';
+import type { Entrance } from '../transport.ts';
 
 /** What answers the requests of a connection. */
 export interface RequestHandler {

@@ -6,7 +6,7 @@ import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { disk } from './io.ts';
 import { inspect } from './recovery.ts';
-import { drafts, idsIn, open, range } from './testing/logs.ts';
+import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 /** The JSON of every event that is read. */
 function textsIn(log: ReturnType<typeof open>['log'], after = 0): Map<number, string> {

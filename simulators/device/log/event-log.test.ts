@@ -1,8 +1,12 @@
-import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { random } from '../../common/random.ts';
+import { leave } from '../../common/testing/scratch.ts';
+import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
-import { drafts, idsIn, open, range } from './testing/logs.ts';
+import { drafts, type Failure, idsIn, open, RecordedDisk, range } from './testing/recorded-disk.ts';
 
 describe('appending', () => {
   test('gives ascending ids, stores one JSON envelope a line, and delivers in order', async () => {
@@ -188,4 +192,41 @@ test('a log that is removed between two writes begins again, and assigns no id t
   expect(idsIn(again.log, 5)).toEqual([6, 7]);
   expect(again.log.earliest).toBe(6);
   expect(readFileSync(log.path, 'utf8')).not.toContain('\0');
+});
+
+const LOSSES = 60;
+
+test('what a failed write has left does not come back under ids of later events when the machine loses its power', async () => {
+  using home = scratch();
+  const folder = join(home.path, 'robot');
+  mkdirSync(folder);
+  const recorded = new RecordedDisk(folder);
+  const failing: (Failure | undefined)[] = [];
+  recorded.fails = () => failing.shift();
+  const delivered = new Map<number, string>();
+  const { log } = open(folder, {
+    io: recorded.io,
+    onStored: (events) => {
+      for (const { id, json } of events) delivered.set(id, json);
+    },
+  });
+  await log.append(drafts(3));
+  // The write fails, and so does the attempt to cut it off; a compaction makes another file of the log.
+  failing.push('short write', 'EIO');
+  await expect(log.append(drafts(8, 20))).rejects.toThrow(/ENOSPC/);
+  await log.compact();
+  await log.append(drafts(5, 40));
+  log.abandon();
+  for (let at = 0; at < LOSSES; at += 1) {
+    const left = join(home.path, `left${at}`);
+    mkdirSync(left);
+    leave(recorded.steps, recorded.steps.length, left, { lottery: random(at), underWay: false });
+    const { log: again } = open(left);
+    const reader = new LogReader(again, disk, again.earliest - 1);
+    const found = reader.read();
+    if (found === 'overtaken') throw new Error('overtaken');
+    for (const { id, json } of found) expect(json).toBe(delivered.get(id) ?? json);
+    reader.close();
+    again.abandon();
+  }
 });

@@ -9,7 +9,7 @@
 import fs from 'node:fs';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { besideName, isBesideName, NEW_FILE } from '../../../harness/common/new-file.ts';
+import { besideName, isBesideName, NEW_FILE } from '../../../harness/common/user-files.ts';
 
 export interface DiskIo {
   open(path: string, flags: string | number, mode?: number): number;

@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isBesideName } from '../../../harness/common/new-file.ts';
+import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
-import { drafts, idsIn, open, range } from './testing/logs.ts';
 import { HeldDisk, open as openQuietly } from './testing/race.ts';
+import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {

@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { besideName } from '../../../harness/common/new-file.ts';
+import { besideName } from '../../../harness/common/user-files.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
-import { drafts, idsIn, open, range } from './testing/logs.ts';
+import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 /** Leaves the first `lines` lines of a file. */
 function cutLines(path: string, lines: number): void {

@@ -10,7 +10,7 @@ import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import type { TransportOptions } from '../transport/index.ts';
+import type { TransportOptions } from '../transport.ts';
 
 /** A simulated device as data, as the command line describes it. */
 export interface ProcessSettings {
@@ -121,7 +121,7 @@ async function behaviourOf({ device, defects = [], variants = [] }: ProcessSetti
   const usual = dialectBehaviour(device.dialect ?? 'spec');
   if (defects.length + variants.length === 0) return usual;
   const { deviceDefect, deviceVariant } = await import('../../defects/device/index.ts');
-  const { combined } = await import('../../defects/combine.ts');
+  const { combined } = await import('../../defects/define.ts');
   return combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], usual);
 }
 

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { isAbsolute, join, normalize } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isBesideName } from '../../../harness/common/new-file.ts';
-import { anyCharacter } from '../../common/testing/text.ts';
+import { isBesideName } from '../../../harness/common/user-files.ts';
+import { anyCharacter } from '../../common/testing/scratch.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { scratch } from '../testing/robot.ts';

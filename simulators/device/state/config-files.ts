@@ -4,7 +4,7 @@
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { besideName } from '../../../harness/common/new-file.ts';
+import { besideName } from '../../../harness/common/user-files.ts';
 import { type DiskIo, errorCode, ifPresent } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
 

@@ -3,11 +3,9 @@ import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyCharacter } from '../../common/testing/text.ts';
-import type { LiveSubscriber } from '../behaviour.ts';
-import { referenceBehaviour } from '../behaviour.ts';
-import { robot } from '../testing/robot.ts';
-import { Refused } from '../testing/stream.ts';
+import { anyCharacter } from '../../common/testing/scratch.ts';
+import { type LiveSubscriber, referenceBehaviour } from '../behaviour.ts';
+import { Refused, robot } from '../testing/robot.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 

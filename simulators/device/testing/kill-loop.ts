@@ -4,8 +4,7 @@
  */
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask, scratch } from './robot.ts';
-import { EventStream } from './stream.ts';
+import { ask, EventStream, scratch } from './robot.ts';
 
 export interface KillLoop {
   kills: number;

@@ -7,8 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
 import type { DeviceOptions } from '../options.ts';
-import { type Robot, robot } from './robot.ts';
-import { type EventStream, Refused } from './stream.ts';
+import { type EventStream, Refused, type Robot, robot } from './robot.ts';
 
 interface Model {
   up: boolean;

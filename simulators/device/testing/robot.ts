@@ -1,8 +1,139 @@
 /** A simulated device in a temporary directory, with short ways to ask it something. */
+
 import http from 'node:http';
+import { createParser } from 'eventsource-parser';
+import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
-import { EventStream } from './stream.ts';
+
+// A client of the event stream that keeps every event and comment it was sent.
+
+/** The stream was refused with this status. */
+export class Refused extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`the stream was refused with ${status}`);
+    this.status = status;
+  }
+}
+
+/** Only ends what hangs. */
+const TIMEOUT_MS = 60_000;
+
+export interface Received {
+  id: number;
+  type: string;
+  envelope: EventEnvelope;
+}
+
+interface Waiting {
+  ready(): boolean;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** An open stream; `events` and `comments` grow as they arrive. */
+export class EventStream {
+  readonly events: Received[] = [];
+  readonly comments: string[] = [];
+  /** Resolves when the stream has ended, whichever side ended it. */
+  readonly ended: Promise<void>;
+  over = false;
+  readonly #response: http.IncomingMessage;
+  readonly #timeoutMs: number;
+  readonly #parser = createParser({
+    onComment: (text) => this.comments.push(text.trim()),
+    onEvent: ({ id, event = '', data }) =>
+      this.events.push({ id: Number(id), type: event, envelope: JSON.parse(data) as EventEnvelope }),
+  });
+  #waiting: Waiting[] = [];
+
+  private constructor(response: http.IncomingMessage, timeoutMs: number) {
+    this.#response = response;
+    this.#timeoutMs = timeoutMs;
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => this.#take(text));
+    this.ended = new Promise((resolve) => {
+      response.on('error', () => {});
+      response.once('close', () => {
+        this.over = true;
+        for (const { reject } of this.#waiting.splice(0)) reject(new Error('the stream ended during a wait for more'));
+        resolve();
+      });
+    });
+  }
+
+  /** Rejects with Refused when the answer is not 200. */
+  static open(
+    socketPath: string,
+    query = '',
+    headers: http.OutgoingHttpHeaders = {},
+    timeoutMs = TIMEOUT_MS,
+  ): Promise<EventStream> {
+    return new Promise((resolve, reject) => {
+      const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
+        if (response.statusCode === 200) resolve(new EventStream(response, timeoutMs));
+        else {
+          response.resume();
+          reject(new Refused(response.statusCode ?? 0));
+        }
+      });
+      request.once('error', reject);
+    });
+  }
+
+  get ids(): number[] {
+    return this.events.map(({ id }) => id);
+  }
+
+  /** Resolves once that many events have arrived. */
+  async count(events: number): Promise<Received[]> {
+    await this.until(() => this.events.length >= events);
+    return this.events;
+  }
+
+  /** Resolves once the event with this id, or a later one, has arrived. */
+  async reach(id: number): Promise<void> {
+    await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
+  }
+
+  /** Rejects when the stream ends first, or at the timeout. */
+  until(ready: () => boolean): Promise<void> {
+    if (ready()) return Promise.resolve();
+    if (this.over) return Promise.reject(new Error('the stream has ended'));
+    return new Promise((resolve, reject) => {
+      const onTimeout = () => reject(new Error(`waited ${this.#timeoutMs} ms for more on the stream`));
+      const timer = setTimeout(onTimeout, this.#timeoutMs);
+      const done = (settle: () => void) => () => {
+        clearTimeout(timer);
+        settle();
+      };
+      this.#waiting.push({ ready, resolve: done(resolve), reject: (error) => done(() => reject(error))() });
+    });
+  }
+
+  /** Stops reading; the agent's buffers fill up. */
+  stall(): void {
+    this.#response.pause();
+    this.#response.socket.pause();
+  }
+
+  resume(): void {
+    this.#response.socket.resume();
+    this.#response.resume();
+  }
+
+  close(): void {
+    this.#response.destroy();
+  }
+
+  #take(text: string): void {
+    this.#parser.feed(text);
+    const ready = this.#waiting.filter((waiting) => waiting.ready());
+    this.#waiting = this.#waiting.filter((waiting) => !ready.includes(waiting));
+    for (const { resolve } of ready) resolve();
+  }
+}
 
 export { type Scratch, scratch } from '../../common/testing/scratch.ts';
 

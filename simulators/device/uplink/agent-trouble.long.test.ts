@@ -3,11 +3,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { agentHost } from '../../platform/agent/testing/agent-host.ts';
 import { createUplink } from './index.ts';
-import { MemoryDevice } from './testing/memory-device.ts';
-import { KEY_BITS, testRobot } from './testing/robot.ts';
+import { KEY_BITS, MemoryDevice, testRobot } from './testing/uplinks.ts';
 
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 const portOf = (url: string) => Number(new URL(url).port);

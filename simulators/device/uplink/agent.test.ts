@@ -4,11 +4,10 @@ import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { DeployError } from '../ports.ts';
 import { createUplink } from './index.ts';
-import { testRobot } from './testing/robot.ts';
-import { scriptedBroker, welcoming } from './testing/scripted-broker.ts';
+import { scriptedBroker, testRobot, welcoming } from './testing/uplinks.ts';
 
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 

@@ -1,6 +1,6 @@
 /** Wall clocks that are turned: what waits goes by another clock. */
 import { expect, it } from 'vitest';
-import { testRobot } from './testing/robot.ts';
+import { testRobot } from './testing/uplinks.ts';
 import type { Time } from './time.ts';
 
 const HOUR = 3_600_000;

@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/eventually.ts';
-import { startPlatform, type TestPlatform } from '../../platform/testing/client.ts';
-import { createKit, deploy, type Kit, unique } from '../../platform/testing/kit.ts';
+import { eventually } from '../../common/testing/scratch.ts';
+import { createKit, deploy, type Kit, startPlatform, type TestPlatform, unique } from '../../platform/testing/kit.ts';
 import { type Robot, robot as startRobot } from '../testing/robot.ts';
 import { createUplink } from './index.ts';
 

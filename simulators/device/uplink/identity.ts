@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Type, { type Static } from 'typebox';
-import { SECRET_MODE } from '../../../harness/common/new-file.ts';
+import { SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';

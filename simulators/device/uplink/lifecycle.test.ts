@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { Scheduler } from './lifecycle.ts';
-import { ManualTime } from './testing/manual-time.ts';
+import { ManualTime } from './testing/uplinks.ts';
 import { failureDelay, networkDelay, pause, reconnectDelay, transientDelay } from './time.ts';
 
 const HOUR = 3_600_000;

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { KEEP_ALIVE_SECONDS, KeepAlive, MqttConnection, MqttRefused, NotMqtt, readPackets } from './mqtt.ts';
-import { ManualTime } from './testing/manual-time.ts';
-import { type ScriptedBroker, scriptedBroker, welcoming } from './testing/scripted-broker.ts';
+import { ManualTime, type ScriptedBroker, scriptedBroker, welcoming } from './testing/uplinks.ts';
 
 function client(broker: ScriptedBroker) {
   const time = new ManualTime();

@@ -7,14 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
-import { startPlatform, type TestPlatform } from '../../platform/testing/client.ts';
-import { createKit, deploy, unique } from '../../platform/testing/kit.ts';
+import { createKit, deploy, startPlatform, type TestPlatform, unique } from '../../platform/testing/kit.ts';
 import { robot as startRobot } from '../testing/robot.ts';
 import { createUplink, type PollingUplinkOptions } from './index.ts';
-import { ManualTime } from './testing/manual-time.ts';
-import { MemoryDevice } from './testing/memory-device.ts';
+import { ManualTime, MemoryDevice } from './testing/uplinks.ts';
 
 const ROBOT = { object: 'device', id: 'dvc_7', name: 'robot' };
 

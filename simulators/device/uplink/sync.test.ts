@@ -4,7 +4,7 @@ import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError } from '../ports.ts';
 import { type DeploymentSource, Syncer } from './sync.ts';
-import { type Operation, syncSetup } from './testing/sync-setup.ts';
+import { type Operation, syncSetup } from './testing/uplinks.ts';
 
 const FILES = { '/a.json': '1' };
 

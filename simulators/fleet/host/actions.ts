@@ -5,11 +5,10 @@ import { durationMs } from '../../../harness/common/durations.ts';
 import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
 import { masked, type PlatformClient, PlatformFailure, type ReleaseFixture, type Sending } from '../platform/client.ts';
-import { installKey, type KeyStore, keyFile } from '../robot/keys.ts';
 import type { DeploymentTiming, Robot } from '../robot/robot.ts';
+import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
-import { type ActionKind, scheduleMs } from '../schedule/plan.ts';
-import { type Deadlines, monotonicMs } from '../schedule/scheduler.ts';
+import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
 
 // Follows roll-outs from the POST on the platform to the event read on the robot, and splits the duration into legs.

@@ -10,7 +10,7 @@ import type { Violation } from '../result/result.ts';
 import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
-import type { ActionKind } from '../schedule/plan.ts';
+import type { ActionKind } from '../schedule/schedule.ts';
 
 // The state of each robot of a host as a letter, for somebody who looks on.
 

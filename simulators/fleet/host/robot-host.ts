@@ -4,19 +4,25 @@ import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { poll } from '../../../harness/common/waiting.ts';
+import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
+import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
-import { masked, PlatformClient } from '../platform/client.ts';
+import {
+  isPassing,
+  isPermanent as isPermanentFailure,
+  masked,
+  type PlatformAddress,
+  PlatformClient,
+  PlatformFailure,
+} from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
-import { ensureKeys, type KeyStore } from '../robot/keys.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
-import { type FleetUplinks, fleetUplinks } from '../robot/uplinks.ts';
-import { type ActionStream, scheduleMs, streamsOf } from '../schedule/plan.ts';
-import { Deadlines, runSchedule } from '../schedule/scheduler.ts';
+import { ensureKeys, type FleetUplinks, fleetUplinks, type KeyStore } from '../robot/uplinks.ts';
+import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
-import { Canary } from './canary.ts';
 import {
   type CanaryOutcome,
   type Host,
@@ -29,6 +35,112 @@ import {
   StateWatch,
   type StopMode,
 } from './host.ts';
+
+// One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that
+// mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address
+// where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does
+// not.
+
+const TIMEOUT_MS = 10_000;
+/** A single refused connection may be a restart of the server. */
+const PERMANENT_FAILURES = 2;
+/** The smallest key that a platform accepts unless it says otherwise. */
+const USUAL_KEY_BITS = 2048;
+
+/** Decides from the failures of one robot whether others would come online. */
+export class Canary {
+  readonly #config: Pick<HostConfig, 'platform' | 'keyBits'>;
+  readonly #fatal = Promise.withResolvers<Error>();
+  #permanentFailures = 0;
+  #last: Error | undefined;
+
+  constructor(config: Pick<HostConfig, 'platform' | 'keyBits'>) {
+    this.#config = config;
+  }
+
+  /** Call when an attempt failed that will be retried. */
+  failed(error: Error): void {
+    this.#last = error;
+    if (isPermanent(error)) this.#permanentFailures += 1;
+    if (this.#permanentFailures >= PERMANENT_FAILURES) this.#fatal.resolve(error);
+  }
+
+  /** `started` settles when the robot is online or refused. Never rejects. */
+  async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
+    const deadline = deadlines.at(monotonicMs() + TIMEOUT_MS);
+    try {
+      const ended = await Promise.race([
+        started.then(
+          () => 'online' as const,
+          (error: unknown) => error as Error,
+        ),
+        this.#fatal.promise,
+        deadline.promise,
+      ]);
+      if (ended === 'online' || robot.state === 'online') return { end: 'online' };
+      if (ended === undefined || mayPass(ended)) return this.#slow(robot.name, ended ?? this.#last);
+      return this.#fatalOutcome(robot.name, ended);
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  #slow(name: string, error: Error | undefined): CanaryOutcome {
+    const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
+    const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
+    return { end: 'slow', message: `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway` };
+  }
+
+  #fatalOutcome(name: string, error: Error): CanaryOutcome {
+    const step = stepOf(error);
+    const remedy = remedyFor(step, error, this.#config);
+    const message = masked(error.message, this.#config.platform);
+    return {
+      end: step === 'provisioning' ? 'refused' : 'fatal',
+      message: `the canary ${name} did not come online, and no other robot would: ${message}${remedy === undefined ? '' : `; ${remedy}`}`,
+    };
+  }
+}
+
+/**
+ * What failed: the provisioning token of the Platform API, the request to provision, the broker, or another request.
+ */
+type Step = 'token' | 'provisioning' | 'broker' | 'agent API';
+
+function stepOf(error: Error): Step {
+  if (error instanceof BrokerError) return 'broker';
+  if (error instanceof PlatformFailure) return 'token';
+  return error.message.includes('/devices/provision') ? 'provisioning' : 'agent API';
+}
+
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
+
+function remedyFor(
+  step: Step,
+  error: Error,
+  { keyBits, platform }: Pick<HostConfig, 'platform' | 'keyBits'>,
+): string | undefined {
+  switch (step) {
+    case 'broker':
+      return BROKER_REMEDY;
+    case 'token':
+      return 'the API key provisions the robots and needs the scope for provisioning tokens';
+    case 'provisioning':
+      if (!(error instanceof ApiError) || error.status === 404)
+        return `--agent-url sets the base URL of /agent/v1 (now ${(platform as PlatformAddress).agentUrl})`;
+      if (keyBits >= USUAL_KEY_BITS) return undefined;
+      return `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform --min-key-bits ${keyBits}\` accepts the short ones)`;
+    case 'agent API':
+      return undefined;
+  }
+}
+
+/** Of a set-up call alone: the agent's own requests are sent again by the agent. */
+const mayPass = (error: Error): boolean => error instanceof PlatformFailure && isPassing(error.status);
+
+const isPermanent = (error: Error): boolean =>
+  (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
 
 // The client with which a host sends the requests of a scenario.
 

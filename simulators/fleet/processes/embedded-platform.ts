@@ -1,7 +1,7 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
-import { startProcess, whenExited } from './process-host.ts';
+import { startProcess, whenExited } from './hosts.ts';
 
 /** A real platform asks for longer keys, but generating thousands of them takes minutes. */
 const SMALLEST_KEY_BITS = 1024;

@@ -1,7 +1,7 @@
 /** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
 import { HOST_NOTICES, type HostConfig, type HostEvents } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
-import { ALIVE_EVERY_MS, type Call, type Notice, type Reply, SIGN_OF_LIFE } from './process-host.ts';
+import { ALIVE_EVERY_MS, type Call, type Notice, type Reply, SIGN_OF_LIFE } from './hosts.ts';
 
 let host: RobotHost | undefined;
 

@@ -5,7 +5,7 @@ import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { DeploymentPort } from '../../device/ports.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
-import { monotonicMs } from '../schedule/scheduler.ts';
+import { monotonicMs } from '../schedule/schedule.ts';
 import { type StreamFault, Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type MakeUplink, pending, RobotUplink, type UplinkListener } from './uplinks.ts';
 

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { reportHtml } from '../report/report.ts';
 import { cellsOf, exitCode } from '../result/result.ts';
 import type { FleetOptions } from './plan.ts';
 import { runFleet } from './run.ts';
-import { actionsOf, findGap, runAll, useFleets } from './testing/fleets.ts';
-import { runOptionsIn } from './testing/options.ts';
+import { actionsOf, findGap, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 

@@ -9,7 +9,7 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { monotonicMs } from '../schedule/scheduler.ts';
+import { monotonicMs } from '../schedule/schedule.ts';
 import { baseDirFor, createWorkdir, robotCost } from './capacity.ts';
 import { FleetLayout, type FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';

@@ -6,7 +6,7 @@ import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Scenario } from '../scenario/scenario.ts';
-import { membersOf } from '../schedule/plan.ts';
+import { membersOf } from '../schedule/schedule.ts';
 import { connectionsFor, robotCost } from './capacity.ts';
 
 /** Part `index`, from 1, of `count` parts of a fleet. */

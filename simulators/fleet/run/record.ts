@@ -12,13 +12,12 @@ import {
   summary,
 } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
-import type { FleetResult, Tick, Violation } from '../result/result.ts';
-import { mapRollouts } from '../result/result.ts';
+import { type FleetResult, mapRollouts, type Tick, type Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
-import { monotonicMs } from '../schedule/scheduler.ts';
+import { monotonicMs } from '../schedule/schedule.ts';
 
 /** Counters shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseScenario } from '../scenario/scenario-file.ts';
+import { parseScenario } from '../scenario/scenario.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError, runFleet } from './run.ts';
-import { runOptionsIn } from './testing/options.ts';
+import { runOptionsIn } from './testing/fleets.ts';
 
 let root: string;
 beforeEach(() => {

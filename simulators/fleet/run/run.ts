@@ -11,7 +11,7 @@ import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
-import { membersOf, scheduleMs } from '../schedule/plan.ts';
+import { membersOf, scheduleMs } from '../schedule/schedule.ts';
 import { ByHand } from './by-hand.ts';
 import {
   baseDirFor,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import type { FleetOptions } from './plan.ts';

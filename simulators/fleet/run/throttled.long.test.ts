@@ -10,7 +10,7 @@ import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
 import type { RunOptions } from './plan.ts';
 import { runFleet } from './run.ts';
-import { runOptionsIn } from './testing/options.ts';
+import { runOptionsIn } from './testing/fleets.ts';
 
 let root: string;
 beforeEach(() => {

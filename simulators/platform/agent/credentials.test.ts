@@ -2,8 +2,8 @@ import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } fr
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deviceJwtVerifier, parseDeviceKey, replayGuard, sessionTokens } from './credentials.ts';
+import { deviceJwt, type RobotKey, robotKey } from './testing/agent-host.ts';
 import { MemoryPlatform } from './testing/memory-platform.ts';
-import { deviceJwt, type RobotKey, robotKey } from './testing/robot-keys.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,10 +1,9 @@
 /** Hostile requests to the agent routes: they answer 4xx and go on serving. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { anyCharacter } from '../../common/testing/text.ts';
-import { provisionRobot } from '../broker/testing/robot.ts';
-import { type AgentHost, agentHost } from './testing/agent-host.ts';
-import { robotKey } from './testing/robot-keys.ts';
+import { anyCharacter } from '../../common/testing/scratch.ts';
+import { provisionRobot } from '../broker/testing/mosquitto.ts';
+import { type AgentHost, agentHost, robotKey } from './testing/agent-host.ts';
 
 let host: AgentHost;
 let token: string;

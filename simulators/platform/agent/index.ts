@@ -1,16 +1,315 @@
 /** The platform's agent side: HTTP under `/agent/v1`, and MQTT 3.1.1 through an embedded or an external broker. */
-import type { FastifyInstance } from 'fastify';
+
+import { arch, platform } from 'node:os';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
-import { DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
+import Type from 'typebox';
+import {
+  AGENT_BASE_PATH,
+  deploymentReport,
+  provisionRequest,
+  reprovisionRequest,
+} from '../../../harness/contract/agent.ts';
+import {
+  DEPLOYMENT_ACTIVITY_STATUSES,
+  type DeploymentActivityStatus,
+  isDeploymentActivityStatus,
+} from '../../../harness/contract/enums.ts';
+import { type Shape, shape } from '../../../harness/contract/shape.ts';
+import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { LOOPBACK } from '../address.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { mqttMessenger } from '../broker/messenger.ts';
-import type { AgentPort, DeviceMessenger } from '../ports.ts';
-import { DEFAULT_MIN_KEY_BITS, deviceJwtVerifier, sessionTokens } from './credentials.ts';
-import { type AgentContext, agentPlugin } from './routes.ts';
+import { type AgentDeviceRecord, type AgentPort, type DeviceMessenger, PlatformError } from '../ports.ts';
+import { referenceBehaviour } from '../reference.ts';
+import {
+  DEFAULT_MIN_KEY_BITS,
+  type DeviceJwtVerifier,
+  deviceJwtVerifier,
+  parseDeviceKey,
+  type SessionTokens,
+  sessionTokens,
+} from './credentials.ts';
+
+// The agent API as one encapsulated fastify plugin: its own bodies, errors and version header.
+
+// What the agent routes share: who is calling, and what they sent.
+
+export interface AgentContext {
+  port: AgentPort;
+  tokens: SessionTokens;
+  verifyDeviceJwt: DeviceJwtVerifier;
+  minKeyBits: number;
+  /** A device's session ended; connections that use it must end too. */
+  onSessionEnded(deviceId: string): void;
+  /** A device sent a request, so it is alive. */
+  onSeen(deviceId: string): void;
+}
+
+/** The credential after `Bearer`. Throws PlatformError 401 when there is none. */
+export function bearer(request: FastifyRequest): string {
+  const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
+  return match[1];
+}
+
+/** The device whose session token came with the request. Throws PlatformError 401. */
+export function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
+  const device = context.tokens.verify(bearer(request));
+  if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
+  context.onSeen(device.id);
+  return device;
+}
+
+/** The JSON body, when it has that shape. Throws PlatformError 400 with every problem. */
+export function body<T>(
+  request: FastifyRequest,
+  shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
+): T {
+  let value: unknown;
+  try {
+    value = JSON.parse((request.body as Buffer | undefined)?.toString() ?? '');
+  } catch {
+    throw new PlatformError(400, 'invalid_request', 'the body must be JSON');
+  }
+  if (shape.is(value)) return value;
+  throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
+}
+
+/** A path parameter that could be an identifier. Throws PlatformError 404: nothing else names a resource. */
+export function identifier(request: FastifyRequest, name: string): string {
+  const value = (request.params as Record<string, string>)[name] ?? '';
+  if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);
+  return value;
+}
+
+// Query parameters of the agent's lists: clamped paging (specification section 8), `a|b` filters, expansions.
+
+export type Query = Record<string, string | string[] | undefined>;
+
+const values = (query: Query, name: string): string[] => {
+  const given = query[name];
+  return given === undefined ? [] : [given].flat();
+};
+
+/** As on the Platform API. */
+export function paging(query: Query): { limit: number; offset: number } {
+  return {
+    limit: referenceBehaviour.clampLimit(values(query, 'limit')),
+    offset: referenceBehaviour.clampOffset(values(query, 'offset')),
+  };
+}
+
+/** `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
+export function activityFilter(query: Query): DeploymentActivityStatus[] {
+  const wanted = values(query, 'activity_status')
+    .flatMap((text) => text.split(/[|,]/))
+    .filter((text) => text !== '');
+  return wanted.map((text) => {
+    if (isDeploymentActivityStatus(text)) return text;
+    throw new PlatformError(400, 'invalid_request', 'activity_status holds an unknown status', {
+      activity_status: text.slice(0, 64),
+      accepted: DEPLOYMENT_ACTIVITY_STATUSES,
+    });
+  });
+}
+
+const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
+
+/** `expand=…` or `expand[]=…`, repeated. Throws PlatformError 400 on an expansion that does not exist. */
+export function expansions(query: Query, more: readonly string[] = []): string[] {
+  const accepted = [...EXPANSIONS, ...more];
+  const wanted = new Set([...values(query, 'expand'), ...values(query, 'expand[]')]);
+  for (const name of wanted) {
+    if (accepted.includes(name)) continue;
+    throw new PlatformError(400, 'invalid_request', 'expand names something that cannot be expanded', {
+      expand: name.slice(0, 64),
+      accepted,
+    });
+  }
+  return [...wanted];
+}
+
+// `/deployments`: what a device has to do, and its reports on it. A device sees its own only.
+
+/** Adds the routes to the agent plugin. */
+export function deploymentRoutes(app: FastifyInstance, context: AgentContext): void {
+  const { port } = context;
+
+  app.get('/deployments', async (request) => {
+    const device = caller(context, request);
+    const query = request.query as Query;
+    const { limit, offset } = paging(query);
+    const expand = expansions(query, ['total_count']);
+    const { items, total } = port.deployments(device.id, { activity: activityFilter(query), limit, offset, expand });
+    return {
+      object: 'list',
+      limit,
+      offset,
+      has_more: offset + items.length < total && items.length > 0,
+      ...(expand.includes('total_count') && { total_count: total }),
+      data: items,
+    };
+  });
+
+  app.get('/deployments/:deployment_id', async (request) => {
+    const device = caller(context, request);
+    return port.deployment(device.id, identifier(request, 'deployment_id'), expansions(request.query as Query));
+  });
+
+  app.patch('/deployments/:deployment_id', async (request) => {
+    const device = caller(context, request);
+    const id = identifier(request, 'deployment_id');
+    const expand = expansions(request.query as Query);
+    const updated = port.report(device.id, id, body(request, deploymentReport));
+    return expand.length === 0 ? updated : port.deployment(device.id, id, expand);
+  });
+}
+
+// `/devices/*`, `/device`: provisioning, tokens, and the device's own record.
+
+const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
+
+/** The record as the agent sees it: it never needs its own public key back. */
+const answer = ({ public_key_pem: _, ...device }: AgentDeviceRecord) => ({ object: 'device' as const, ...device });
+
+/** Adds the routes to the agent plugin. */
+export function deviceRoutes(app: FastifyInstance, context: AgentContext): void {
+  const { port, minKeyBits } = context;
+
+  app.post('/devices/provision', async (request) => {
+    const token = bearer(request);
+    const { name, agent_version, public_key_pem } = body(request, provisionRequest);
+    const key = parseDeviceKey(public_key_pem, minKeyBits);
+    const named = { name, agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint };
+    return answer(port.provision(token, named));
+  });
+
+  app.post('/devices/reprovision', async (request) => {
+    const token = bearer(request);
+    const { agent_version, public_key_pem } = body(request, reprovisionRequest);
+    const key = parseDeviceKey(public_key_pem, minKeyBits);
+    const device = port.reprovision(token, { agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint });
+    context.onSessionEnded(device.id);
+    return answer(device);
+  });
+
+  app.post('/devices/token', async (request) => {
+    const device = context.verifyDeviceJwt(bearer(request));
+    context.onSeen(device.id);
+    return context.tokens.issue(device);
+  });
+
+  app.get('/device', async (request) => answer(caller(context, request)));
+
+  app.patch('/devices/:device_id', async (request) => {
+    const device = caller(context, request);
+    if (identifier(request, 'device_id') !== device.id) {
+      throw new PlatformError(403, 'forbidden', 'a device may update itself only');
+    }
+    return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
+  });
+}
+
+// What a device reads besides its deployments: content of config instances, releases, git commits, the service's version.
+
+const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
+const DISPOSITIONS = ['inline', 'attachment'];
+
+/** Adds the routes to the agent plugin. */
+export function resourceRoutes(app: FastifyInstance, context: AgentContext): void {
+  const { port } = context;
+
+  app.get('/config_instances/:config_instance_id/content', async (request, reply) => {
+    const device = caller(context, request);
+    const disposition = String((request.query as Query)['disposition'] ?? 'inline');
+    if (!DISPOSITIONS.includes(disposition)) {
+      throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
+    }
+    const { format, data } = port.content(device.id, identifier(request, 'config_instance_id'));
+    return reply
+      .header('content-type', MEDIA_TYPES[format] ?? 'application/octet-stream')
+      .header('content-disposition', disposition)
+      .send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+  });
+
+  app.get('/releases/:release_id', async (request) => {
+    caller(context, request);
+    return port.release(identifier(request, 'release_id'));
+  });
+
+  app.get('/git_commits/:git_commit_id', async (request) => {
+    caller(context, request);
+    return port.gitCommit(identifier(request, 'git_commit_id'));
+  });
+
+  app.get('/version', async (request) => {
+    caller(context, request);
+    return {
+      version: AGENT_API_VERSION,
+      git_commit: 'unknown',
+      api_version: AGENT_API_VERSION,
+      api_git_commit: 'unknown',
+      go_version: 'none',
+      build_date: new Date(0).toISOString(),
+      os: platform(),
+      arch: arch(),
+    };
+  });
+}
+
+/** The largest request of an agent carries a public key. */
+const BODY_LIMIT = 64 * 1024;
+
+/** The plugin for one dialect; register it below `/agent/v1`. */
+export function agentPlugin(context: AgentContext, dialect: Dialect) {
+  const { versionHeader } = DIALECT_NAMES[dialect];
+  return async (app: FastifyInstance): Promise<void> => {
+    app.removeAllContentTypeParsers();
+    // Bodies are parsed by the routes that need one: a token request has none, even if its content type says JSON.
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (_request, raw, done) =>
+      done(null, raw),
+    );
+    app.setErrorHandler(sendError);
+    app.setNotFoundHandler((request, reply) => {
+      sendError(
+        new PlatformError(404, 'not_found', `the agent API has no ${request.method} on this path`),
+        request,
+        reply,
+      );
+    });
+    app.addHook('onRequest', async (request) => {
+      const version = request.headers[versionHeader.toLowerCase()];
+      if (version === AGENT_API_VERSION) return;
+      throw new PlatformError(400, 'unsupported_version', `${versionHeader}: ${AGENT_API_VERSION} is required`, {
+        accepted: [AGENT_API_VERSION],
+      });
+    });
+    deviceRoutes(app, context);
+    deploymentRoutes(app, context);
+    resourceRoutes(app, context);
+  };
+}
+
+interface HttpError extends Error {
+  statusCode?: number;
+  code?: string;
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, code, message, params } = describe(error as HttpError);
+  if (status >= 500) request.log.error(error, 'agent request failed');
+  void reply.status(status).send({ error: { code, params, message } });
+}
+
+function describe(error: HttpError) {
+  if (error instanceof PlatformError) return error;
+  const status = error.statusCode ?? 500;
+  if (status >= 500) return { status, code: 'internal_error', message: 'the request could not be handled', params: {} };
+  return { status, code: (error.code ?? 'invalid_request').toLowerCase(), message: error.message, params: {} };
+}
 
 export interface AgentSideOptions {
   /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */

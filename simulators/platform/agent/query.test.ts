@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { activityFilter, expansions, paging } from './routes.ts';
+import { activityFilter, expansions, paging } from './index.ts';
 
 describe('paging', () => {
   it.each([

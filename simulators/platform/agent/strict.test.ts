@@ -3,12 +3,10 @@ import type { IPublishPacket } from 'mqtt-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
-import { eventually } from '../../common/testing/eventually.ts';
-import { scratch } from '../../common/testing/scratch.ts';
-import { startPlatform, type TestPlatform } from '../testing/client.ts';
-import { createKit, deploy, type Kit, unique } from '../testing/kit.ts';
+import { eventually, scratch } from '../../common/testing/scratch.ts';
+import { createKit, deploy, type Kit, startPlatform, type TestPlatform, unique } from '../testing/kit.ts';
+import { deviceJwt, robotKey } from './testing/agent-host.ts';
 import { AGENT_OPERATIONS } from './testing/agent-operations.ts';
-import { deviceJwt, robotKey } from './testing/robot-keys.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
 
 const SECOND = 1_000_000_000;

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
-import { eventually } from '../../common/testing/eventually.ts';
+import { eventually } from '../../common/testing/scratch.ts';
 import { type AgentHost, agentHost } from '../agent/testing/agent-host.ts';
-import { connectClient, provisionRobot, type Robot, type TestClient } from './testing/robot.ts';
+import { connectClient, provisionRobot, type Robot, type TestClient } from './testing/mosquitto.ts';
 
 const SUBSCRIPTION_REFUSED = 128;
 

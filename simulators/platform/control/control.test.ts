@@ -1,7 +1,7 @@
 /** The platform's control API over HTTP, with what a client of the Platform API sees of each of its effects. */
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startPlatform, type TestPlatform } from '../testing/client.ts';
+import { startPlatform, type TestPlatform } from '../testing/kit.ts';
 
 let platform: TestPlatform;
 beforeEach(async () => {

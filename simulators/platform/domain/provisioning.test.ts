@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../../harness/contract/versions.ts';
-import { startPlatform } from '../testing/client.ts';
-import { createDevice, createKit, deploy, deploymentOf, deviceOf } from '../testing/kit.ts';
+import { createDevice, createKit, deploy, deploymentOf, deviceOf, startPlatform } from '../testing/kit.ts';
 
 describe('a device', () => {
   it('is inactive, activating, online, offline and archived', async () => {

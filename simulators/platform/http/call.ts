@@ -1,14 +1,147 @@
 /** An admitted request as the routes see it, and the answers they may give. */
 
-import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import { find } from '../domain/find.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
-import type { Renderer } from '../render.ts';
+import type { ExpandTree, Renderer } from '../render.ts';
+import type { Filters, OrderTerm } from '../store/order.ts';
 import type { Rows } from '../store/rows.ts';
-import { type Query, readExpand } from './query.ts';
+import { filterUp } from '../versions.ts';
+
+// Reads filters, order and expansions from a query. A value that makes no sense is refused, not guessed at.
+
+const EXPAND_LEVELS = 4;
+/** No client needs more values; a query with thousands of them would be an attack. */
+const FILTER_VALUES = 1000;
+
+const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
+  new PlatformError(400, 'invalid_parameter', `${parameter}: ${message}`, { parameter, accepted: [...accepted] });
+
+const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+
+/** As Fastify reads it: a parameter that is repeated is an array. */
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const NONE: readonly string[] = [];
+
+/** Every value of a parameter, in their order. */
+export function valuesOf(query: Query, name: string): readonly string[] {
+  const value = query[name];
+  return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
+}
+
+/**
+ * The items of a list parameter, which may be repeated, and separated by `,` or `|`: published clients use each of the three. Empty
+ * items are left out. `isOne` says that a text with commas is one item.
+ */
+const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
+  texts
+    .flatMap((text) => text.split('|'))
+    .flatMap((text) => (text.includes(',') && !isOne(text) ? text.split(',') : [text]))
+    .filter((text) => text !== '');
+
+/**
+ * A filter without any value filters nothing. Throws PlatformError 400 for a value that the filter does not know.
+ *
+ * @param isValue whether an item has this value in this field: a name may hold commas
+ */
+export function readFilters(
+  query: Query,
+  kind: ResourceKind,
+  version: SupportedVersion,
+  isValue: (field: string, text: string) => boolean,
+): Filters {
+  const filters: Record<string, readonly string[]> = {};
+  const known = RESOURCES[kind].filters;
+  for (const field in query) {
+    const filter = Object.hasOwn(known, field) ? known[field] : undefined;
+    if (filter === undefined || !inVersion(filter, version)) continue;
+    const accepted = filter.values?.(version);
+    const isOne = accepted === undefined ? (text: string) => isValue(field, text) : undefined;
+    const values = itemsOf(valuesOf(query, field), isOne);
+    if (values.length > FILTER_VALUES) throw refuse(field, `at most ${FILTER_VALUES} values`, []);
+    if (values.length === 0) continue;
+    const wrong = accepted && values.find((value) => !accepted.includes(value));
+    if (wrong !== undefined) throw refuse(field, `${shortened(wrong)} is not accepted`, accepted ?? []);
+    filters[field] = filterUp(kind, field, values, version);
+  }
+  return filters;
+}
+
+/** The terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
+export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
+  if (query['order_by'] === undefined) return [];
+  const accepted = ['id', 'created_at'];
+  for (const [field, span] of Object.entries(RESOURCES[kind].orders))
+    if (inVersion(span, version)) accepted.push(field);
+  return itemsOf(valuesOf(query, 'order_by')).map((text) => {
+    const [field = '', direction = 'desc', ...rest] = text.split(':');
+    if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
+      throw refuse(
+        'order_by',
+        `${shortened(text)} is not accepted`,
+        accepted.map((name) => `${name}[:asc|:desc]`),
+      );
+    }
+    return { field, descending: direction === 'desc' };
+  });
+}
+
+export interface ExpandQuery {
+  tree: ExpandTree;
+  totalCount: boolean;
+}
+
+/** `expand` is a list, and may be written `expand[]`; dots nest. A nested expansion implies the ones above it. */
+export function readExpand(
+  query: Query,
+  kind: ResourceKind | undefined,
+  version: SupportedVersion,
+  list: boolean,
+): ExpandQuery {
+  const tree: MutableTree = {};
+  let totalCount = false;
+  for (const text of itemsOf([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')])) {
+    if (list && text === 'total_count') totalCount = true;
+    else addPath(tree, text, kind, version, list);
+  }
+  return { tree, totalCount };
+}
+
+interface MutableTree {
+  [name: string]: MutableTree;
+}
+
+function addPath(
+  tree: MutableTree,
+  text: string,
+  kind: ResourceKind | undefined,
+  version: SupportedVersion,
+  list: boolean,
+): void {
+  const names = text.split('.');
+  if (names.length > EXPAND_LEVELS) throw refuse('expand', `${shortened(text)} is more than ${EXPAND_LEVELS} deep`, []);
+  let within: ResourceKind | undefined = kind;
+  let at = tree;
+  for (const [depth, name] of names.entries()) {
+    const known: Record<string, { kind?: ResourceKind }> = {};
+    if (within !== undefined) {
+      for (const [each, expansion] of Object.entries(RESOURCES[within].expansions)) {
+        if (inVersion(expansion, version)) known[each] = expansion;
+      }
+    }
+    if (!Object.hasOwn(known, name)) {
+      const accepted = [...(list && depth === 0 ? ['total_count'] : []), ...Object.keys(known)];
+      throw refuse('expand', `${shortened(text)} is not accepted`, accepted);
+    }
+    at = at[name] ??= {};
+    within = known[name]?.kind;
+  }
+}
 
 export interface Call {
   core: Core;

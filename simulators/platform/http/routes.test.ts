@@ -1,5 +1,12 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { operationsOf } from '../../../harness/contract/platform/operations.ts';
+import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { FAULT_FORMS, parseFaults } from '../faults.ts';
+import { type OpenApi, startPlatform } from '../testing/kit.ts';
 import { readJson } from './routes.ts';
 
 const read = (text: string) => readJson(Buffer.from(text));
@@ -42,5 +49,92 @@ describe('a request body', () => {
     const quotes = `"${'\\"'.repeat(1_000_000)}"`;
     expect(read(quotes)).toHaveLength(1_000_000);
     expect(() => read(quotes.slice(0, -1))).toThrow(/valid JSON/);
+  });
+});
+
+// The served documents are valid OpenAPI, and describe exactly the published operations.
+
+describe.for(DIALECTS)('in dialect %s', (dialect) => {
+  it.for(SUPPORTED_VERSIONS)('the document of %s is valid and complete', async (version) => {
+    await using platform = await startPlatform({ dialect });
+    const served = await platform.get(`/openapi/${version}.json`);
+    const document = served.body as unknown as OpenApi;
+
+    const validator = new Validator();
+    expect(await validator.validate(structuredClone(served.body))).toEqual({ valid: true });
+    expect(validator.version).toBe('3.1');
+
+    // The meta-schema of OpenAPI leaves schemas to JSON Schema: every one compiles, every reference leads somewhere.
+    const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true });
+    formats.default(ajv);
+    const { schemas } = document.components;
+    ajv.addVocabulary(['components']).addSchema({ $id: 'doc', components: { schemas } });
+    for (const name of Object.keys(schemas)) ajv.compile({ $ref: `doc#/components/schemas/${name}` });
+    const references = [...served.text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    expect(references.filter((name) => name === undefined || !(name in schemas))).toEqual([]);
+    expect(Object.keys(schemas).filter((name) => !references.includes(name))).toEqual([]);
+
+    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
+    );
+    expect(
+      new Set(described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`)),
+    ).toEqual(new Set(operationsOf(version).map(({ id, method, path }) => `${id} ${method.toLowerCase()} ${path}`)));
+    expect(described.length).toBe(operationsOf(version).length);
+    for (const { path, operation } of described) {
+      const named = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
+      expect(new Set(named).size).toBe(named.length);
+      expect(named).toContain(`header ${DIALECT_NAMES[dialect].versionHeader}`);
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `path ${name}`);
+      expect(named.filter((each) => each.startsWith('path '))).toEqual(inPath);
+    }
+  });
+});
+
+describe('faults', () => {
+  it('are parsed from text', () => {
+    expect(parseFaults('latency=200@0.5')).toEqual({ latency: { milliseconds: 200, rate: 0.5 } });
+    expect(parseFaults('429,5xx=502@.1, reset@0 ,slow-body')).toEqual({
+      throttle: { retryAfterSeconds: 1, rate: 1 },
+      failure: { status: 502, rate: 0.1 },
+      reset: { rate: 0 },
+      slowBody: { milliseconds: 100, rate: 1 },
+    });
+  });
+
+  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('%j is refused', (text) => {
+    expect(() => parseFaults(text)).toThrow(
+      new RegExp(`no fault; accepted are ${FAULT_FORMS[0].replace(/[[\]]/g, '\\$&')}`),
+    );
+  });
+
+  it('hit every request, or the given share', async () => {
+    await using throttled = await startPlatform({ faults: parseFaults('429=7') });
+    const reply = await throttled.get('/devices');
+    expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '7']);
+    await using failing = await startPlatform({ faults: parseFaults('5xx=502@0.5'), seed: 9 });
+    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await failing.get('/devices')).status));
+    expect(new Set(statuses)).toEqual(new Set([200, 502]));
+  });
+
+  it('reset connections, and delay answers', async () => {
+    await using broken = await startPlatform({ faults: parseFaults('reset') });
+    await expect(broken.get('/devices')).rejects.toThrow();
+    await using slow = await startPlatform({ faults: parseFaults('latency=30,slow-body=5'), devices: 12, seed: 1 });
+    const start = performance.now();
+    const { body } = await slow.get('/devices');
+    expect(body['data']).toHaveLength(10);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(30);
+  });
+
+  it('hit the same requests for the same seed', async () => {
+    const run = async (seed: number) => {
+      await using platform = await startPlatform({ faults: parseFaults('5xx@0.5'), seed });
+      const statuses: number[] = [];
+      for (let count = 0; count < 20; count++) statuses.push((await platform.get('/principal')).status);
+      return statuses;
+    };
+    expect(await run(4)).toEqual(await run(4));
+    expect(await run(4)).not.toEqual(await run(5));
   });
 });

@@ -11,8 +11,7 @@ import type { ApiKey, KeyRing } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import { HANDLERS } from '../routes.ts';
-import type { Answered } from './call.ts';
-import type { Query } from './query.ts';
+import type { Answered, Query } from './call.ts';
 
 // Checks key, scope and version before a body is read.
 

@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
-import { NEW_FILE, SECRET_MODE } from '../../../harness/common/new-file.ts';
+import { NEW_FILE, SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';

@@ -7,9 +7,17 @@ import { expect } from 'vitest';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import type { DeploymentSource } from '../../device/uplink/sync.ts';
 import { PlatformError } from '../ports.ts';
-import { OUTCOMES, type Outcome, type TestAgent, TwoTargetsError } from './agents.ts';
-import type { Item, TestPlatform } from './client.ts';
-import { createDevice, deploymentBody, type Kit } from './kit.ts';
+import {
+  createDevice,
+  deploymentBody,
+  type Item,
+  type Kit,
+  OUTCOMES,
+  type Outcome,
+  type TestAgent,
+  type TestPlatform,
+  TwoTargetsError,
+} from './kit.ts';
 
 const OPERATIONS = ['list', 'contents', 'report'] as const;
 type Operation = (typeof OPERATIONS)[number];

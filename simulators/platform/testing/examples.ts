@@ -1,10 +1,8 @@
 /** A valid request for every published operation. For tests: they fail for an operation without one. */
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
-import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import { atLeast } from '../../../harness/contract/versions.ts';
-import type { TestPlatform } from './client.ts';
-import { createDevice, createKit, deploy, type Kit, stage, unique } from './kit.ts';
+import { atLeast, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { createDevice, createKit, deploy, type Kit, stage, type TestPlatform, unique } from './kit.ts';
 
 export interface World {
   platform: TestPlatform;

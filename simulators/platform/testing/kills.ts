@@ -6,8 +6,7 @@ import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { scratch } from '../../common/testing/scratch.ts';
-import { type Item, startPlatform } from './client.ts';
-import { createKit, deploymentBody, type Kit } from './kit.ts';
+import { createKit, deploymentBody, type Item, type Kit, startPlatform } from './kit.ts';
 
 const KEY = 'durable';
 /** Answers until the process is killed. */

@@ -1,5 +1,98 @@
 /** From a config type to a release, and deployments of it. For tests. */
-import type { Json, TestPlatform } from './client.ts';
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { DeployError } from '../../device/ports.ts';
+import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
+import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
+import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../index.ts';
+
+// A platform and a client for it. For tests.
+
+export type Json = Record<string, unknown>;
+export type Item = Json & { id: string };
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; an empty object when it is none. */
+  body: Json;
+}
+
+export interface CallOptions {
+  version?: SupportedVersion | string;
+  headers?: Record<string, string>;
+}
+
+export interface TestPlatform extends SimulatedPlatform {
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  get(path: string, options?: CallOptions): Promise<Reply>;
+  post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  /** Posts, and throws unless the answer is a 2xx. */
+  create(path: string, body?: unknown, options?: CallOptions): Promise<Item>;
+  items(path: string, options?: CallOptions): Promise<Item[]>;
+  provisioningToken(): Promise<string>;
+}
+
+export async function startPlatform(options: PlatformOptions = {}): Promise<TestPlatform> {
+  const platform = await simulatePlatform({ mqtt: false, ...options });
+  const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
+  const call = async (method: string, path: string, body?: unknown, { version, headers }: CallOptions = {}) => {
+    const response = await fetch(platform.url + path, {
+      method,
+      headers: {
+        'x-api-key': platform.apiKey,
+        [versionHeader.toLowerCase()]: version ?? NEWEST_VERSION,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+  };
+  const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
+  const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
+  const create = async (path: string, body?: unknown, given?: CallOptions) => {
+    const reply = await post(path, body, given);
+    if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
+    return reply.body as Item;
+  };
+  return {
+    ...platform,
+    ...{ call, get, post, create },
+    items: async (path, given) => (await get(path, given)).body['data'] as Item[],
+    provisioningToken: async () => String((await create('/provisioning_tokens'))['token']),
+  };
+}
+
+/** Every item of a list, page by page. Fails when a page that has a next one is not full. */
+export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
+  const items: Item[] = [];
+  for (;;) {
+    const separator = path.includes('?') ? '&' : '?';
+    const { body } = await platform.get(`${path}${separator}limit=${limit}&offset=${items.length}`);
+    const page = body['data'] as Item[];
+    items.push(...page);
+    if (!body['has_more']) return items;
+    if (page.length !== limit) throw new Error(`${path} has more items after a page of ${page.length} of ${limit}`);
+  }
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return {};
+  }
+}
 
 export interface Kit {
   type: string;
@@ -60,3 +153,228 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string, m
 
 export const stage = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged', more))).id;
+
+// Two agents that are built differently, for the model of platform and agent: Muster's own, and one that keeps all it was told.
+
+/** What becomes of a deployment on the device: its description says it. */
+export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface TestAgent {
+  /** Deployments on the device. */
+  active(): string[];
+  /** Rejects with what broke the sync. Throws TwoTargetsError when the platform left it with two targets. */
+  sync(): Promise<void>;
+  /** The process ends, and another one goes on with what is on the disk. */
+  restart(): void;
+  /** From now on everything but `never works` works, and no back-off is left. */
+  heal(): void;
+}
+
+/** An agent was left with more than one deployment that it is to bring about. */
+export class TwoTargetsError extends Error {
+  override name = 'TwoTargetsError';
+}
+
+/** Muster's own: it acts on what the platform lists, and ends a deployment that can never work as `failed`. */
+export function listingAgent(source: DeploymentSource): TestAgent {
+  const device = new MemoryDevice();
+  const time = new ManualTime();
+  const never = new AbortController().signal;
+  let healed = false;
+  let syncer = new Syncer(device, source, time);
+  device.beforeDeploy = ({ description }) => {
+    if (description === 'never works') return new DeployError('it never works', false);
+    return description === 'works' || healed ? undefined : new DeployError('not now', true);
+  };
+  return {
+    active: () => device.active().map(({ id }) => id),
+    sync: () => syncer.run(never),
+    restart: () => {
+      syncer = new Syncer(device, source, time);
+    },
+    heal: () => {
+      healed = true;
+      time.advance(86_400_000);
+    },
+  };
+}
+
+/** What it keeps on its disk of each deployment that it was told of. */
+interface Known {
+  target: AgentDeployment['target_status'];
+  activity: 'queued' | 'deployed' | 'archived';
+}
+
+/**
+ * As a published agent is built: it keeps every deployment that it was told of, changes only what it is told about, brings about
+ * nothing while it has two targets, and retries for ever.
+ */
+export function keepingAgent(source: DeploymentSource): TestAgent {
+  const known = new Map<string, Known>();
+  const never = new AbortController().signal;
+  let healed = false;
+  const active = () => [...known].filter(([, { activity }]) => activity === 'deployed').map(([id]) => id);
+  const report = (id: string, what: DeploymentReport) => source.report?.(id, what, never);
+  const archive = async (id: string, of: Known): Promise<void> => {
+    of.activity = 'archived';
+    await report(id, { activity_status: 'archived' });
+  };
+  const works = ({ description }: AgentDeployment) =>
+    description === 'works' || (description !== 'never works' && healed);
+  const reach = async (wanted: AgentDeployment, of: Known): Promise<void> => {
+    await source.contents(wanted.config_instances ?? [], never);
+    if (!works(wanted)) return await report(wanted.id, { error_status: 'retrying' });
+    for (const id of active()) await archive(id, known.get(id) as Known);
+    of.activity = 'deployed';
+    await report(wanted.id, { activity_status: 'deployed', error_status: 'none' });
+  };
+  return {
+    active,
+    restart: () => {},
+    heal: () => {
+      healed = true;
+    },
+    sync: async () => {
+      const listed = await source.list(never);
+      for (const { id, target_status } of listed) {
+        known.set(id, { activity: 'queued', ...known.get(id), target: target_status });
+      }
+      const targets = [...known].filter(([, { target, activity }]) => target === 'deployed' && activity !== 'archived');
+      if (targets.length > 1) throw new TwoTargetsError(targets.map(([id]) => id).join(' and '));
+      for (const told of listed) {
+        const of = known.get(told.id) as Known;
+        if (of.activity === 'archived') await report(told.id, { activity_status: 'archived' });
+        else if (of.target === 'archived') await archive(told.id, of);
+        else if (of.activity === 'queued') await reach(told, of);
+        else if (told.activity_status !== 'deployed') await report(told.id, { activity_status: 'deployed' });
+      }
+    },
+  };
+}
+
+// Compares the pages of a list with a model while other collections are written. For tests only.
+
+/** Every item of a collection, by ascending id. */
+export const itemsById = (platform: TestPlatform, kind: ResourceKind): Promise<Item[]> =>
+  walk(platform, `/${RESOURCES[kind].collection}?order_by=id:asc`);
+
+const byId = (left: Item, right: Item): number => (left.id < right.id ? -1 : 1);
+
+const newestFirst = (items: readonly Item[]): Item[] =>
+  items.toSorted((left, right) => {
+    const [a, b] = [String(left['created_at']), String(right['created_at'])];
+    return a === b ? byId(left, right) : a < b ? 1 : -1;
+  });
+
+/** `items` are all items of that kind; `runs` says how many walks and single pages to compare. */
+export async function comparePages(
+  platform: TestPlatform,
+  kind: ResourceKind,
+  items: readonly Item[],
+  runs: { walks: number; pages: number },
+): Promise<void> {
+  const { collection } = RESOURCES[kind];
+  const model = newestFirst(items);
+  // These collections are written meanwhile, so their list is narrowed to the ids of the model.
+  const written = kind === 'device' || kind === 'group' || kind === 'config_type';
+  const own = written ? `&id=${encodeURIComponent(model.map(({ id }) => id).join('|'))}` : '';
+  const walks = fc.asyncProperty(
+    fc.integer({ min: 1, max: 100 }),
+    fc.constantFrom('', 'id:asc'),
+    async (limit, order) => {
+      // At most about 30 pages, because many small pages take long and prove no more.
+      const size = Math.max(limit, Math.ceil(model.length / 30));
+      const expected = order === '' ? model : model.toSorted(byId);
+      expect(await walk(platform, `/${collection}?order_by=${order}${own}`, size)).toEqual(expected);
+    },
+  );
+  const pages = fc.asyncProperty(fc.integer({ min: 1, max: 110 }), fc.nat(model.length + 20), async (asked, offset) => {
+    const { body } = await platform.get(`/${collection}?limit=${asked}&offset=${offset}&expand=total_count${own}`);
+    const limit = Math.min(asked, 100);
+    expect(body['data']).toEqual(model.slice(offset, offset + limit));
+    const has_more = offset + limit < model.length;
+    expect(body).toMatchObject({ limit, offset, has_more, total_count: model.length });
+  });
+  let comparing = true;
+  const writes = (async () => {
+    while (comparing) {
+      if (kind !== 'group') await platform.create('/groups', { name: unique('elsewhere') });
+      else await platform.create('/config_types', { name: 'x', slug: unique('elsewhere') });
+      if (kind !== 'device') await platform.create('/devices', { name: unique('elsewhere') });
+    }
+  })();
+  try {
+    await fc.assert(walks, { numRuns: runs.walks });
+    await fc.assert(pages, { numRuns: runs.pages });
+  } finally {
+    comparing = false;
+    await writes;
+  }
+}
+
+// Compares answers with a served OpenAPI document, strictly: what the document does not name must not be there. For tests.
+
+type DocumentJson = Record<string, unknown>;
+
+export interface OpenApi {
+  openapi: string;
+  paths: Record<string, Record<string, DescribedOperation>>;
+  components: { schemas: Record<string, DocumentJson>; securitySchemes: DocumentJson };
+}
+
+export interface DescribedOperation {
+  operationId: string;
+  parameters: { name: string; in: string; required?: boolean; schema: DocumentJson }[];
+  requestBody?: { content: Record<string, { schema: DocumentJson }> };
+  responses: Record<string, { content?: Record<string, { schema: DocumentJson }> }>;
+}
+
+export class Documented {
+  readonly document: OpenApi;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+  readonly #compiled = new Map<string, ValidateFunction>();
+
+  constructor(document: OpenApi) {
+    this.document = document;
+    formats.default(this.#ajv);
+    this.#ajv.addSchema({ $id: 'doc', components: closed(document.components) as DocumentJson });
+  }
+
+  operation(id: string): DescribedOperation | undefined {
+    return Object.values(this.document.paths)
+      .flatMap((path) => Object.values(path))
+      .find(({ operationId }) => operationId === id);
+  }
+
+  /** What is wrong with an answer of that operation; empty when it is as described. */
+  problems(id: string, status: number, value: unknown): string[] {
+    const responses = this.operation(id)?.responses ?? {};
+    const response = responses[String(status)] ?? responses[`${Math.floor(status / 100)}XX`];
+    const schema = response?.content?.['application/json']?.schema;
+    if (schema === undefined) return [`${id} does not describe ${status}`];
+    return this.#check(`${id} ${status}`, schema, value);
+  }
+
+  #check(name: string, schema: DocumentJson, value: unknown): string[] {
+    let validate = this.#compiled.get(name);
+    if (validate === undefined) {
+      const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as DocumentJson;
+      validate = this.#ajv.compile(inDocument);
+      this.#compiled.set(name, validate);
+    }
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+  }
+}
+
+/** The same schemas, with no room for members that they do not name. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const schema = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closed(member)]));
+  const open = schema['type'] === 'object' && schema['properties'] !== undefined && !('additionalProperties' in schema);
+  return open ? { ...schema, additionalProperties: false } : schema;
+}

@@ -5,7 +5,7 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { requestText } from '../../../harness/client/raw.ts';
 import type { EventStream } from '../../../harness/client/sse.ts';
-import { retryAfterMs } from '../../../harness/common/retry-after.ts';
+import { retryAfterMs } from '../../../harness/common/durations.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import { type Device, inTime } from './check.ts';

@@ -1,7 +1,7 @@
 /** What every check of this suite is given; its requests, which are repeated while the platform answers 429; answers in findings. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
-import { type RetryHeaders, retryAfterMs } from '../../../harness/common/retry-after.ts';
+import { type RetryHeaders, retryAfterMs } from '../../../harness/common/durations.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import {
   atLeast,

@@ -6,8 +6,7 @@ import { systemClock } from '../../../common/clock.ts';
 import { referenceBehaviour } from '../../behaviour.ts';
 import { resolveCursor } from '../../stream/protocol.ts';
 import { LogReader } from '../../stream/reader.ts';
-import { robot, scratch } from '../../testing/robot.ts';
-import { Refused } from '../../testing/stream.ts';
+import { Refused, robot, scratch } from '../../testing/robot.ts';
 import { EventLog } from '../event-log.ts';
 import { type DiskIo, disk } from '../io.ts';
 

@@ -1,14 +1,15 @@
 /** Fleets for tests, with a platform and folders of their own. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { eventually } from '../../../common/testing/eventually.ts';
+import { eventually } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
-import { parseScenario } from '../../scenario/scenario-file.ts';
+import { parseScenario } from '../../scenario/scenario.ts';
 import { Fleet } from '../fleet.ts';
-import type { FleetOptions } from '../plan.ts';
+import type { FleetOptions, RunOptions } from '../plan.ts';
 
 interface TestFleets {
   readonly platform: SimulatedPlatform;
@@ -100,3 +101,23 @@ export async function findGap(fleet: Fleet, robot: number): Promise<void> {
     impostor.close();
   }
 }
+
+// Options of a small run whose files lie below one folder. For tests.
+
+/** Two robots in this process. `scenario` is YAML without its name. */
+export const runOptionsIn = (root: string, scenario: string, change: Partial<RunOptions> = {}): RunOptions => ({
+  scenario: parseScenario(`name: test\n${scenario}`, 'test.yaml'),
+  robots: 2,
+  workers: 0,
+  platform: undefined,
+  seed: 1,
+  keyBits: 1024,
+  stateDir: join(root, 'state'),
+  dir: join(root, 'robots'),
+  out: join(root, 'out'),
+  thresholds: [],
+  screen: { write: () => {} },
+  version: '0.0.0',
+  signal: new AbortController().signal,
+  ...change,
+});

@@ -1,4 +1,5 @@
 /** A real Mosquitto on a free port, where it is installed. For tests only. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -6,7 +7,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { poll } from '../../../../harness/common/waiting.ts';
+import { type AgentHost, deviceJwt, robotKey } from '../../agent/testing/agent-host.ts';
+import type { AgentDeviceRecord } from '../../ports.ts';
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
@@ -73,4 +77,51 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
     timeoutMs: Number.POSITIVE_INFINITY,
     firstPauseMs: 10,
   });
+}
+
+// A provisioned device, and an MQTT client for it. For tests only.
+
+export interface Robot {
+  device: AgentDeviceRecord;
+  token: string;
+  /** Options that the broker accepts. */
+  credentials: IClientOptions;
+}
+
+export async function provisionRobot(host: AgentHost, name: string): Promise<Robot> {
+  const { platform, app } = host;
+  const key = robotKey(name);
+  const device = platform.provision(platform.provisioningToken(), {
+    name,
+    agent_version: 'v1',
+    public_key_pem: key.publicPem,
+    fingerprint: key.fingerprint,
+  });
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/agent/v1/devices/token',
+    headers: { 'service-version': 'v0.4', authorization: `Bearer ${deviceJwt(key, Date.now())}` },
+  });
+  const { token } = answer.json<{ token: string }>();
+  return { device, token, credentials: { clientId: device.id, username: device.session_id, password: token } };
+}
+
+export interface Received {
+  topic: string;
+  text: string;
+  retain: boolean;
+}
+
+export interface TestClient extends AsyncDisposable {
+  mqtt: MqttClient;
+  received: Received[];
+}
+
+/** Rejects with the broker's refusal. Never reconnects by itself. */
+export async function connectClient(url: string, options: IClientOptions): Promise<TestClient> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...options }, false);
+  const received: Received[] = [];
+  client.on('message', (topic, payload, { retain }) => received.push({ topic, text: payload.toString(), retain }));
+  client.on('error', () => {});
+  return { mqtt: client, received, [Symbol.asyncDispose]: () => client.endAsync(true) };
 }

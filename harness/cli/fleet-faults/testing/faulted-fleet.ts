@@ -1,0 +1,277 @@
+/** What a platform and the robots of a fleet remember when a run is over, and where they disagree. For tests and soaks. */
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type FleetResult, fleetResult } from '../../../../simulators/fleet/result/result.ts';
+import { poll } from '../../../common/waiting.ts';
+import { Running } from '../../testing/muster.ts';
+
+export const API_KEY = 'dev';
+const VERSION = '2026-08-17.everglades';
+
+interface Event {
+  id: number;
+  type: string;
+  occurred_at: string;
+  data: { deployment_id: string };
+}
+
+/** A deployment in the platform's records. */
+export interface Deployment {
+  id: string;
+  activity_status: string;
+  error_status: string;
+  device_id: string;
+}
+
+/** What one robot has on its disk. */
+export interface RobotFiles {
+  deviceId: string;
+  /** `deployment_id` of every `deployment.deployed` in its event log. */
+  deployed: string[];
+  /** Ids of all events, and when they occurred. */
+  ids: number[];
+  occurredAt: string[];
+  /** The deployment that it shows as current. */
+  current: string | undefined;
+}
+
+/** The files of every robot, in the folder that was the `--dir` of a fleet that ran with `--keep`. */
+export function robotsIn(dir: string): RobotFiles[] {
+  const [fleet = ''] = readdirSync(dir);
+  const hosts = join(dir, fleet, 'r');
+  return readdirSync(hosts).flatMap((host) =>
+    readdirSync(join(hosts, host)).map((robot) => filesOf(join(hosts, host, robot))),
+  );
+}
+
+function filesOf(folder: string): RobotFiles {
+  // A robot that never came online lacks files.
+  const read = (otherwise: string, ...names: string[]): string =>
+    existsSync(join(folder, ...names)) ? readFileSync(join(folder, ...names), 'utf8') : otherwise;
+  const events = read('', 'events.jsonl')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Event);
+  return {
+    deviceId: (JSON.parse(read('{"device_id":""}', 'identity', 'device.json')) as { device_id: string }).device_id,
+    deployed: events.filter(({ type }) => type === 'deployment.deployed').map(({ data }) => data.deployment_id),
+    ids: events.map(({ id }) => id),
+    occurredAt: events.map(({ occurred_at }) => occurred_at),
+    current: (JSON.parse(read('{}', 'state.json')) as { current?: string }).current,
+  };
+}
+
+/** How many deployments of each robot there must be. */
+export interface Expected {
+  /** Deployments of each robot; all that the platform has of it by default. */
+  each?: number | undefined;
+  /** So many of them may have been replaced before the robot heard of them. Default 0. */
+  replaced?: number;
+}
+
+/**
+ * Where the platform and its robots disagree, a sentence each; none when no deployment was applied twice, none that the platform has is
+ * lost, and each robot's current deployment is the one that the platform takes for deployed.
+ */
+export function disagreements(
+  deployments: readonly Deployment[],
+  robots: readonly RobotFiles[],
+  { each, replaced = 0 }: Expected = {},
+): string[] {
+  const byDevice = Map.groupBy(deployments, ({ device_id }) => device_id);
+  return robots.flatMap((robot) => {
+    const own = byDevice.get(robot.deviceId) ?? [];
+    return problemsOf(robot, own, { each: each ?? own.length, replaced }).map(
+      (problem) => `${robot.deviceId || 'a robot without identity'}: ${problem}`,
+    );
+  });
+}
+
+function problemsOf(
+  { deployed, ids, current }: RobotFiles,
+  own: readonly Deployment[],
+  { each, replaced }: { each: number; replaced: number },
+): string[] {
+  const problems: string[] = [];
+  const expect = (held: boolean, problem: string): void => void (held || problems.push(problem));
+  const known = new Set(own.map(({ id }) => id));
+  const waiting = own.filter(({ activity_status }) => !['deployed', 'archived'].includes(activity_status));
+  const inService = own.filter(({ activity_status }) => activity_status === 'deployed');
+  const foreign = deployed.filter((id) => !known.has(id));
+  const [served] = inService;
+  expect(own.length === each, `the platform has ${own.length} of its ${each} deployments`);
+  expect(waiting.length === 0, `the platform waits for it with ${waiting.map(({ id }) => id).join(', ')}`);
+  expect(deployed.length >= each - replaced, `it applied ${deployed.length} of ${each} deployments`);
+  expect(new Set(deployed).size === deployed.length, `it applied one twice: ${deployed.join(', ')}`);
+  expect(foreign.length === 0, `it applied ${foreign.join(', ')}, which the platform does not have`);
+  expect(
+    ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0)),
+    `ids of its events do not ascend: ${ids.join(', ')}`,
+  );
+  expect(
+    inService.length === Math.min(own.length, 1) &&
+      served?.id === current &&
+      (served?.error_status ?? 'none') === 'none',
+    `its current deployment is ${current}, and on the platform ${inService.map(({ id, error_status }) => `${id} (error status ${error_status})`).join(', ')}`,
+  );
+  expect(deployed.at(-1) === current, `it applied ${deployed.at(-1)} last, and shows ${current}`);
+  return problems;
+}
+
+const headers = { 'X-API-Key': API_KEY, 'Service-Version': VERSION };
+
+interface Page<T> {
+  data: T[];
+  has_more: boolean;
+  total_count?: number;
+}
+
+async function page<T>(url: string, path: string): Promise<Page<T>> {
+  const response = await fetch(`${url}${path}`, { headers });
+  if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}`);
+  return (await response.json()) as Page<T>;
+}
+
+const countOf = async (url: string, path: string): Promise<number> =>
+  (await page(url, `${path}limit=1&expand=total_count`)).total_count ?? 0;
+
+/** How many deployments the platform has. */
+export const totalOf = (url: string): Promise<number> => countOf(url, '/deployments?');
+
+/** How many releases the platform has. */
+export const releasesOf = (url: string): Promise<number> => countOf(url, '/releases?');
+
+/** How many devices the platform takes for online. */
+export const onlineOf = (url: string): Promise<number> => countOf(url, '/devices?status=online&');
+
+export async function deploymentsOf(url: string): Promise<Deployment[]> {
+  const all: Deployment[] = [];
+  for (;;) {
+    const { data, has_more } = await page<Deployment>(url, `/deployments?limit=100&offset=${all.length}`);
+    all.push(...data);
+    if (!has_more) return all;
+  }
+}
+
+// A platform and a fleet in processes of their own, and what both remember when the run is over: the records of the platform, and the
+// event logs and states of the robots, read from their disks. For tests.
+
+/** Only ends what hangs. */
+const PATIENCE = { timeoutMs: 100_000, firstPauseMs: 20 };
+
+/** Addresses as the ready line of `muster simulate platform` has them. */
+export interface Addresses {
+  url: string;
+  agent_url: string;
+  mqtt: string;
+}
+
+/** How processes of a scene are run, beside their words. */
+export interface Surroundings {
+  env?: Record<string, string>;
+  under?: readonly string[];
+}
+
+export interface FleetSetup extends Surroundings {
+  /** Phases after the ramp, as YAML. */
+  phases: string;
+  platform: Addresses;
+  robots?: number;
+  options?: Record<string, string>;
+}
+
+export class Scene implements AsyncDisposable {
+  readonly #dir = mkdtempSync(join(tmpdir(), 'muster-ff-'));
+  readonly #running: Running[] = [];
+
+  path(...names: string[]): string {
+    return join(this.#dir, ...names);
+  }
+
+  /** Starts `muster simulate platform`; with `db` it finds the state of an earlier one again. */
+  async platform(
+    options: Record<string, string> = {},
+    surroundings: Surroundings = {},
+  ): Promise<Addresses & { running: Running }> {
+    const given = Object.entries({ 'api-key': API_KEY, 'min-key-bits': '1024', 'log-level': 'error', ...options });
+    const words = ['simulate', 'platform', ...given.flatMap(([name, value]) => [`--${name}`, value])];
+    const running = this.#started(new Running(words, { cwd: this.#dir, ...surroundings }));
+    return { ...((await running.ready()) as unknown as Addresses), running };
+  }
+
+  fleet({ phases, platform, robots = 8, options = {}, ...surroundings }: FleetSetup): FleetRun {
+    mkdirSync(this.path('robots'), { recursive: true });
+    const scenario = this.path('scenario.yaml');
+    writeFileSync(scenario, `name: faults\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms }\n${phases}`);
+    const folders = { out: this.path('out'), state: this.path('state'), dir: this.path('robots') };
+    const address = { platform: platform.url, 'agent-url': platform.agent_url, mqtt: platform.mqtt };
+    const given = { scenario, robots: String(robots), workers: '2', ...folders, ...address, ...options };
+    const words = ['fleet', '--keep', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])];
+    const { env, under } = surroundings;
+    const settings = { env: { MUSTER_API_KEY: API_KEY, ...env }, cwd: this.#dir, ...(under && { under }) };
+    return new FleetRun(this, this.#started(new Running(words, settings)));
+  }
+
+  /** The files of every robot of the fleet. */
+  robots(): RobotFiles[] {
+    return robotsIn(this.path('robots'));
+  }
+
+  /** The platform and every robot agree. `each`, `replaced`: as in `Expected`. */
+  async agree(url: string, each?: number, replaced = 0): Promise<void> {
+    const robots = this.robots();
+    expect(robots.length).toBeGreaterThan(0);
+    expect(disagreements(await deploymentsOf(url), robots, { each, replaced })).toEqual([]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const running of this.#running.reverse()) await running[Symbol.asyncDispose]();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  #started(running: Running): Running {
+    this.#running.push(running);
+    return running;
+  }
+}
+
+/** A running `muster fleet`. */
+export class FleetRun {
+  readonly running: Running;
+  readonly #scene: Scene;
+
+  constructor(scene: Scene, running: Running) {
+    this.#scene = scene;
+    this.running = running;
+  }
+
+  /** Process ids of its workers, in their order. */
+  workers(): number[] {
+    const { pid } = this.running.child;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    return children.filter((child) => /worker\.[jt]s/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8')));
+  }
+
+  /** Resolves when the platform has that many deployments. */
+  async deployments(url: string, count: number): Promise<void> {
+    const look = async () => (await totalOf(url)) >= count || undefined;
+    await poll(`${count} deployments on the platform`, look, PATIENCE);
+  }
+
+  /** Waits for the end. The words of stdout follow each other with one space. */
+  async end(): Promise<{ code: number | null; said: string; result: FleetResult }> {
+    const { code, stdout, stderr } = await this.running.ended;
+    const file = this.#scene.path('out', 'result.json');
+    let value: unknown;
+    try {
+      value = JSON.parse(readFileSync(file, 'utf8'));
+    } catch (error) {
+      throw new Error(`no result (exit code ${code}): ${stderr}`, { cause: error });
+    }
+    expect(fleetResult.problems(value)).toEqual([]);
+    return { code, said: stdout.replaceAll(/\s+/g, ' '), result: value as FleetResult };
+  }
+}

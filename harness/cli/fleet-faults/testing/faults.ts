@@ -1,0 +1,237 @@
+/** Certificates for 127.0.0.1 that are valid, expired, or of somebody else. Made by openssl. For tests. */
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
+
+/** PEM. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+export class Authority implements Disposable {
+  readonly #dir = mkdtempSync(join(tmpdir(), 'muster-ca-'));
+  /** The file with its own certificate. */
+  readonly file = join(this.#dir, 'ca.pem');
+  #issued = 0;
+
+  constructor() {
+    this.#openssl('req', '-x509', ...KEY, '-days', '3', '-subj', '/CN=test', '-keyout', 'ca.key', '-out', 'ca.pem');
+    writeFileSync(join(this.#dir, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost');
+  }
+
+  /** `days`: how long it is valid; a negative number for one that has expired. */
+  issue(days: number): Certificate {
+    const name = `server-${++this.#issued}`;
+    this.#openssl('req', ...KEY, '-subj', '/CN=localhost', '-keyout', `${name}.key`, '-out', `${name}.csr`);
+    const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
+    this.#openssl('x509', '-req', '-in', `${name}.csr`, ...by, '-days', String(days), '-out', `${name}.pem`);
+    const read = (file: string): string => readFileSync(join(this.#dir, file), 'utf8');
+    return { cert: read(`${name}.pem`), key: read(`${name}.key`) };
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  #openssl(...words: string[]): void {
+    execFileSync('openssl', words, { cwd: this.#dir, stdio: ['ignore', 'ignore', 'pipe'] });
+  }
+}
+
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+// A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an answer.
+
+export interface ProxyOptions {
+  /** Where it listens. Default 127.0.0.1. */
+  host?: string;
+  /** It speaks TLS with this certificate, and plain TCP to its target. Default: plain TCP. */
+  tls?: Certificate;
+}
+
+export class FaultyProxy implements AsyncDisposable {
+  readonly #target: { host: string; port: number };
+  readonly #open = new Set<Socket>();
+  #server: Server | undefined;
+  readonly #host: string;
+  #tls: Certificate | undefined;
+  #port = 0;
+  /** Milliseconds that each piece of an answer is held back. */
+  delayMs = 0;
+  /** Called for each piece of an answer; true resets the connection after the first half of it. */
+  resets: (piece: Buffer) => boolean = () => false;
+  /** Connections that came so far, those whose TLS handshake fails among them. */
+  tries = 0;
+
+  private constructor(url: string, { host = '127.0.0.1', tls }: ProxyOptions) {
+    this.#host = host;
+    this.#tls = tls;
+    const { hostname, port } = new URL(url);
+    this.#target = { host: hostname, port: Number(port) };
+  }
+
+  /** `url`: what it passes everything on to. */
+  static async before(url: string, options: ProxyOptions = {}): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(url, options);
+    await proxy.start();
+    return proxy;
+  }
+
+  /** `url` with the address of the proxy in place of its own. */
+  instead(url: string): string {
+    const { protocol, pathname } = new URL(url);
+    const scheme = this.#tls === undefined ? protocol : protocol.replace(/s?:$/, 's:');
+    return `${scheme}//${this.#host}:${this.#port}${pathname === '/' ? '' : pathname}`;
+  }
+
+  /** Listens, on the same port as before. */
+  async start(): Promise<void> {
+    const accept = (socket: Socket) => this.#accept(socket);
+    // Where half-open connections are allowed, one that ends within its handshake stays for ever.
+    const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
+    server.on('connection', () => {
+      this.tries += 1;
+    });
+    server.listen({ host: this.#host, port: this.#port, backlog: 8192 });
+    await once(server, 'listening');
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Listens no more, and resets every connection, as the kernel does for a process that is killed. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = once(server, 'close');
+    server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Shows another certificate from now on, to new connections. */
+  renew(tls: Certificate): void {
+    this.#tls = tls;
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext(tls);
+  }
+
+  /** Resets every connection. */
+  cut(): void {
+    for (const socket of this.#open) reset(socket);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #accept(client: Socket): void {
+    const target = connect({ ...this.#target, allowHalfOpen: true });
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      this.#open.add(from);
+      from.setNoDelay(true);
+      from.on('error', () => {});
+      from.on('end', () => to.end());
+      from.once('close', () => {
+        this.#open.delete(from);
+        to.destroy();
+      });
+    }
+    client.on('data', (piece: Buffer) => target.write(piece));
+    target.on('data', (piece: Buffer) => this.#answer(client, target, piece));
+  }
+
+  #answer(client: Socket, target: Socket, piece: Buffer): void {
+    const pass = (): void => {
+      if (client.destroyed) return;
+      if (!this.resets(piece)) {
+        client.write(piece);
+        return;
+      }
+      client.write(piece.subarray(0, piece.length >> 1), () => reset(client));
+      target.destroy();
+    };
+    if (this.delayMs === 0) pass();
+    else setTimeout(pass, this.delayMs);
+  }
+}
+
+/** Node resets no TLS connection; it is ended without its last words. */
+const reset = (socket: Socket): void =>
+  void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
+
+// A network namespace for robots at the far end of a cable, and names that a test changes. Needs root and `ip`. For tests.
+
+/** Names of interfaces have at most 15 characters. */
+let cables = 0;
+
+/** Why tests with namespaces are skipped here; empty when they are not. */
+export const noNamespaces = (() => {
+  if (process.getuid?.() !== 0) return ' (skipped: needs root)';
+  try {
+    const name = `muster-try-${process.pid}`;
+    run('ip', 'netns', 'add', name);
+    run('ip', 'netns', 'del', name);
+    return '';
+  } catch (error) {
+    return ` (skipped: no network namespaces: ${(error as Error).message.split('\n')[0]})`;
+  }
+})();
+
+function run(program: string, ...words: string[]): void {
+  execFileSync(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+export class Cable implements Disposable {
+  readonly #name = `mf${process.pid}-${++cables}`;
+  readonly #near = `n${this.#name}`.slice(0, 15);
+  /** A network of this process alone: four addresses. */
+  readonly #net = `10.${200 + (process.pid % 50)}.${(process.pid >> 6) % 250}`;
+  /** Address of this side, as the other one reaches it. */
+  readonly address = `${this.#net}.1`;
+
+  constructor() {
+    const far = `f${this.#name}`.slice(0, 15);
+    run('ip', 'netns', 'add', this.#name);
+    run('ip', '-n', this.#name, 'link', 'set', 'lo', 'up');
+    run('ip', 'link', 'add', this.#near, 'type', 'veth', 'peer', 'name', far, 'netns', this.#name);
+    run('ip', 'address', 'add', `${this.address}/30`, 'dev', this.#near);
+    run('ip', '-n', this.#name, 'address', 'add', `${this.#net}.2/30`, 'dev', far);
+    run('ip', '-n', this.#name, 'link', 'set', far, 'up');
+    this.plug();
+  }
+
+  /** The words before a command that runs at the other end. */
+  get farEnd(): string[] {
+    return ['ip', 'netns', 'exec', this.#name];
+  }
+
+  plug(): void {
+    run('ip', 'link', 'set', this.#near, 'up');
+  }
+
+  /** Every packet is lost from now on, and neither end is told: connections are half open. */
+  unplug(): void {
+    run('ip', 'link', 'set', this.#near, 'down');
+  }
+
+  [Symbol.dispose](): void {
+    run('ip', 'netns', 'del', this.#name);
+  }
+}
+
+/** The words before a command that resolves names by the file `hosts` alone, which may change while it runs. Writes both files. */
+export function withHosts(hosts: string, services: string, names: string): string[] {
+  writeFileSync(hosts, names);
+  writeFileSync(services, 'hosts: files\n');
+  const mounts = `mount --bind '${hosts}' /etc/hosts && mount --bind '${services}' /etc/nsswitch.conf && exec "$@"`;
+  return ['unshare', '--mount', 'sh', '-c', mounts, 'sh'];
+}

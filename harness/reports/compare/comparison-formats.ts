@@ -1,0 +1,249 @@
+/** A comparison for a terminal: what differs, then what changed last, then the verdict. */
+
+import { html, type Markup, NOTHING, PALETTE, trusted } from '../../common/html.ts';
+import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
+import { sectionTitle } from '../../contract/sections.ts';
+import type { Outcome } from '../../runner/types.ts';
+import { OUTCOME_WORDS, plural, SYMBOLS } from '../findings.ts';
+import { COLOURS } from '../pretty-findings.ts';
+import {
+  alikeness,
+  type ChoiceRow,
+  type Comparison,
+  type GateVerdict,
+  judgedApart,
+  type RequirementRow,
+} from './comparison.ts';
+
+const MARK = 3;
+/** Ids of changed checks that are named. The page has all. */
+const NAMED = 12;
+
+const TONES = { pass: 'green', warn: 'yellow', fail: 'red' } as const;
+
+/** Lines for a terminal of so many columns, ready to be written. */
+export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
+  const blocks = [
+    legend(comparison, paint, columns),
+    requirementsThatDiffer(comparison, paint, columns),
+    choicesThatDiffer(comparison, paint, columns),
+    changes(comparison, paint, columns),
+    closing(comparison, verdict, paint, columns),
+  ];
+  return `${blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function legend({ entries, requirements, choices }: Comparison, paint: Paint, columns: number): string[] {
+  const [first] = entries;
+  const about = `${plural(entries.length, 'report')} · ${plural(requirements.length, 'check')} · ${plural(choices.length, 'choice')}`;
+  return [
+    `${paint('bold', `compare ${first?.api ?? ''}`)}  ${paint('dim', about)}`,
+    ...entries.map(({ label, startedAt }, index) => {
+      const when = startedAt.slice(0, 16).replace('T', ' ');
+      return `  ${String(index + 1).padStart(2)}  ${when}  ${cutTo(printable(label), Math.max(20, columns - 24))}`;
+    }),
+  ];
+}
+
+function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Paint, columns: number): string[] {
+  const differing = requirements.filter(({ differs }) => differs);
+  if (differing.length === 0) return [];
+  const rows = differing.filter(judgedApart);
+  const others = differing.length - rows.length;
+  const head = entries.map((_, index) => String(index + 1).padStart(MARK)).join('');
+  const marks = MARK * entries.length;
+  return [
+    `${paint('bold', 'Checks that differ')} ${paint('dim', String(differing.length))}`,
+    ...(rows.length === 0 ? [] : [paint('dim', `  ${head}`)]),
+    ...rows.map(
+      ({ id, level, outcomes }) =>
+        `  ${outcomes.map((outcome) => mark(outcome, paint)).join('')}  ${cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - marks - 4))}`,
+    ),
+    ...wrap(key(rows), columns - 2).map((line) => paint('dim', `  ${line}`)),
+    ...(others === 0 ? [] : [paint('dim', `  ${others} were not decided by all of them; --report html lists these`)]),
+  ];
+}
+
+const mark = (outcome: Outcome | undefined, paint: Paint): string =>
+  outcome === undefined ? '–'.padStart(MARK) : paint(COLOURS[outcome], SYMBOLS[outcome].padStart(MARK));
+
+/** The symbols that are used, in words. */
+function key(rows: readonly RequirementRow[]): string {
+  const used = new Set(rows.flatMap(({ outcomes }) => outcomes));
+  return [...used]
+    .map((outcome) => (outcome === undefined ? '– has no such check' : `${SYMBOLS[outcome]} ${OUTCOME_WORDS[outcome]}`))
+    .join(', ');
+}
+
+function choicesThatDiffer({ choices }: Comparison, paint: Paint, columns: number): string[] {
+  const rows = choices.filter(({ differs }) => differs);
+  if (rows.length === 0) return [];
+  return [
+    `${paint('bold', 'Choices that differ, where the specification is silent')} ${paint('dim', String(rows.length))}`,
+    ...rows.flatMap((row) => [
+      `  ${cutTo(printable(row.name), columns - 2)}  ${paint('dim', row.check)}`,
+      ...valuesOf(row, columns - 12).map((line) => `    ${line}`),
+    ]),
+  ];
+}
+
+/** Each value with the numbers of those that have it. */
+function valuesOf({ values }: ChoiceRow, columns: number): string[] {
+  const groups = Map.groupBy(
+    values.map((value, index) => ({ value, number: index + 1 })),
+    ({ value }) => value ?? '– not observed',
+  );
+  return [...groups].map(
+    ([value, of]) => `${of.map(({ number }) => number).join(', ')}  ${cutTo(printable(value), columns)}`,
+  );
+}
+
+function changes({ entries, changes: of }: Comparison, paint: Paint, columns: number): string[] {
+  const [before, now] = [entries.length - 1, entries.length];
+  const lines = (symbol: string, words: string, ids: readonly string[]): string[] => {
+    if (ids.length === 0) return [];
+    const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '';
+    return wrap(`${symbol} ${words}: ${ids.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
+      index === 0 ? `  ${line}` : `    ${line}`,
+    );
+  };
+  const said = [
+    ...lines('✗', 'hold no longer', idsOf(of.regressions)),
+    ...lines('?', 'not decided any more', idsOf(of.undecided)),
+    ...lines('✓', 'hold now', idsOf(of.mended)),
+    ...lines(
+      '~',
+      'answered in another way',
+      of.behaviour.map(({ name }) => printable(name)),
+    ),
+  ];
+  return said.length === 0 ? [] : [paint('bold', `From ${before} to ${now}`), ...said];
+}
+
+const idsOf = (rows: readonly RequirementRow[]): string[] => rows.map(({ id }) => id);
+
+function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
+  return [
+    paint('dim', '─'.repeat(Math.min(columns, 72))),
+    ...wrap(`${paint(['bold', TONES[verdict.tone]], verdict.word)}  ${alikeness(comparison)}`, columns),
+    ...wrap(`exit ${verdict.code}: ${verdict.meaning}`, columns).map((line) => paint('dim', line)),
+  ];
+}
+
+// A comparison as one HTML file. It loads nothing and needs no script.
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/** Characters of a label at the head of a column, and of a value. */
+const LABEL = 60;
+const VALUE = 400;
+
+/** Text of the page. */
+export function comparePage(comparison: Comparison, verdict: GateVerdict, version: string): string {
+  const { entries, requirements, choices } = comparison;
+  const api = entries[0]?.api ?? '';
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${verdict.word}: ${api}, ${plural(entries.length, 'report')}</title>
+<style>${trusted(STYLE)}</style></head><body><main>
+${banner(comparison, verdict)}
+${changed(comparison)}
+${requirementTable('Checks that differ', differing(requirements), comparison, true)}
+${choiceTable('Choices that differ, where the specification is silent', differing(choices), comparison, true)}
+${requirementTable('Checks with one outcome', same(requirements), comparison, false)}
+${choiceTable('Choices that are the same', same(choices), comparison, false)}
+<footer>muster ${version}</footer>
+</main></body></html>
+`.markup;
+}
+
+const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
+const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
+
+function banner(comparison: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
+  return html`<div class="banner ${tone}"><h1>${word}</h1>
+<p>Exit ${code}: ${printable(meaning)}.</p><p>${alikeness(comparison)}.</p>
+<ol>${comparison.entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt.slice(0, 16).replace('T', ' ')}</span></li>`)}</ol></div>`;
+}
+
+/** What changed from the last entry but one to the last. */
+function changed({ entries, changes }: Comparison): Markup {
+  const { regressions, undecided, mended, behaviour } = changes;
+  if ([regressions, undecided, mended, behaviour].every(({ length }) => length === 0)) return NOTHING;
+  const list = (tone: Outcome, words: string, items: readonly string[]): Markup =>
+    items.length === 0
+      ? NOTHING
+      : html`<dt class="${tone}">${words}</dt><dd>${items.map((item) => html`<code>${printable(item)}</code> `)}</dd>`;
+  const ids = (rows: readonly RequirementRow[]): string[] => rows.map(({ id }) => id);
+  return html`<h2>From ${entries.length - 1} to ${entries.length}</h2><dl>${list('fail', 'Hold no longer', ids(regressions))}${list('blocked', 'Not decided any more', ids(undecided))}${list('pass', 'Hold now', ids(mended))}${list(
+    'warn',
+    'Answered in another way',
+    behaviour.map(({ name }) => name),
+  )}</dl>`;
+}
+
+/** A table behind a summary; `open` shows it at once. */
+function folded(heading: string, count: number, open: boolean, table: Markup): Markup {
+  if (count === 0) return NOTHING;
+  return html`<details ${open ? html`open` : NOTHING}><summary><h2>${heading} <span class="soft">${count}</span></h2></summary><div class="wide" tabindex="0" role="region" aria-label="${heading}">${table}</div></details>
+`;
+}
+
+function requirementTable(heading: string, rows: readonly RequirementRow[], of: Comparison, open: boolean): Markup {
+  const body = rows.map(
+    (row) =>
+      html`<tr id="${row.id}"><th scope="row"><code>${row.id}</code><span class="soft">${row.level} · ${row.section} ${sectionTitle(row.section)}</span>${row.requirement === '' ? NOTHING : html`<p>${printable(row.requirement)}</p>`}</th>${row.outcomes.map(outcome)}</tr>`,
+  );
+  return folded(heading, rows.length, open, table('Check', of, body));
+}
+
+const outcome = (of: Outcome | undefined): Markup =>
+  of === undefined
+    ? html`<td class="soft">– no such check</td>`
+    : html`<td class="outcome ${of}"><b>${SYMBOLS[of]}</b> ${OUTCOME_WORDS[of]}</td>`;
+
+function choiceTable(heading: string, rows: readonly ChoiceRow[], of: Comparison, open: boolean): Markup {
+  const body = rows.map(
+    ({ name, check, values }) =>
+      html`<tr><th scope="row">${cutTo(printable(name), VALUE)}<span class="soft"><code>${check}</code></span></th>${values.map((value) => (value === undefined ? html`<td class="soft">– not observed</td>` : html`<td>${cutTo(printable(value), VALUE)}</td>`))}</tr>`,
+  );
+  return folded(heading, rows.length, open, table('Asked', of, body));
+}
+
+const table = (first: string, { entries }: Comparison, body: readonly Markup[]): Markup =>
+  html`<table><thead><tr><th scope="col">${first}</th>${entries.map(({ label }, index) => html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`)}</tr></thead><tbody>${body}</tbody></table>`;
+
+/** Style sheet of the page. */
+const STYLE = `${PALETTE}
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{max-width:75rem;margin:0 auto;padding:1.25rem 1rem 4rem}
+h1{font-size:1.7rem;line-height:1.2;margin:0;color:var(--tone)}
+h2{font-size:1.1rem;margin:0;display:inline}
+main>h2{display:block;margin:1.75rem 0 .4rem}
+p{margin:.35rem 0}
+code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em;overflow-wrap:anywhere}
+.soft{color:var(--soft)}
+.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
+ol{margin:.6rem 0 0;padding-left:1.6rem}
+dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem;margin:.4rem 0}
+dt{color:var(--tone)}
+dd{margin:0;overflow-wrap:anywhere}
+details{margin:1.5rem 0}
+summary{cursor:pointer;padding:.3rem 0}
+.wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin-top:.4rem}
+table{border-collapse:collapse;width:100%}
+th,td{text-align:left;vertical-align:top;padding:.45rem .8rem;border-top:1px solid var(--line);font-weight:400;min-width:7rem;overflow-wrap:anywhere}
+thead th{border-top:0;font-weight:600;white-space:nowrap}
+thead th .soft{font-weight:400;white-space:normal}
+tbody th{width:45%;min-width:14rem}
+tbody th .soft{display:block;font-size:.88rem}
+tbody th p{font-size:.92rem}
+.outcome{white-space:nowrap}
+.outcome b{color:var(--tone)}
+footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
+@media(max-width:40rem){dl{grid-template-columns:minmax(0,1fr)}tbody th{min-width:11rem}th,td{padding:.4rem .55rem;min-width:5.5rem}h1{font-size:1.4rem}}
+@media print{details:not([open])>:not(summary){display:block}::details-content{content-visibility:visible;block-size:auto}tr{break-inside:avoid}.wide{overflow:visible}}
+`;

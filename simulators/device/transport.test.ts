@@ -1,0 +1,253 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { describe, expect, test } from 'vitest';
+import { referenceBehaviour } from './behaviour.ts';
+import { simulateDevice } from './index.ts';
+import { ask, robot, scratch } from './testing/robot.ts';
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+describe('the unix socket', () => {
+  test.for([undefined, 0o600, 0o666])('has the mode %s', async (wanted) => {
+    using home = scratch();
+    const path = `${home.path}/a.sock`;
+    const socket = wanted === undefined ? path : { path, mode: wanted };
+    await using _device = await simulateDevice({ dir: `${home.path}/a`, socket });
+    expect(mode(path)).toBe((wanted ?? 0o660).toString(8));
+  });
+
+  test('is gone after a stop, and stays after a kill', async () => {
+    await using on = await robot();
+    await on.device.stop();
+    expect(existsSync(on.socket)).toBe(false);
+    await on.device.start();
+    on.device.kill();
+    expect(lstatSync(on.socket).isSocket()).toBe(true);
+    await expect(ask(on.socket, '/health')).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test('of a dead agent is taken over', async () => {
+    await using on = await robot();
+    on.device.kill();
+    await on.device.start();
+    expect((await on.ask('/health')).status).toBe(200);
+  });
+
+  test('of a live agent is refused, and goes on working', async () => {
+    await using on = await robot();
+    await expect(simulateDevice({ dir: `${on.dir}2`, socket: on.socket })).rejects.toThrow(/in use: another agent/);
+    expect((await on.ask('/health')).status).toBe(200);
+  });
+
+  test('does not replace a file', async () => {
+    using home = scratch();
+    writeFileSync(`${home.path}/file`, 'precious');
+    await expect(simulateDevice({ dir: home.path, socket: `${home.path}/file` })).rejects.toThrow(/not a socket/);
+    expect(readFileSync(`${home.path}/file`, 'utf8')).toBe('precious');
+  });
+
+  test('leaves what lies beside it alone, whatever its name, and nothing of its own', async () => {
+    using home = scratch();
+    mkdirSync(`${home.path}/s~/precious`, { recursive: true });
+    writeFileSync(`${home.path}/s~/precious/file`, 'keep');
+    writeFileSync(`${home.path}/c~`, 'keep');
+    const control = { path: `${home.path}/c` };
+    const device = await simulateDevice({ dir: `${home.path}/robot`, socket: `${home.path}/s`, control });
+    expect(readdirSync(home.path).toSorted()).toEqual(['c', 'c~', 's', 's~']);
+    await device[Symbol.asyncDispose]();
+    expect(readdirSync(home.path).toSorted()).toEqual(['c~', 's~']);
+    expect(readFileSync(`${home.path}/s~/precious/file`, 'utf8')).toBe('keep');
+    expect(readFileSync(`${home.path}/c~`, 'utf8')).toBe('keep');
+  });
+
+  test('is out of reach for others until it has its permissions, whatever the umask', async () => {
+    using home = scratch();
+    const seen: string[] = [];
+    const permit = (path: string, wanted: number) => {
+      seen.push(`${mode(dirname(path))} ${lstatSync(path).isSocket()} ${readdirSync(home.path).includes('s')}`);
+      chmodSync(path, wanted);
+    };
+    const { transport } = referenceBehaviour;
+    const behaviour = { ...referenceBehaviour, transport: { ...transport, permit } };
+    const before = process.umask(0);
+    try {
+      const options = { dir: `${home.path}/robot`, socket: `${home.path}/s`, control: { path: `${home.path}/c` } };
+      await using _device = await simulateDevice({ ...options, behaviour });
+      expect([mode(`${home.path}/s`), mode(`${home.path}/c`)]).toEqual(['660', '600']);
+    } finally {
+      process.umask(before);
+    }
+    expect(seen).toEqual(['700 true false']);
+  });
+
+  test('is in no other folder than its own for a moment: a watcher of it sees the finished socket only', async () => {
+    using home = scratch();
+    const before = process.umask(0);
+    const modes = new Set<string>();
+    const watcher = watch(home.path, () => {
+      for (const name of readdirSync(home.path)) {
+        const found = lstatSync(`${home.path}/${name}`, { throwIfNoEntry: false });
+        if (found?.isSocket()) modes.add(`${name} ${(found.mode & 0o777).toString(8)}`);
+      }
+    });
+    try {
+      for (let round = 0; round < 20; round += 1) {
+        const device = await simulateDevice({ dir: `${home.path}/r`, socket: { path: `${home.path}/s`, mode: 0o600 } });
+        await expect.poll(() => modes.size).toBeGreaterThan(0);
+        await device[Symbol.asyncDispose]();
+      }
+    } finally {
+      watcher.close();
+      process.umask(before);
+    }
+    expect([...modes]).toEqual(['s 600']);
+  });
+
+  test('may have the longest path that the kernel takes', async () => {
+    using home = scratch();
+    const path = `${home.path}/${'x'.repeat(107 - Buffer.byteLength(home.path) - 1)}`;
+    await using _device = await simulateDevice({ dir: `${home.path}/robot`, socket: path });
+    expect((await ask(path, '/health')).status).toBe(200);
+  });
+
+  test('goes to one of two agents that want it at the same moment', async () => {
+    using home = scratch();
+    const socket = `${home.path}/s`;
+    const starts = await Promise.allSettled(
+      [1, 2, 3].map((at) => simulateDevice({ dir: `${home.path}/r${at}`, socket })),
+    );
+    const [winner, ...others] = starts.toSorted((a, b) => a.status.localeCompare(b.status));
+    expect(winner?.status).toBe('fulfilled');
+    for (const other of others) expect(String(other.status === 'rejected' && other.reason)).toMatch(/is in use/);
+    expect((await ask(socket, '/health')).status).toBe(200);
+    if (winner?.status === 'fulfilled') await winner.value[Symbol.asyncDispose]();
+    expect(readdirSync(home.path)).toEqual([]);
+  });
+
+  test('with a path that is too long, or in no directory, is refused with a clear message', async () => {
+    using home = scratch();
+    const long = `${home.path}/${'x'.repeat(120)}`;
+    await expect(simulateDevice({ dir: home.path, socket: long })).rejects.toThrow(/at most 107/);
+    await expect(simulateDevice({ dir: home.path, socket: `${home.path}/no/a.sock` })).rejects.toThrow(/ENOENT|EACCES/);
+  });
+});
+
+describe('loopback', () => {
+  const loopback = async () => {
+    const home = scratch();
+    const discovery = `${home.path}/agent.json`;
+    const device = await simulateDevice({
+      dir: `${home.path}/a`,
+      socket: `${home.path}/a.sock`,
+      loopback: { discovery },
+    });
+    const get = (authorization?: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = authorization === undefined ? {} : { authorization };
+        const request = http.get(`${device.url}/v0.2/health`, { headers, agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        });
+        request.once('error', reject);
+      });
+    return {
+      discovery,
+      device,
+      get,
+      socket: `${home.path}/a.sock`,
+      [Symbol.asyncDispose]: async () => {
+        await device[Symbol.asyncDispose]();
+        home[Symbol.dispose]();
+      },
+    };
+  };
+
+  test('writes port and token to the discovery file, which only its owner can read', async () => {
+    await using on = await loopback();
+    const { port, token } = JSON.parse(readFileSync(on.discovery, 'utf8'));
+    expect(on.device.url).toBe(`http://127.0.0.1:${port}`);
+    expect(on.device.token).toBe(token);
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    expect(mode(on.discovery)).toBe('600');
+  });
+
+  test('hands the token to nobody who has prepared a file or a link where the discovery file is made', async () => {
+    using home = scratch();
+    const discovery = `${home.path}/agent.json`;
+    writeFileSync(`${home.path}/victim`, 'precious');
+    for (const trap of ['agent.json', 'agent.json.new', 'agent.json~'])
+      symlinkSync(`${home.path}/victim`, `${home.path}/${trap}`);
+    await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
+    expect(readFileSync(`${home.path}/victim`, 'utf8')).toBe('precious');
+    expect(lstatSync(discovery).isFile()).toBe(true);
+    expect(mode(discovery)).toBe('600');
+    expect(readFileSync(discovery, 'utf8')).toContain(device.token);
+  });
+
+  test('needs the whole token; the unix socket needs none', async () => {
+    await using on = await loopback();
+    const { token = '' } = on.device;
+    expect(await on.get(`Bearer ${token}`)).toBe(200);
+    expect(await on.get(`bearer ${token}`)).toBe(200);
+    for (const wrong of [
+      undefined,
+      '',
+      token,
+      'Bearer',
+      `Bearer ${token.slice(1)}`,
+      `Bearer ${token}x`,
+      `Basic ${token}`,
+    ]) {
+      expect(await on.get(wrong)).toBe(401);
+    }
+    expect((await ask(on.socket, '/health')).status).toBe(200);
+  });
+
+  test('answers every path with 401 without a token, also unknown ones', async () => {
+    await using on = await loopback();
+    const socket = net.connect(Number(new URL(on.device.url ?? '').port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (part) => (text += part));
+    socket.end('GET /nonsense HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text).toMatch(/^HTTP\/1\.1 401 .*www-authenticate: bearer/is);
+    expect(text).not.toContain(on.device.token);
+  });
+
+  test('removes its file at the end, unless another agent has replaced it', async () => {
+    await using on = await loopback();
+    await on.device.stop();
+    expect(existsSync(on.discovery)).toBe(false);
+    await on.device.start();
+    writeFileSync(on.discovery, '{"port":1,"token":"of another"}');
+    await on.device.stop();
+    expect(readFileSync(on.discovery, 'utf8')).toContain('of another');
+  });
+
+  test('does not start when it cannot write its file, and leaves no socket behind', async () => {
+    using home = scratch();
+    mkdirSync(`${home.path}/agent.json`);
+    const socket = `${home.path}/a.sock`;
+    const starting = simulateDevice({
+      dir: `${home.path}/a`,
+      socket,
+      loopback: { discovery: `${home.path}/agent.json` },
+    });
+    await expect(starting).rejects.toThrow(/cannot write the discovery file/);
+    expect(existsSync(socket)).toBe(false);
+  });
+});

@@ -1,0 +1,374 @@
+/**
+ * What a transport of the simulated device consists of (specification section 5). There is one file for each transport; the
+ * options of a device, of the command line and the ready line come from the list in `index.ts`.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import net from 'node:net';
+import { basename, dirname, join, resolve } from 'node:path';
+import { UsageError } from '../../harness/common/usage.ts';
+import { besideName, SECRET_MODE } from '../../harness/common/user-files.ts';
+import type { TransportBehaviour } from './behaviour.ts';
+import { disk, errorCode, ifPresent, replaceFile } from './log/io.ts';
+
+/** How a connection came in. */
+export interface Entrance {
+  /** Name of the transport. */
+  readonly transport: string;
+  /** Token that each request has to carry; undefined where none is needed. */
+  readonly token?: string;
+}
+
+/** What an endpoint is opened for. */
+export interface Serving {
+  readonly rules: TransportBehaviour;
+  onConnection(socket: net.Socket, entrance: Entrance): void;
+  /** Throws when the agent was killed meanwhile. */
+  check(): void;
+}
+
+/** Something that listens. */
+export interface Listener {
+  /** Ends listening and removes what was put on disk. */
+  close(): void;
+  /** Ends listening as a crash does: the files stay. */
+  abandon(): void;
+}
+
+/** An endpoint that is open. */
+export interface DeviceListener extends Listener {
+  /** `http://127.0.0.1:<port>`, where clients need to know a port. */
+  readonly url?: string;
+  readonly token?: string;
+}
+
+/** One address at which an agent serves the Device API. */
+export interface Endpoint {
+  /** Option of the command line that names it; a StartError names the same. */
+  readonly option: string;
+  /** The address as the ready line names it, e.g. `{ socket: '/run/agent.sock' }`. */
+  readonly address: Readonly<Record<string, string>>;
+  listen(serving: Serving): Promise<DeviceListener>;
+}
+
+/** An option of `muster simulate device`, as the command line's parser takes it. */
+interface CommandLineOption {
+  readonly type: 'string' | 'boolean';
+  readonly describe: string;
+  readonly group: 'Where';
+  readonly default?: string | boolean;
+}
+
+/** `Options`: the transport's part of DeviceOptions, with every field optional. `Arguments`: the same on the command line. */
+export interface Transport<Options extends object, Arguments extends object> {
+  readonly name: string;
+  readonly commandLine: { readonly [Name in keyof Arguments]-?: CommandLineOption };
+  /** The arguments that choose this transport, e.g. `--socket PATH`. */
+  readonly usage: string;
+  /** Empty when the arguments do not choose this transport. Throws UsageError. */
+  fromArguments(args: Arguments): Options;
+  /** Options to serve in a folder of the caller's. */
+  inFolder(folder: string): Options;
+  /** Undefined when the options do not choose this transport. */
+  endpoint(options: Options): Endpoint | undefined;
+}
+
+/** Resolves when `server` listens; rejects with the system's error. */
+export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Throws UsageError unless a file can be put where `--option` says. */
+export function requireWritableParent(option: string, path: string): void {
+  const parent = dirname(resolve(path));
+  try {
+    if (!statSync(parent).isDirectory()) throw new Error('it is no directory');
+    accessSync(parent, constants.W_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--${option} ${path}: the directory ${parent} must exist and be writable (${why})`);
+  }
+}
+
+// The Device API on loopback TCP with a discovery file (specification section 5).
+
+export interface LoopbackOptions {
+  /** Serve on 127.0.0.1; `discovery` is the file to which port and token are written. */
+  loopback?: { discovery: string };
+}
+
+export interface LoopbackArguments {
+  loopback: boolean;
+  discovery?: string | undefined;
+}
+
+/** Chosen by a discovery file to write. */
+export const loopback = {
+  name: 'loopback',
+  commandLine: {
+    loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where' },
+    discovery: { type: 'string', describe: 'Discovery file to write, with port and token', group: 'Where' },
+  },
+  usage: '--loopback with --discovery FILE,',
+  fromArguments: ({ loopback: wanted, discovery }) => {
+    if (wanted !== (discovery !== undefined)) {
+      throw new UsageError('--loopback and --discovery FILE belong together');
+    }
+    if (discovery === undefined) return {};
+    requireWritableParent('discovery', discovery);
+    return { loopback: { discovery: resolve(discovery) } };
+  },
+  inFolder: (folder) => ({ loopback: { discovery: join(folder, 'discovery.json') } }),
+  endpoint: ({ loopback: wanted }): Endpoint | undefined =>
+    wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery),
+} as const satisfies Transport<LoopbackOptions, LoopbackArguments>;
+
+class LoopbackEndpoint implements Endpoint {
+  readonly option = 'discovery';
+  readonly #discovery: string;
+
+  constructor(discovery: string) {
+    this.#discovery = discovery;
+  }
+
+  get address(): { discovery: string } {
+    return { discovery: this.#discovery };
+  }
+
+  /** Listens on a free port of 127.0.0.1, and writes it with a new token to the discovery file (mode 0600). */
+  async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
+    const discovery = this.#discovery;
+    const token = randomBytes(32).toString('hex');
+    const entrance = { transport: loopback.name, token };
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
+    await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
+    try {
+      check();
+      await replaceFile(disk, dirname(discovery), basename(discovery), content, false, SECRET_MODE);
+    } catch (error) {
+      server.close();
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`cannot write the discovery file ${discovery} (${why})`, { cause: error });
+    }
+    return {
+      url: `http://127.0.0.1:${port}`,
+      token,
+      close: () => {
+        server.close();
+        if (ifPresent(discovery, () => readFileSync(discovery, 'utf8')) === content) disk.remove(discovery);
+      },
+      abandon: () => {
+        server.close();
+      },
+    };
+  }
+}
+
+// The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there is no token.
+
+/** The kernel's limit for the path of a socket, in bytes. */
+const LONGEST_PATH = 107;
+const BACKLOG = 4_096;
+const DEFAULT_MODE = 0o660;
+
+export interface UnixOptions {
+  /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
+  socket?: string | { path: string; mode?: number };
+}
+
+export interface UnixArguments {
+  socket?: string | undefined;
+  'socket-mode': string;
+}
+
+/** Chosen by the path of a socket. */
+export const unix = {
+  name: 'unix',
+  commandLine: {
+    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where' },
+    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where' },
+  },
+  usage: '--socket PATH',
+  fromArguments: ({ socket, 'socket-mode': mode }) => {
+    if (!/^0?[0-7]{3}$/.test(mode)) {
+      throw new UsageError(`--socket-mode ${mode}: three octal digits are accepted, e.g. 0660`);
+    }
+    if (socket === undefined) return {};
+    requireWritableParent('socket', socket);
+    return { socket: { path: resolve(socket), mode: Number.parseInt(mode, 8) } };
+  },
+  inFolder: (folder) => ({ socket: join(folder, 'agent.sock') }),
+  endpoint: ({ socket }): Endpoint | undefined => {
+    if (socket === undefined) return undefined;
+    return typeof socket === 'string' ? new UnixEndpoint(socket) : new UnixEndpoint(socket.path, socket.mode);
+  },
+} as const satisfies Transport<UnixOptions, UnixArguments>;
+
+const ENTRANCE: Entrance = { transport: unix.name };
+
+class UnixEndpoint implements Endpoint {
+  readonly #path: string;
+  readonly #mode: number;
+
+  constructor(path: string, mode: number = DEFAULT_MODE) {
+    this.#path = path;
+    this.#mode = mode;
+  }
+
+  get option(): string {
+    return 'socket';
+  }
+
+  get address(): { socket: string } {
+    return { socket: this.#path };
+  }
+
+  listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
+    const permit = (path: string) => rules.permit(path, this.#mode, dirname(this.#path));
+    return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), check);
+  }
+}
+
+/**
+ * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the result rejects.
+ * The socket is made in a folder that only its owner can enter, gets its permissions (`permit`) there, and accepts connections
+ * before it appears under its name. `check` throws when the agent was killed meanwhile.
+ */
+export async function listenUnix(
+  path: string,
+  permit: (path: string) => void,
+  onConnection: (socket: net.Socket) => void,
+  check: () => void = () => {},
+): Promise<Listener> {
+  if (Buffer.byteLength(path) > LONGEST_PATH) {
+    throw new Error(
+      `socket path ${path} is ${Buffer.byteLength(path)} bytes long; at most ${LONGEST_PATH} are possible`,
+    );
+  }
+  const isNew = await claim(path);
+  check();
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
+  using folder = privateFolder(dirname(path));
+  await listening(server, { path: folder.socket, backlog: BACKLOG });
+  try {
+    check();
+    permit(folder.socket);
+    // A link, unlike a rename, never replaces what has appeared meanwhile.
+    if (isNew) linkSync(folder.socket, path);
+    else renameSync(folder.socket, path);
+  } catch (error) {
+    server.close();
+    throw errorCode(error) === 'EEXIST' ? new Error(`${path} is in use: another agent has just taken it`) : error;
+  }
+  const own = lstatSync(path).ino;
+  return {
+    close: () => {
+      server.close();
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === own) unlinkSync(path);
+    },
+    abandon: () => {
+      server.close();
+    },
+  };
+}
+
+/** A folder beside a socket's final place, for its owner only, and the name in it to bind to. Disposing of it removes both. */
+function privateFolder(parent: string): { socket: string } & Disposable {
+  const folder = besideName(join(parent, 'socket'));
+  mkdirSync(folder, { mode: 0o700 });
+  // The name says nothing to others, but Node removes it once more when the server is closed: it must stay ours alone.
+  const name = basename(besideName('socket'));
+  const { path, close } = reachable(folder);
+  return {
+    socket: `${path}/${name}`,
+    [Symbol.dispose]: () => {
+      rmSync(`${folder}/${name}`, { force: true });
+      rmdirSync(folder);
+      close();
+    },
+  };
+}
+
+const OPEN_FOLDERS = '/proc/self/fd';
+
+/** A short path of a folder, where the system has one: the kernel limits the length of what a socket is bound to. */
+function reachable(folder: string): { path: string; close(): void } {
+  if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
+}
+
+/** Whether nothing is at `path`; otherwise it is the socket of a dead agent. */
+async function claim(path: string): Promise<boolean> {
+  const existing = lstatSync(path, { throwIfNoEntry: false });
+  if (!existing) return true;
+  if (!existing.isSocket()) throw new Error(`${path} exists and is not a socket; name another path or remove it`);
+  const answer = await new Promise<string>((resolve) => {
+    const probe = net.connect(path);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve('connected');
+    });
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  });
+  if (answer === 'connected') throw new Error(`${path} is in use: another agent answers on it`);
+  if (answer !== 'ECONNREFUSED' && answer !== 'ENOENT')
+    throw new Error(`cannot take over the socket ${path}: ${answer}`);
+  return false;
+}
+
+// The transports that a simulated device can serve on.
+
+/** In the order in which a device opens them. */
+export const TRANSPORTS = [unix, loopback] as const;
+export type TransportName = (typeof TRANSPORTS)[number]['name'];
+
+/** Options of a device that choose its transports. */
+export interface TransportOptions extends UnixOptions, LoopbackOptions {}
+
+/** Options of `muster simulate device` that choose its transports. */
+export const transportArguments = { ...unix.commandLine, ...loopback.commandLine };
+type TransportArguments = Parameters<typeof unix.fromArguments>[0] & Parameters<typeof loopback.fromArguments>[0];
+
+/** The arguments that choose a transport, in words. */
+export const transportUsage = TRANSPORTS.map(({ usage }) => usage).join(', or ');
+
+/** Options of a device from those of the command line; empty when they choose no transport. Throws UsageError. */
+export const transportOptions = (args: TransportArguments): TransportOptions =>
+  Object.assign({}, ...TRANSPORTS.map((transport) => transport.fromArguments(args)));
+
+/** Options to serve on the transport of that name in a folder of the caller's. Throws RangeError for an unknown name. */
+export function transportInFolder(name: TransportName, folder: string): TransportOptions {
+  const transport = TRANSPORTS.find((one) => one.name === name);
+  if (transport === undefined) throw new RangeError(`there is no transport ${name}`);
+  return transport.inFolder(folder);
+}
+
+/** Every endpoint that the options ask for. */
+export const endpointsOf = (options: TransportOptions): Endpoint[] =>
+  TRANSPORTS.map((transport) => transport.endpoint(options)).filter((endpoint) => endpoint !== undefined);

@@ -1,0 +1,313 @@
+/** A robot with an agent uplink, and the agent side of a platform, on real sockets, with time that the test moves. */
+
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate, type Packet, parser } from 'mqtt-packet';
+import type { AgentDeployment, AgentRelease } from '../../../../harness/contract/agent.ts';
+import type { Deployment } from '../../../../harness/contract/device-api.ts';
+import { ApiError } from '../../../common/platform-http.ts';
+import { eventually } from '../../../common/testing/scratch.ts';
+import { type AgentHost, agentHost } from '../../../platform/agent/testing/agent-host.ts';
+import { MemoryPlatform } from '../../../platform/agent/testing/memory-platform.ts';
+import { PlatformError } from '../../../platform/ports.ts';
+import type { ConfigFile, DeployError, DeploymentPort, Uplink } from '../../ports.ts';
+import { type AgentUplinkOptions, createUplink } from '../index.ts';
+import { type DeploymentSource, Syncer } from '../sync.ts';
+import type { Time, Timer } from '../time.ts';
+
+// Time that stands still until a test moves it.
+
+interface Pending extends Timer {
+  due: number;
+  task(): void;
+}
+
+/** Time whose timers run in `advance`. */
+export class ManualTime implements Time {
+  /** Of the steady clock. */
+  #now: number;
+  #turnedBy = 0;
+  #pending: Pending[] = [];
+
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start;
+  }
+
+  /** Milliseconds from now until each timer that waits, ascending. */
+  get waiting(): number[] {
+    return this.#pending.map(({ due }) => due - this.#now).sort((a, b) => a - b);
+  }
+
+  now(): number {
+    return this.#now + this.#turnedBy;
+  }
+
+  elapsed(): number {
+    return this.#now;
+  }
+
+  /** Turns the wall clock by `ms`, back when negative; no time passes. */
+  turn(ms: number): void {
+    this.#turnedBy += ms;
+  }
+
+  after(ms: number, task: () => void): Timer {
+    const pending = { due: this.#now + ms, task };
+    this.#pending.push(pending);
+    return pending;
+  }
+
+  cancel(timer: Timer | undefined): void {
+    this.#pending = this.#pending.filter((pending) => pending !== timer);
+  }
+
+  /** Moves on by `ms`, running what falls due on the way in its order. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const next = this.#pending.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)[0];
+      if (!next) break;
+      this.cancel(next);
+      this.#now = Math.max(this.#now, next.due);
+      next.task();
+    }
+    this.#now = end;
+  }
+}
+
+// The smallest device core that an uplink can be tested against. For tests and benches only.
+
+/** A device that keeps files, events and deployments in memory. */
+export class MemoryDevice implements DeploymentPort {
+  /** What is on the robot's disk. */
+  readonly files = new Map<string, string>();
+  /** `deployed <id>`, `removed <id>`, in the order of the event stream. */
+  readonly events: string[] = [];
+  readonly releases: AgentRelease[] = [];
+  /** Runs before each deployment; throws to make it fail. */
+  beforeDeploy: (wanted: AgentDeployment) => Promise<void> | DeployError | undefined = () => undefined;
+  readonly #deployments = new Map<string, Deployment>();
+  readonly #filesOf = new Map<string, ConfigFile[]>();
+
+  active(): Deployment[] {
+    return [...this.#deployments.values()].filter(({ activity_status }) => activity_status === 'deployed');
+  }
+
+  get(id: string): Deployment | undefined {
+    return this.#deployments.get(id);
+  }
+
+  async deploy(wanted: AgentDeployment, files: ConfigFile[]) {
+    const trouble = this.beforeDeploy(wanted);
+    if (trouble instanceof Error) throw trouble;
+    await trouble;
+    const replaced: Deployment[] = [];
+    for (const old of this.active()) replaced.push(await this.remove(old.id));
+    for (const { filepath, content } of files) this.files.set(filepath, Buffer.from(content).toString());
+    this.#filesOf.set(wanted.id, files);
+    const deployment = this.#record(wanted, { activity_status: 'deployed', error_status: 'none', status: 'deployed' });
+    this.events.push(`deployed ${wanted.id}`);
+    return { deployment, replaced };
+  }
+
+  async remove(id: string): Promise<Deployment> {
+    const deployment = this.#deployments.get(id);
+    if (!deployment) throw new Error(`nothing to remove: ${id}`);
+    for (const { filepath } of this.#filesOf.get(id) ?? []) this.files.delete(filepath);
+    this.#filesOf.delete(id);
+    this.events.push(`removed ${id}`);
+    return this.#record(deployment, { activity_status: 'archived', status: 'archived' });
+  }
+
+  async fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment> {
+    if (error === 'failed' && this.#filesOf.has(wanted.id)) await this.remove(wanted.id);
+    const activity_status = error === 'failed' ? 'archived' : wanted.activity_status;
+    return this.#record(wanted, { activity_status, error_status: error, status: error });
+  }
+
+  remember(release: AgentRelease): void {
+    this.releases.push(release);
+  }
+
+  #record(deployment: Deployment, change: Partial<Deployment>): Deployment {
+    const recorded = { ...deployment, ...change };
+    this.#deployments.set(recorded.id, recorded);
+    return recorded;
+  }
+}
+
+export interface TestRobot extends AsyncDisposable {
+  host: AgentHost;
+  time: ManualTime;
+  device: MemoryDevice;
+  directory: string;
+  /** Requests that the agent side got, `GET /deployments` and so on, without the query. */
+  requests: string[];
+  uplink: Uplink;
+  /** Another run of the same robot; the run before is not stopped. */
+  anotherRun(options?: Partial<AgentUplinkOptions>): Uplink;
+  /** The device's id on the platform. */
+  id(): string;
+  /** Moves time on, a second at a time, until `holds` does. */
+  eventually(holds: () => void | Promise<void>): Promise<void>;
+}
+
+/** Large keys take long to make. */
+export const KEY_BITS = 1024;
+
+type HostOptions = Parameters<typeof agentHost>[0];
+
+/** Starts an agent side and makes an uplink for it, which the test starts. */
+export async function testRobot(
+  options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {},
+): Promise<TestRobot> {
+  const time = new ManualTime(Date.now());
+  const directory = await mkdtemp(join(tmpdir(), 'muster-robot-'));
+  const requests: string[] = [];
+  const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
+    requests.push(`${method} ${path}`),
+  );
+  const device = new MemoryDevice();
+  const runs: Uplink[] = [];
+  const anotherRun = (more: Partial<AgentUplinkOptions> = {}) => {
+    const uplink = createUplink({
+      kind: 'agent',
+      platform: host.url,
+      mqtt: host.mqttUrl,
+      token: host.platform.provisioningToken(),
+      time,
+      keyBits: KEY_BITS,
+      ...options.uplink,
+      ...more,
+    })(device, { name: 'robot', directory });
+    runs.push(uplink);
+    return uplink;
+  };
+  const uplink = anotherRun();
+  return {
+    host,
+    time,
+    device,
+    directory,
+    requests,
+    uplink,
+    anotherRun,
+    id: () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '',
+    eventually: (holds) =>
+      eventually(async () => {
+        time.advance(1_000);
+        await holds();
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(runs.map((run) => run.stop()));
+      await host[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+// A syncer between a platform and a device in memory, where a test can make any operation fail.
+
+export type Operation = 'list' | 'contents' | 'report';
+
+/** `state.trouble` gives the error with which an operation fails, before it takes effect or after. */
+export function syncSetup() {
+  const time = new ManualTime();
+  const platform = new MemoryPlatform(time);
+  const { id } = platform.provision(platform.provisioningToken(), {
+    name: 'r',
+    agent_version: 'v1',
+    public_key_pem: '',
+    fingerprint: '',
+  });
+  const device = new MemoryDevice();
+  const downloads: string[] = [];
+  const state: { trouble: (operation: Operation, when: 'before' | 'after') => Error | undefined } = {
+    trouble: () => undefined,
+  };
+  const attempt = async <T>(operation: Operation, act: () => T): Promise<T> => {
+    const before = state.trouble(operation, 'before');
+    if (before) throw before;
+    try {
+      const result = act();
+      const after = state.trouble(operation, 'after');
+      if (after) throw after;
+      return result;
+    } catch (error) {
+      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
+    }
+  };
+  const source: DeploymentSource = {
+    list: () =>
+      attempt('list', () => {
+        const activity = ['queued', 'deployed'];
+        return structuredClone(platform.deployments(id, { activity, limit: 1000, offset: 0 }).items);
+      }),
+    contents: (instances) =>
+      attempt('contents', () =>
+        instances.map((instance) => {
+          downloads.push(instance.id);
+          return platform.content(id, instance.id).data;
+        }),
+      ),
+    report: (deploymentId, report) =>
+      attempt('report', () => {
+        platform.report(id, deploymentId, report);
+      }),
+  };
+  const never = new AbortController().signal;
+  const restarted = () => new Syncer(device, source, time);
+  const syncer = restarted();
+  return { time, platform, device, downloads, state, syncer, restarted, id, sync: () => syncer.run(never), never };
+}
+
+// A TCP server that answers MQTT packets as a test asks, correctly or not.
+
+export interface ScriptedBroker extends AsyncDisposable {
+  port: number;
+  /** Everything that clients sent. */
+  received: Packet[];
+  sockets: Set<Socket>;
+}
+
+/** Answers CONNECT and SUBSCRIBE as a broker that accepts every client. */
+export function welcoming(packet: Packet): Packet | undefined {
+  if (packet.cmd === 'connect') return { cmd: 'connack', returnCode: 0, sessionPresent: false };
+  if (packet.cmd === 'subscribe') return { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 1] };
+  return undefined;
+}
+
+/** Serves on a free port; `answer` gives the packet or bytes to send for each received packet. */
+export async function scriptedBroker(
+  answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined,
+): Promise<ScriptedBroker> {
+  const received: Packet[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    const incoming = parser();
+    incoming.on('packet', (packet) => {
+      received.push(packet);
+      const reply = answer(packet, socket);
+      if (reply) socket.write(Buffer.isBuffer(reply) ? reply : generate(reply));
+    });
+    socket.on('data', (chunk: Buffer) => incoming.parse(chunk));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    received,
+    sockets,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** The report of a real fleet in a real browser. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  barriers,
+  CHROMIUM,
+  DESK,
+  FORMS,
+  openBrowser,
+  openIn,
+  SKIPPED,
+} from '../../../harness/common/testing/browser.ts';
+import type { FleetResult } from '../result/result.ts';
+import { resultOf } from '../run/outputs.ts';
+import { useFleets } from '../run/testing/fleets.ts';
+import { reportHtml } from './report.ts';
+
+const fleets = useFleets();
+const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Half of the robots in time, then all of them late. */
+const SCENARIO = `
+  - { do: hold, for: 1200ms, ping: 20/s }
+  - { do: rollout, share: 50%, over: 500ms }
+  - { do: rollout, over: 1s, within: 1ms, ping: 20/s }
+  - { do: hold, for: 1s }
+`;
+
+async function realRun(): Promise<FleetResult> {
+  await using fleet = fleets.create(SCENARIO);
+  await fleet.prepare();
+  for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
+  // Robots that are off never read their event.
+  await fleet.run({ do: 'stop', over: '0s' });
+  await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
+  await fleet.finish();
+  const run = { startedAt: new Date().toISOString(), workers: 1, interrupted: false, notes: [] };
+  const options = { ...fleet.options, thresholds: ['ping.ms.p95<1m'], version: '0.0.0' };
+  return resultOf(options, fleet, await fleet.measured(), run);
+}
+
+describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKIPPED}`, () => {
+  const file = join(folder, 'report.html');
+  let browser: Browser;
+  let result: FleetResult;
+  beforeAll(async () => {
+    [result, browser] = await Promise.all([realRun(), openBrowser()]);
+    writeFileSync(file, reportHtml(result));
+  });
+  afterAll(() => browser.close());
+
+  it('is of a run that had robots in time, late and lost', () => {
+    expect(result.counters).toMatchObject({ 'rollout.attempts': 30, 'rollout.missed': 24 });
+    expect(result.metrics['rollout.late.ms']?.count).toBe(12);
+    expect(result.rollouts?.missed.filter(({ late_ms }) => late_ms !== null)).toHaveLength(12);
+  });
+
+  it.each(FORMS)('tells all of it in $name', async (form) => {
+    await using page = await openIn(browser, form, file);
+    expect(await page.locator('h1').textContent()).toBe('FAILED');
+    const text = await page.locator('main').textContent();
+    for (const words of ['6 of 30 arrived in time', '12 of 30 arrived late', '12 of 30 never arrived', 'p95'])
+      expect(text).toContain(words);
+    expect(await page.locator('[data-chart] svg path:not(.grid)').count()).toBeGreaterThan(5);
+    expect(await page.locator('[data-map] path.late').count()).toBe(1);
+    expect(await page.locator('[data-map] path.lost').count()).toBe(1);
+  });
+
+  it.each(FORMS.filter(({ script }) => script))('has nothing that axe finds serious in $name', async (form) => {
+    await using page = await openIn(browser, form, file);
+    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+    expect(await barriers(page)).toEqual([]);
+  });
+
+  it('shows values under the pointer and under a cursor of the keyboard', async () => {
+    await using page = await openIn(browser, DESK, file);
+    const area = page.locator('[data-chart=reach] .area');
+    const tip = page.locator('.tip');
+    await area.hover({ position: { x: 2, y: 50 } });
+    expect(await tip.textContent()).toMatch(/arrived in time0 %/);
+    await page.mouse.move(0, 0);
+    expect(await tip.count()).toBe(0);
+    await area.focus();
+    await page.keyboard.press('End');
+    expect(await tip.textContent()).toMatch(/arrived in time20 %with those that came late60 %/);
+    const map = page.locator('[data-map] .area');
+    const box = await map.boundingBox();
+    await map.hover({ position: { x: (box?.width ?? 0) - 2, y: 5 } });
+    expect(await tip.textContent()).toMatch(/robots 0, POST from/);
+  });
+});

@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  parseScenario,
+  ratePerSecond,
+  SCHEMA_FILE,
+  ScenarioError,
+  scenarioJsonSchema,
+  schemaText,
+  shareOf,
+} from './scenario.ts';
+
+const ready = new URL('../../../fixtures/scenarios/', import.meta.url);
+const files = readdirSync(ready).filter((name) => name.endsWith('.yaml'));
+
+const problemsOf = (text: string): string[] => {
+  try {
+    parseScenario(text, 'x.yaml');
+  } catch (error) {
+    expect(error).toBeInstanceOf(ScenarioError);
+    return (error as Error).message.split('\n');
+  }
+  return [];
+};
+
+describe('published schema', () => {
+  it('is current: run npm run schemas', () => {
+    expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()));
+  });
+
+  it.each(files)('accepts %s, as the loader does', (name) => {
+    const text = readFileSync(new URL(name, ready), 'utf8');
+    const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
+    expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
+    expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
+  });
+
+  it('refuses what the loader refuses', () => {
+    const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
+    expect(validate({ name: 'x', phases: [{ do: 'ramp', over: '1s', oevr: '1s' }] })).toBe(false);
+    expect(validate({ name: 'x', phases: [{ do: 'hold', for: 'long' }] })).toBe(false);
+  });
+});
+
+describe('a bad scenario file', () => {
+  it('names line and column of a YAML error', () => {
+    expect(problemsOf('name: x\nphases: [\n')).toEqual([expect.stringMatching(/^x\.yaml:3:1: .*/)]);
+  });
+
+  it('names an unknown field and the accepted ones', () => {
+    expect(problemsOf('name: x\nphases:\n  - do: ramp\n    over: 1s\n    oevr: 1s\n')).toEqual([
+      "x.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, arrivals, measure",
+    ]);
+  });
+
+  it('names a wrong value and what is accepted', () => {
+    const [problem] = problemsOf('name: x\nphases:\n  - do: ramp\n    over: 5sec\n');
+    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec"; accepted: a number and a unit, e\.g\. 500ms, 30s, 5m/);
+  });
+
+  it('names an unknown phase and all phases', () => {
+    const [problem] = problemsOf('name: x\nphases:\n  - do: rump\n    over: 5s\n');
+    expect(problem).toMatch(/^x\.yaml:3:9: .*"ramp", "hold", "rollout", "storm", "partition", "kill"/);
+  });
+
+  it('names a missing field', () => {
+    expect(problemsOf('name: x\nphases:\n  - do: ramp\n')).toEqual([
+      expect.stringMatching(/^x\.yaml:3:5: lacks "over"/),
+    ]);
+    expect(problemsOf('phases:\n  - do: ramp\n    over: 1s\n')).toEqual([
+      expect.stringMatching(/^x\.yaml:1:1: lacks "name"/),
+    ]);
+  });
+
+  it('names all kinds of phases when one lacks its kind', () => {
+    expect(problemsOf('name: x\nphases:\n  - { over: 1s }\n')).toEqual([
+      'x.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop',
+    ]);
+  });
+
+  it('reports every mistake of a file at once, in order', () => {
+    const phases = '  - { over: 1s }\n  - { do: hold, for: soon }\n  - { do: ramp, over: 1s }\n  - { do: rollout }\n';
+    const problems = problemsOf(`name: x\nrobotz: 5\nuplink: none\nthresholds: [p99<1]\nphases:\n${phases}`);
+    expect(problems.map((problem) => problem.replace(/^x\.yaml:(\d+):\d+: /, '$1 ').slice(0, 32))).toEqual([
+      "2 unknown field 'robotz'; accept",
+      "4 threshold 'p99<1': it must rea",
+      '6 the phase lacks "do"; accepted',
+      '7 \'for\' is "soon"; accepted: a n',
+      "8 only the first phase is 'ramp'",
+      '9 lacks "over"',
+      "9 this 'rollout' phase needs an ",
+    ]);
+  });
+
+  it('locates a bad threshold', () => {
+    const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n';
+    expect(problemsOf(text)).toEqual([
+      expect.stringMatching(/^x\.yaml:4:5: .*'p100' is not a statistic; accepted: count, max, rate/),
+    ]);
+  });
+
+  it.each([
+    ['[{do: hold, for: 1s}]', /first phase must be 'ramp'/],
+    ['[{do: ramp, over: 1s}, {do: stop, over: 1s}, {do: hold, for: 1s}]', /'stop' must be the last/],
+    ['[{do: ramp, over: 1s}, {do: ramp, over: 1s}]', /only the first phase is 'ramp'/],
+  ])('refuses phases that contradict each other: %s', (phases, message) => {
+    expect(problemsOf(`name: x\nphases: ${phases}\n`).join()).toMatch(message);
+  });
+
+  it('refuses a roll-out without an uplink or a subscriber', () => {
+    const phases = 'phases: [{do: ramp, over: 1s}, {do: rollout, over: 1s}]';
+    expect(problemsOf(`name: x\nuplink: none\n${phases}\n`).join()).toMatch(/needs an uplink/);
+    expect(problemsOf(`name: x\nsubscribers: 0\n${phases}\n`).join()).toMatch(/subscribers must be 1 or more/);
+  });
+
+  it.each(['', '[]', 'text', '42'])('says what a scenario is: %j', (text) => {
+    expect(problemsOf(text).join()).toMatch(/a scenario is a map of fields: name, /);
+  });
+});
+
+describe('units', () => {
+  it('reads rates as events per second', () => {
+    expect(['50/s', '300/m', '3600/h'].map(ratePerSecond)).toEqual([50, 5, 1]);
+  });
+
+  it('reads shares', () => {
+    expect(['0%', '12.5%', '100%'].map(shareOf)).toEqual([0, 0.125, 1]);
+  });
+
+  it.each(['50', '50/d', '-1/s'])('refuses the rate %j and says what is accepted', (text) => {
+    expect(() => ratePerSecond(text)).toThrow(/a number per time unit/);
+  });
+
+  it.each(['101%', '50', '-1%'])('refuses the share %j and says what is accepted', (text) => {
+    expect(() => shareOf(text)).toThrow(/0% to 100%/);
+  });
+});

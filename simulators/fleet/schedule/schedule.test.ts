@@ -1,0 +1,298 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { random } from '../../common/random.ts';
+import { ARRIVALS, parseScenario } from '../scenario/scenario.ts';
+import {
+  atRate,
+  Deadlines,
+  type Moments,
+  membersOf,
+  monotonicMs,
+  once,
+  type PlanOptions,
+  ranks,
+  runSchedule,
+  streamsOf,
+} from './schedule.ts';
+
+const scenario = parseScenario(
+  `
+name: plan
+phases:
+  - { do: ramp, over: 2s }
+  - { do: hold, for: 3s, ping: 40/s, lists: 10/s }
+  - { do: rollout, share: 30%, over: 2s, ping: 5/s, arrivals: jitter }
+  - { do: storm, share: 50%, over: 1s, arrivals: constant }
+  - { do: kill, share: 10%, over: 1s }
+  - { do: partition, share: 20%, for: 1s }
+  - { do: clock-skew, share: 20%, by: 5s }
+  - { do: stop, over: 1s }
+`,
+  'plan.yaml',
+);
+
+/** Every action of the fleet as text, computed in `parts` parts. */
+const actions = (options: PlanOptions, parts: number): string[] =>
+  Array.from({ length: parts }, (_, part) => membersOf(options.robots, { index: part + 1, count: parts }))
+    .flatMap((members) =>
+      scenario.phases.flatMap((of, phase) =>
+        streamsOf(options, phase, of, members).flatMap(({ robot, kind, moments }) => {
+          const lines: string[] = [];
+          for (let at = moments.next(); at !== undefined; at = moments.next())
+            lines.push(`${robot} ${phase} ${kind} ${at}`);
+          return lines;
+        }),
+      ),
+    )
+    .sort();
+
+describe('the plan of a fleet', () => {
+  it('is the same however the fleet is split', () => {
+    fc.assert(
+      fc.property(
+        fc.integer(),
+        fc.integer({ min: 1, max: 60 }),
+        fc.integer({ min: 2, max: 9 }),
+        (seed, robots, parts) => {
+          const options = { seed, robots };
+          expect(actions(options, parts)).toEqual(actions(options, 1));
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it('differs from seed to seed', () => {
+    expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
+  });
+
+  it('includes exactly the share of robots', () => {
+    const kinds = (robots: number) =>
+      Object.groupBy(actions({ seed: 3, robots }, 1), (line) => line.split(' ')[2] ?? '');
+    const of = kinds(100);
+    expect(Object.fromEntries(Object.entries(of).map(([kind, lines]) => [kind, lines?.length]))).toMatchObject({
+      start: 100,
+      rollout: 30,
+      storm: 50,
+      kill: 10,
+      partition: 20,
+      'clock-skew': 20,
+      stop: 100,
+    });
+  });
+
+  it('chooses other robots in another phase', () => {
+    const robotsIn = (kind: string) =>
+      actions({ seed: 3, robots: 200 }, 1)
+        .filter((line) => line.split(' ')[2] === kind)
+        .map((line) => line.split(' ')[0]);
+    expect(robotsIn('partition')).not.toEqual(robotsIn('clock-skew'));
+  });
+});
+
+describe('the parts of a fleet', () => {
+  it('are disjoint and complete', () => {
+    fc.assert(
+      fc.property(fc.nat(300), fc.integer({ min: 1, max: 12 }), (robots, count) => {
+        const all = Array.from({ length: count }, (_, part) => membersOf(robots, { index: part + 1, count })).flat();
+        expect(all.sort((a, b) => a - b)).toEqual(Array.from({ length: robots }, (_, robot) => robot));
+      }),
+    );
+  });
+});
+
+const all = (moments: Moments): number[] => {
+  const found: number[] = [];
+  for (let at = moments.next(); at !== undefined; at = moments.next()) found.push(at);
+  return found;
+};
+
+const fleet = (arrivals: (typeof ARRIVALS)[number], rate: number, robots: number, durationMs: number): number[] => {
+  const rank = ranks(robots, random(7));
+  return Array.from({ length: robots }, (_, robot) =>
+    all(atRate({ rate, robots, rank: rank[robot] ?? 0, durationMs, arrivals, draw: random(`7/${robot}`) })),
+  )
+    .flat()
+    .sort((a, b) => a - b);
+};
+
+describe('a rate over the whole fleet', () => {
+  it('constant: evenly spaced', () => {
+    const at = fleet('constant', 50, 20, 2000);
+    expect(at).toHaveLength(100);
+    expect(at.every((moment, index) => Math.abs(moment - index * 20) < 1e-6)).toBe(true);
+  });
+
+  it('jitter: one in each interval', () => {
+    expect(fleet('jitter', 50, 20, 2000).map((moment) => Math.floor(moment / 20))).toEqual(
+      Array.from({ length: 100 }, (_, index) => index),
+    );
+  });
+
+  it('poisson: the right number within five standard deviations, with memoryless gaps', () => {
+    const at = fleet('poisson', 100, 50, 100_000);
+    expect(Math.abs(at.length - 10_000)).toBeLessThan(500);
+    const gaps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0));
+    const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+    const deviation = Math.sqrt(gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length);
+    expect(deviation / mean).toBeCloseTo(1, 1);
+  });
+
+  it('ascends and stays within the phase', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ARRIVALS),
+        fc.double({ min: 0, max: 500, noNaN: true }),
+        fc.integer({ min: 1, max: 50 }),
+        fc.nat(5000),
+        (arrivals, rate, robots, durationMs) => {
+          const at = all(
+            atRate({ rate, robots, rank: robots - 1, durationMs, arrivals, draw: random(`${rate}/${robots}`) }),
+          );
+          return at.every((moment, index) => moment >= (at[index - 1] ?? 0) && moment < durationMs);
+        },
+      ),
+    );
+  });
+});
+
+describe('an action of each robot of a share', () => {
+  it('is carried out by the first robots of the shuffle, within the time', () => {
+    for (const arrivals of ARRIVALS) {
+      const at = Array.from({ length: 100 }, (_, rank) =>
+        once({ of: 25, rank, overMs: 1000, arrivals, draw: random(rank) }),
+      );
+      const taken = at.filter((moment) => moment !== undefined);
+      expect(taken).toHaveLength(25);
+      expect(taken.every((moment) => moment >= 0 && moment < 1000)).toBe(true);
+    }
+  });
+});
+
+describe('the shuffle', () => {
+  it('is a permutation that depends on the seed alone', () => {
+    const rank = ranks(1000, random(1));
+    expect([...rank].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
+    expect(ranks(1000, random(1))).toEqual(rank);
+    expect(ranks(1000, random(2))).not.toEqual(rank);
+  });
+});
+
+it('a list asks for pages of its robot and phase alone, whatever other robots are with it', () => {
+  const phase = { do: 'hold', for: '10s', lists: '10/s' } as const;
+  const pagesOf = (robot: number, members: number[], index = 0): number[] => {
+    const streams = streamsOf({ seed: 1, robots: 100 }, index, phase, members);
+    const pages = streams.find((stream) => stream.robot === robot)?.pages;
+    return Array.from({ length: 5 }, () => pages?.integer(0, 99) ?? -1);
+  };
+  const pages = pagesOf(3, [3]);
+  expect(new Set(pages).size).toBeGreaterThan(1);
+  expect(pages.every((page) => page >= 0)).toBe(true);
+  expect(pagesOf(3, [1, 3, 7])).toEqual(pages);
+  expect(pagesOf(7, [3, 7])).not.toEqual(pages);
+  expect(pagesOf(3, [3], 1)).not.toEqual(pages);
+});
+
+const moments = (at: number[]): Moments => {
+  const left = [...at];
+  return { next: () => left.shift() };
+};
+
+describe('open-loop schedule', () => {
+  it('starts actions in the order of their times, and of streams at equal times', async () => {
+    const seen: [number, number][] = [];
+    await runSchedule({
+      epoch: 1000,
+      now: () => 1_000_000,
+      streams: [moments([5, 9]), moments([]), moments([1, 5, 12])],
+      fire: (stream, intended) => seen.push([stream, intended]),
+    });
+    expect(seen).toEqual([
+      [2, 1001],
+      [0, 1005],
+      [2, 1005],
+      [0, 1009],
+      [2, 1012],
+    ]);
+  });
+
+  it('reports how late each action started, on the injected clock', async () => {
+    let clock = 0;
+    const late: number[] = [];
+    await runSchedule({
+      epoch: 0,
+      now: () => clock,
+      streams: [moments([0, 10, 20])],
+      fire: (_stream, intended, lateMs) => {
+        expect(lateMs).toBe(clock - intended);
+        late.push(lateMs);
+        clock += 25; // An action that blocks makes the following ones late, and that must show.
+      },
+    });
+    expect(late).toEqual([0, 15, 30]);
+  });
+
+  it('never starts an action early', async () => {
+    const epoch = monotonicMs() + 5;
+    const late: number[] = [];
+    await runSchedule({
+      epoch,
+      streams: [moments([0, 3, 7.5]), moments([4, 11])],
+      fire: (_stream, _intended, lateMs) => late.push(lateMs),
+    });
+    expect(late).toHaveLength(5);
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('lets the event loop turn while it is behind', async () => {
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    const turnedAt: boolean[] = [];
+    await runSchedule({
+      epoch: 0,
+      now: () => 1e9,
+      streams: [moments(Array.from({ length: 1000 }, (_, index) => index))],
+      fire: () => turnedAt.push(turned),
+    });
+    expect(turnedAt[0]).toBe(false);
+    expect(turnedAt.at(-1)).toBe(true);
+  });
+
+  it('ends at once when aborted', async () => {
+    const stop = new AbortController();
+    const fired: number[] = [];
+    const running = runSchedule({
+      epoch: monotonicMs(),
+      streams: [moments([0, 3_600_000])],
+      fire: (_stream, intended) => {
+        fired.push(intended);
+        stop.abort();
+      },
+      signal: stop.signal,
+    });
+    await running;
+    expect(fired).toHaveLength(1);
+  });
+});
+
+const never = new Promise<void>(() => {});
+const farOff = (): number => monotonicMs() + 3_600_000;
+
+describe('waits of a run', () => {
+  it('all end with the run, also those that begin after it', async () => {
+    const deadlines = new Deadlines();
+    const waiting = [deadlines.until(farOff()), deadlines.at(farOff()).promise, deadlines.reached(farOff(), never)];
+    deadlines.end();
+    expect(await Promise.all(waiting)).toEqual([undefined, undefined, true]);
+    expect(await deadlines.until(farOff())).toBeUndefined();
+  });
+
+  it('report whether work was done in time', async () => {
+    const deadlines = new Deadlines();
+    expect(await deadlines.reached(farOff(), Promise.resolve())).toBe(true);
+    expect(await deadlines.reached(monotonicMs(), never)).toBe(false);
+    await expect(deadlines.reached(farOff(), Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  });
+});
