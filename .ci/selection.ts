@@ -1,6 +1,7 @@
 /**
- * Which long tests and subjects of the matrix a change runs only when it touches what they are about; `npm run nightly` runs all of
- * them. What lies below these folders in the arrows of ARCHITECTURE.md is proven by the tests that always run as well.
+ * Which long tests and subjects of the matrix a change runs only when it touches what they are about; `npm run nightly`
+ * runs all of them. What lies below these folders in the arrows of ARCHITECTURE.md is proven by the tests that always
+ * run as well.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -85,7 +86,9 @@ const SELECTED: readonly Selected[] = [
   },
 ];
 
-/** For each of them, of what its tests have passed last: a digest of the files that they are about, and of their own. */
+/**
+ * For each of them, of what its tests have passed last: a digest of the files that they are about, and of their own.
+ */
 const PROVEN = new URL('proven.json', import.meta.url);
 
 const git = (...words: string[]): string[] =>
@@ -113,7 +116,10 @@ function digestOf(selected: Selected): string {
 const readProven = (): Record<string, string> =>
   existsSync(PROVEN) ? (JSON.parse(readFileSync(PROVEN, 'utf8')) as Record<string, string>) : {};
 
-/** Those that the state of this checkout asks for nothing of: by what has passed, or by what differs from the commit `since`. */
+/**
+ * Those that the state of this checkout asks for nothing of: by what has passed, or by what differs from the commit
+ * `since`.
+ */
 export function unchanged(since?: string): Selected[] {
   if (since === undefined) {
     const proven = readProven();

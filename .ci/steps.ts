@@ -1,6 +1,7 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER [--since REF]`, as `.ci/run` calls it: what a change must pass, or everything. Stages run one
- * after another. Results and the file `machine`, which says that the machine is prepared, are in the folder.
+ * `node .ci/steps.ts change|nightly FOLDER [--since REF]`, as `.ci/run` calls it: what a change must pass, or
+ * everything. Stages run one after another. Results and the file `machine`, which says that the machine is prepared,
+ * are in the folder.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -9,7 +9,9 @@ const ROOT = new URL('..', import.meta.url).pathname;
 /** Where to write the results as JSON, for `.ci/run`. */
 const results = process.env['MUSTER_TEST_RESULTS'];
 
-/** Tests that take long (browser, containers, crash loops, thousands of robots): `npm run test:all` runs them as well. */
+/**
+ * Tests that take long (browser, containers, crash loops, thousands of robots): `npm run test:all` runs them as well.
+ */
 const LONG_TESTS = '**/*.long.test.ts';
 
 /** What a nightly run took, for checkouts that have run nothing yet. */
@@ -29,7 +31,8 @@ class LongestFirst extends BaseSequencer {
 }
 const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle'));
 
-// Types are stripped and modules compiled once for all workers, and for the processes that tests start: half of their start is that.
+// Types are stripped and modules compiled once for all workers, and for the processes that tests start: half of their
+// start is that.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
@@ -52,7 +55,8 @@ export default defineConfig(({ mode }) => ({
           name: 'short',
           include: FOLDERS.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...configDefaults.exclude, LONG_TESTS],
-          // Half of their time went into a process and a graph of modules for each; `npm run nightly` runs each in its own.
+          // Half of their time went into a process and a graph of modules for each; `npm run nightly` runs each in its
+          // own.
           isolate: false,
         },
       },

@@ -44,7 +44,10 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
-/** In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none of it. */
+/**
+ * In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none
+ * of it.
+ */
 export function catalogue(suites: readonly Suite<never>[], date?: string): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();
   const dates: string[] = [];

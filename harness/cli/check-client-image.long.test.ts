@@ -1,4 +1,7 @@
-/** `muster check client --image`, tried with a real Docker where there is one: the reference client in an image made from nothing. */
+/**
+ * `muster check client --image`, tried with a real Docker where there is one: the reference client in an image made
+ * from nothing.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -139,7 +139,8 @@ export interface Ran {
   report?: Report;
 }
 
-// How a target is named on the command line: the options and their values, as the rows of `harness/targets/fields.ts` say.
+// How a target is named on the command line: the options and their values, as the rows of `harness/targets/fields.ts`
+// say.
 
 /** An option whose values have that type. */
 type OptionOf<T> = [T] extends [boolean]
@@ -233,7 +234,10 @@ export type OwnPlatformArguments = OptionsOf<typeof ownPlatformOptions>;
 export const ownPlatform = (args: OwnPlatformArguments, file: Partial<TargetFile> | undefined): OwnPlatform =>
   mergedFields(ownPlatformFields, given(ownPlatformFields, args), file?.control?.platform);
 
-/** Throws UsageError for the first option that only Muster's own platform takes. `except`: options that mean something else here. */
+/**
+ * Throws UsageError for the first option that only Muster's own platform takes. `except`: options that mean something
+ * else here.
+ */
 export function refuseOwnPlatform(args: OwnPlatformArguments, instead: string, except: readonly string[] = []): void {
   const names = Object.keys(ownPlatformOptions) as (keyof OwnPlatformArguments)[];
   const first = names.find((name) => (args[name] ?? false) !== false && !except.includes(name));

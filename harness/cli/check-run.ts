@@ -1,4 +1,7 @@
-/** From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay` does. */
+/**
+ * From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay`
+ * does.
+ */
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -113,7 +116,10 @@ export async function runAndReport<T extends CheckTable, Context>(
   }
 }
 
-/** The report, although some of its files could not be written: a full disk costs no result. Rejects when anything else goes wrong. */
+/**
+ * The report, although some of its files could not be written: a full disk costs no result. Rejects when anything else
+ * goes wrong.
+ */
 async function ranWith<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
@@ -218,8 +224,8 @@ function redacted(error: unknown, redactor: Redactor): unknown {
 }
 
 /**
- * `--require` and `--min-decided`: what a run has to decide at least. Throws UsageError for a capability that no such target can have,
- * and for what is no number of checks.
+ * `--require` and `--min-decided`: what a run has to decide at least. Throws UsageError for a capability that no such
+ * target can have, and for what is no number of checks.
  */
 function demandsOf(api: Api, args: { readonly require?: readonly string[]; readonly 'min-decided'?: string }): Demands {
   const least = args['min-decided'];
@@ -248,7 +254,8 @@ function minimum(text: string): { count: number } | { percent: number } {
   );
 }
 
-// What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before the run.
+// What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before
+// the run.
 
 export interface EvidenceArguments {
   baseline?: string;
@@ -273,8 +280,8 @@ interface Evidence {
 }
 
 /**
- * What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before the run. Throws
- * UsageError for files that cannot be read or written, and for options that contradict each other.
+ * What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before
+ * the run. Throws UsageError for files that cannot be read or written, and for options that contradict each other.
  */
 export function prepareEvidence(
   args: EvidenceArguments,
@@ -297,7 +304,8 @@ export function prepareEvidence(
       if (target.name === undefined || target.version === undefined) {
         const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
         throw new UsageError(
-          `--certificate has to say what was tested${why}: give --name and --target-version, --artifact FILE, or test an --image`,
+          `--certificate has to say what was tested${why}: give --name and --target-version, --artifact FILE, ` +
+            'or test an --image',
         );
       }
     },

@@ -1,4 +1,7 @@
-/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64 usage error. */
+/**
+ * The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64
+ * usage error.
+ */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -124,7 +127,8 @@ test('a simulated device is conformant, black box or driven', async () => {
   expect(blackBox.code).toBe(0);
 });
 
-// Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches none of them.
+// Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches
+// none of them.
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
 
@@ -259,7 +263,8 @@ test.each([
   ['a rejection', "Promise.reject(new Error('planted fault'));"],
   ['an exception', "setImmediate(() => { throw new Error('planted fault'); });"],
 ])('%s that nobody awaits', async (_, statement) => {
-  // A device that conforms, so that nothing but the fault can be red; the run waits for its heartbeats when the fault comes.
+  // A device that conforms, so that nothing but the fault can be red; the run waits for its heartbeats when the fault
+  // comes.
   await using on = await robot({ heartbeatMs: 30_000 });
   const file = join(folder, `${statement.length}.json`);
   await using run = new Running(

@@ -1,6 +1,6 @@
 /**
- * From words to a command and its options. yargs splits the words, writes the help and completes in a shell; what is accepted is
- * decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
+ * From words to a command and its options. yargs splits the words, writes the help and completes in a shell; what is
+ * accepted is decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
  */
 
 import yargs, { type Argv, type Options } from 'yargs';

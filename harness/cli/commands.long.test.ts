@@ -54,7 +54,10 @@ describe('help', () => {
 });
 
 it('help loads no command, so that it comes at once', async () => {
-  const listing = `import{registerHooks}from'node:module';const seen=[];registerHooks({load(url,context,next){seen.push(url);return next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
+  const listing =
+    `import{registerHooks}from'node:module';const ` +
+    'seen=[];registerHooks({load(url,context,next){seen.push(url);return ' +
+    `next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(listing)}` };
   const { stderr, code } = await new Running(['--help'], { env }).ended;
   const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'));

@@ -1,4 +1,7 @@
-/** `muster demo --ui` in a real browser: each button's effect is read from the platform, from robots and from the report. */
+/**
+ * `muster demo --ui` in a real browser: each button's effect is read from the platform, from robots and from the
+ * report.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,6 @@
-/** `muster simulate device --ui` in a real browser: each button's effect is read from the device, through its own APIs. */
+/**
+ * `muster simulate device --ui` in a real browser: each button's effect is read from the device, through its own APIs.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** `muster fleet --ui` in a real browser: each button's effect is read from the robots and from the result, not from the page. */
+/**
+ * `muster fleet --ui` in a real browser: each button's effect is read from the robots and from the result, not from the
+ * page.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';

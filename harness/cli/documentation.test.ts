@@ -1,4 +1,7 @@
-/** Everything that a reader of the documentation or the help can copy works: commands, options, imports, scripts and links. */
+/**
+ * Everything that a reader of the documentation or the help can copy works: commands, options, imports, scripts and
+ * links.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';

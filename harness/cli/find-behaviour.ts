@@ -14,7 +14,9 @@ interface Named {
 const LIST = 'list';
 const MOST_NEAR = 5;
 
-/** Throws UsageError that names the nearest ones, and the command that lists all; `simulator`: `device` or `platform`. */
+/**
+ * Throws UsageError that names the nearest ones, and the command that lists all; `simulator`: `device` or `platform`.
+ */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,

@@ -1,4 +1,7 @@
-/** `muster fleet` and `muster check` on a disk that is full: nothing that was measured is lost, and nothing is left half written. */
+/**
+ * `muster fleet` and `muster check` on a disk that is full: nothing that was measured is lost, and nothing is left half
+ * written.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -66,7 +66,8 @@ export function shardFrom(
     const [index, count] = [env['JOB_COMPLETION_INDEX'], env['MUSTER_SHARDS']];
     if (!/^\d+$/.test(index ?? '') || !/^[1-9]\d*$/.test(count ?? '') || Number(index) >= Number(count)) {
       throw new UsageError(
-        `--shard auto: needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it, got ${index ?? 'nothing'} and ${count ?? 'nothing'}`,
+        `--shard auto: needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it, got ${index ?? 'nothing'} ` +
+          `and ${count ?? 'nothing'}`,
       );
     }
     return { index: Number(index) + 1, count: Number(count) };
@@ -87,7 +88,8 @@ export function runIdFrom(
   const id = text ?? (env['MUSTER_RUN_ID'] || undefined);
   if (id === undefined || /^[A-Za-z0-9][\w.-]{0,62}$/.test(id)) return id;
   throw new UsageError(
-    `--run-id: '${id}' is not accepted; accepted: up to 63 letters, digits, dots, dashes or underscores, a letter or digit first`,
+    `--run-id: '${id}' is not accepted; accepted: up to 63 letters, digits, dots, dashes or underscores, a ` +
+      'letter or digit first',
   );
 }
 
@@ -134,7 +136,8 @@ export async function defectsFrom(
       const [, name = '', index = ''] = /^([a-z0-9-]+)@(\d+)$/.exec(text) ?? [];
       if (index === '' || Number(index) >= robots) {
         throw new UsageError(
-          `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, e.g. seam-gap@0`,
+          `--defect: '${text}' is not accepted; accepted: NAME@INDEX with an index from 0 to ${robots - 1}, ` +
+            'e.g. seam-gap@0',
         );
       }
       return [Number(index), findByName('--defect', name, deviceDefects, 'device').name];

@@ -59,8 +59,9 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows the result of `work` on standard output: what was measured before it is written, and then where it is. Resolves with the exit
- * code. A result that could not be written is no success. Rejects with what `work` rejects with, but for an OutputError.
+ * Shows the result of `work` on standard output: what was measured before it is written, and then where it is. Resolves
+ * with the exit code. A result that could not be written is no success. Rejects with what `work` rejects with, but for
+ * an OutputError.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -205,7 +206,8 @@ function verdict(result: FleetResult, paint: Paint): string[] {
   return [
     ...(result.complete
       ? [
-          `${paint(format, mark)} ${paint(['bold', format], `verdict: ${result.verdict}`)} ${paint('dim', `(${words})`)}`,
+          `${paint(format, mark)} ${paint(['bold', format], `verdict: ${result.verdict}`)} ` +
+            `${paint('dim', `(${words})`)}`,
         ]
       : measuredNothing(result)
         ? []

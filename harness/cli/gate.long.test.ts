@@ -1,4 +1,7 @@
-/** The workflow of the README in a repository of its own, run as a runner would run it, against an agent that is built there. */
+/**
+ * The workflow of the README in a repository of its own, run as a runner would run it, against an agent that is built
+ * there.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** The manifests of a fleet run on a cluster: an Indexed Job whose pods are the shards, and a Job that merges their results. */
+/**
+ * The manifests of a fleet run on a cluster: an Indexed Job whose pods are the shards, and a Job that merges their
+ * results.
+ */
 
 import { Document } from 'yaml';
 import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run/capacity.ts';

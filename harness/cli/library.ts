@@ -37,7 +37,10 @@ function patience(ms: number): number {
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/** Opens a Device API. Throws UsageError for options that name no target; a target that does not answer has `unreachable`. */
+/**
+ * Opens a Device API. Throws UsageError for options that name no target; a target that does not answer has
+ * `unreachable`.
+ */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/** The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here. */
+/**
+ * The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here.
+ */
 import './node22.ts';
 import { realpathSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
@@ -22,7 +24,8 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster has none.
+// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster has
+// none.
 if (extname(import.meta.url) === '.ts')
   enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
 
@@ -63,8 +66,8 @@ function report(error: unknown): void {
 }
 
 /**
- * `npm run muster` runs in the root of the checkout and passes the folder of the caller in INIT_CWD. Paths on the command line are
- * relative to that folder.
+ * `npm run muster` runs in the root of the checkout and passes the folder of the caller in INIT_CWD. Paths on the
+ * command line are relative to that folder.
  */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;

@@ -1,4 +1,7 @@
-/** AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its effect; later Nodes need nothing. */
+/**
+ * AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its effect; later Nodes
+ * need nothing.
+ */
 
 class Stack {
   #entries: (() => unknown)[] = [];

@@ -1,6 +1,6 @@
 /**
- * What a command takes, declared as data. Parsing, help, completion, validation, the line that repeats a run and the options in a
- * report are all derived from these tables.
+ * What a command takes, declared as data. Parsing, help, completion, validation, the line that repeats a run and the
+ * options in a report are all derived from these tables.
  */
 
 import process from 'node:process';
@@ -62,7 +62,9 @@ export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]:
 export interface CommandContext {
   /** The words after `--`. */
   rest: readonly string[];
-  /** Reads another command line; `undefined` when it only asks for help, which has been printed then. Throws UsageError. */
+  /**
+   * Reads another command line; `undefined` when it only asks for help, which has been printed then. Throws UsageError.
+   */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What ends the process before its command does: a signal of the user, and errors that nobody awaits, which are faults in Muster
- * (without a handler, Node would exit with the code of a failed MUST).
+ * What ends the process before its command does: a signal of the user, and errors that nobody awaits, which are faults
+ * in Muster (without a handler, Node would exit with the code of a failed MUST).
  */
 
 import process from 'node:process';
@@ -20,7 +20,9 @@ export function takeFaults(take: Handler): Disposable {
   };
 }
 
-/** From now on such an error ends the process with `EXIT.harness`: at once, or after the command that took it has ended. */
+/**
+ * From now on such an error ends the process with `EXIT.harness`: at once, or after the command that took it has ended.
+ */
 export function watchForFaults(report: Handler): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
@@ -34,7 +36,10 @@ export function watchForFaults(report: Handler): void {
   }
 }
 
-/** Aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is still written; a second one ends at once. */
+/**
+ * Aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is still written; a second one
+ * ends at once.
+ */
 export function interruptSignal(): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   let times = 0;

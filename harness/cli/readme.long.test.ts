@@ -1,4 +1,6 @@
-/** Every shell block of the README runs word for word in one terminal; only the fixed port is replaced by a free one. */
+/**
+ * Every shell block of the README runs word for word in one terminal; only the fixed port is replaced by a free one.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -21,7 +23,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A script that runs the blocks as a person does: it waits for a server to be ready, and prints the exit code of each block. */
+/**
+ * A script that runs the blocks as a person does: it waits for a server to be ready, and prints the exit code of each
+ * block.
+ */
 const script = (port: number): string =>
   [
     'set -m',

@@ -1,4 +1,7 @@
-/** What a report offers to see a finding again: `muster replay` against the same or a mended target, its script, and `--keep`. */
+/**
+ * What a report offers to see a finding again: `muster replay` against the same or a mended target, its script, and
+ * `--keep`.
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -91,7 +94,9 @@ test('the script of a driven finding shows it on a device that has never seen th
 test('a target that Muster started comes back by a replay, and stays up until it is ended', async () => {
   const file = at('started.json');
   const main = join(import.meta.dirname, 'main.ts');
-  const line = `exec ${process.execPath} ${main} simulate device --socket {socket} --control {control} --dir {dir} --defect replay-inclusive`;
+  const line =
+    `exec ${process.execPath} ${main} simulate device --socket {socket} --control {control} --dir {dir} ` +
+    '--defect replay-inclusive';
   const run = await muster(
     'check',
     'device',

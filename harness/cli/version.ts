@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** Muster's own version, from the package it runs from: beside the sources in a checkout, one level up when compiled. */
+/**
+ * Muster's own version, from the package it runs from: beside the sources in a checkout, one level up when compiled.
+ */
 export const VERSION: string = readVersion();
 
 function readVersion(): string {

@@ -1,4 +1,7 @@
-/** The suites as vitest tests, in a vitest of their own: what is right passes, what is wrong fails, what does not apply is skipped. */
+/**
+ * The suites as vitest tests, in a vitest of their own: what is right passes, what is wrong fails, what does not apply
+ * is skipped.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -20,8 +20,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers every check as a test. What does not apply is skipped with its reason; a MUST that does not hold, and a check that could
- * not be decided, fail the test; a SHOULD that does not hold leaves an annotation.
+ * Registers every check as a test. What does not apply is skipped with its reason; a MUST that does not hold, and a
+ * check that could not be decided, fail the test; a SHOULD that does not hold leaves an annotation.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,

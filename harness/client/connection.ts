@@ -41,7 +41,10 @@ export interface Connecting {
   signal?: AbortSignal | undefined;
 }
 
-/** A bare connection. Throws Unreachable or NoAnswer, and the reason of an aborted signal. `where` names the target in errors. */
+/**
+ * A bare connection. Throws Unreachable or NoAnswer, and the reason of an aborted signal. `where` names the target in
+ * errors.
+ */
 export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -95,7 +98,10 @@ export function agentFor(endpoint: Endpoint): Agent {
   });
 }
 
-/** Calls `connected` when the request has a connection and is about to be sent: before that, silence is not the target's doing. */
+/**
+ * Calls `connected` when the request has a connection and is about to be sent: before that, silence is not the target's
+ * doing.
+ */
 export const noteConnection =
   (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>

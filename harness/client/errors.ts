@@ -6,8 +6,8 @@ export class Unreachable extends Error {
 }
 
 /**
- * A connection was made, and closed, reset or left silent before a whole answer came, or the answer was no HTTP or had no end within
- * 16 MiB. Checks hold it against the target.
+ * A connection was made, and closed, reset or left silent before a whole answer came, or the answer was no HTTP or had
+ * no end within 16 MiB. Checks hold it against the target.
  */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
@@ -24,8 +24,9 @@ export class NoAnswerInTime extends NoAnswer {
 }
 
 /**
- * The answer still came when the time for the whole of it was up, or a block of an event stream was larger than Muster reads. Neither is
- * wrong, so nothing was decided about the target. An answer that is larger than any answer of the API can be is NoAnswer.
+ * The answer still came when the time for the whole of it was up, or a block of an event stream was larger than Muster
+ * reads. Neither is wrong, so nothing was decided about the target. An answer that is larger than any answer of the API
+ * can be is NoAnswer.
  */
 export class Unfinished extends Error {
   override name = 'Unfinished';
@@ -79,8 +80,9 @@ const TARGET_CODES = new Set([
 ]);
 
 /**
- * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine LimitReached, and what the
- * target did to the connection is NoAnswer. Anything else is a fault in Muster and comes back as it is.
+ * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine
+ * LimitReached, and what the target did to the connection is NoAnswer. Anything else is a fault in Muster and comes
+ * back as it is.
  *
  * @param what the request in words, such as `GET http://localhost/v0.2/health`
  */

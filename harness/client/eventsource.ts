@@ -20,7 +20,10 @@ export interface OpenClient {
   path: string;
   /** Types to listen for; a client sees no others. */
   types: readonly string[];
-  /** Milliseconds until the client reconnects, unless the server says otherwise with `retry`. The package's own 3 s would hold up a check. */
+  /**
+   * Milliseconds until the client reconnects, unless the server says otherwise with `retry`. The package's own 3 s
+   * would hold up a check.
+   */
   reconnectMs?: number;
 }
 
@@ -90,7 +93,10 @@ export class EventSourceClient {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
-  /** Resolves when a message fits, whether it has come already or not. The time starts again with each message. Throws StreamTimeout. */
+  /**
+   * Resolves when a message fits, whether it has come already or not. The time starts again with each message. Throws
+   * StreamTimeout.
+   */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
     try {
@@ -99,7 +105,8 @@ export class EventSourceClient {
         changes: this.#changes,
         ended: () => (this.closed ? 'the client gave up' : undefined),
         describe: (reason) =>
-          `waited for ${wait.for}: ${reason} (${messages.length} messages${errors.length === 0 ? '' : `; ${errors.at(-1)}`})`,
+          `waited for ${wait.for}: ${reason} (${messages.length} ` +
+          `messages${errors.length === 0 ? '' : `; ${errors.at(-1)}`})`,
       });
     } catch (error) {
       throw error instanceof StreamEnded ? new StreamTimeout(error.message) : error;
@@ -107,8 +114,8 @@ export class EventSourceClient {
   }
 
   /**
-   * Breaks the connection under the client, as a restart of the agent would. It reconnects by itself, when `meanwhile` has ended. Throws
-   * what that throws.
+   * Breaks the connection under the client, as a restart of the agent would. It reconnects by itself, when `meanwhile`
+   * has ended. Throws what that throws.
    */
   async cut(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,6 @@
-/** What is held of a target that never stops sending: counted, since the memory of a process depends on its collector. */
+/**
+ * What is held of a target that never stops sending: counted, since the memory of a process depends on its collector.
+ */
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { poll, socketsRead } from '../common/waiting.ts';

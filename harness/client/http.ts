@@ -26,7 +26,10 @@ const MOST_VALUES = 250_000;
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body throws. */
+  /**
+   * All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body
+   * throws.
+   */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -122,7 +125,10 @@ export interface Pending {
   stop(): void;
 }
 
-/** Why a request was given up: before it had a connection the target has done nothing wrong, and slow is not wrong either. */
+/**
+ * Why a request was given up: before it had a connection the target has done nothing wrong, and slow is not wrong
+ * either.
+ */
 export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatience, timeoutMs: number): Error {
   if (stage === 'connecting') return new Unreachable(`${what}: no connection within ${timeoutMs} ms`);
   if (stage === 'head') return new NoAnswerInTime(`${what}: no answer within ${timeoutMs} ms`);
@@ -131,7 +137,10 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** The same promise, but rejected at once when the signal aborts: undici waits for the connection before it looks at the signal. */
+/**
+ * The same promise, but rejected at once when the signal aborts: undici waits for the connection before it looks at the
+ * signal.
+ */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -159,7 +168,10 @@ export interface HttpRequest {
   headers?: Record<string, string | undefined>;
   /** An object is sent as JSON; text and bytes as they are. */
   body?: unknown;
-  /** Milliseconds until the head of the answer has come, and then for each pause in its body. All of it may take six times that. */
+  /**
+   * Milliseconds until the head of the answer has come, and then for each pause in its body. All of it may take six
+   * times that.
+   */
   timeoutMs?: number;
 }
 
@@ -170,7 +182,10 @@ export interface HttpResponse {
   headers: Record<string, string>;
   bytes: Buffer;
   readonly text: string;
-  /** The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 250,000 values). */
+  /**
+   * The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 250,000
+   * values).
+   */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
@@ -230,7 +245,9 @@ export class HttpClient {
     return this.#signal;
   }
 
-  /** The same target and connections, with some options replaced: another recorder, no credentials, another base path. */
+  /**
+   * The same target and connections, with some options replaced: another recorder, no credentials, another base path.
+   */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
     return new HttpClient(
       {
@@ -270,8 +287,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request and reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes still come after
-   * six times `timeoutMs`.
+   * Sends a request and reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes
+   * still come after six times `timeoutMs`.
    */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
@@ -290,7 +307,10 @@ export class HttpClient {
     }
   }
 
-  /** Resolves when the head of the answer is there. `timeoutMs` bounds that alone: the body may never end. Throws likewise. */
+  /**
+   * Resolves when the head of the answer is there. `timeoutMs` bounds that alone: the body may never end. Throws
+   * likewise.
+   */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const exchange = this.#begin(request, 1);
     try {
@@ -303,8 +323,8 @@ export class HttpClient {
   }
 
   /**
-   * A bare connection to the target, for bytes that no HTTP client would send. It ends with the client's signal. Throws Unreachable or
-   * NoAnswer.
+   * A bare connection to the target, for bytes that no HTTP client would send. It ends with the client's signal. Throws
+   * Unreachable or NoAnswer.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
     return openSocket(this.endpoint, this.describe(), {

@@ -24,7 +24,9 @@ type Parsed<T> = T | undefined | 'malformed';
 const CRLF = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** The first answer in `bytes`, and how many bytes it takes. One without a length is whole when the connection closes. */
+/**
+ * The first answer in `bytes`, and how many bytes it takes. One without a length is whole when the connection closes.
+ */
 export function parseResponse(
   bytes: Buffer,
   method: string,
@@ -39,7 +41,10 @@ export function parseResponse(
   return { response: { status, headers, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-/** The head of the first answer in `bytes`, and how many bytes it takes; undefined when it is not whole yet, or no HTTP/1.1. */
+/**
+ * The head of the first answer in `bytes`, and how many bytes it takes; undefined when it is not whole yet, or no
+ * HTTP/1.1.
+ */
 export function parseHead(bytes: Buffer): (Pick<RawResponse, 'status' | 'headers'> & { length: number }) | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
@@ -93,7 +98,10 @@ function bodyOf(
 const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
 const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
-/** A size that is all digits; undefined for a negative one, one with other text around it, and one that no number holds exactly. */
+/**
+ * A size that is all digits; undefined for a negative one, one with other text around it, and one that no number holds
+ * exactly.
+ */
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
@@ -142,8 +150,9 @@ export interface RawExchange {
   /** Whole answers, in order; the last one has no body when it was refused. */
   responses: RawResponse[];
   /**
-   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted; `closed`: the server
-   * hung up before; `timeout`: nothing more came in time; `malformed`: the framing of an answer is wrong, or more than 4 MiB came.
+   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted;
+   * `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`: the framing of an answer is
+   * wrong, or more than 4 MiB came.
    */
   end: RawEnd;
   /** Bytes that are not a whole answer. */
@@ -158,7 +167,10 @@ export interface RawOptions {
   answers?: number;
   /** Methods of the requests, in order, since an answer to HEAD has no body. Default: all GET. */
   methods?: readonly string[];
-  /** An answer with another status ends the exchange at its head: its body may be a stream that never ends. Default: all. */
+  /**
+   * An answer with another status ends the exchange at its head: its body may be a stream that never ends. Default:
+   * all.
+   */
   accepts?(status: number): boolean;
 }
 
@@ -174,8 +186,8 @@ const ERRORS: Readonly<Record<RawEnd, string | undefined>> = {
 };
 
 /**
- * Sends the parts one after the other, and reads until the answers have come. Throws Unreachable, Unfinished when bytes still come after
- * six times `within`, and the reason of the client's signal.
+ * Sends the parts one after the other, and reads until the answers have come. Throws Unreachable, Unfinished when bytes
+ * still come after six times `within`, and the reason of the client's signal.
  */
 export async function exchange(
   http: HttpClient,
@@ -210,7 +222,10 @@ export async function exchange(
   }
 }
 
-/** The first of an answer, the end of the connection and the end of patience decides; nothing that comes later changes it. */
+/**
+ * The first of an answer, the end of the connection and the end of patience decides; nothing that comes later changes
+ * it.
+ */
 async function readAnswers(
   socket: Socket,
   { within, answers = 1, methods = [], accepts }: RawOptions,
@@ -283,7 +298,9 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   }
 }
 
-/** A request as text, with the headers that the client sends (credentials among them) and a Host unless one is given. */
+/**
+ * A request as text, with the headers that the client sends (credentials among them) and a Host unless one is given.
+ */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

@@ -1,14 +1,18 @@
-/** Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last. */
+/**
+ * Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last.
+ */
 
 import { Redactor } from './redact.ts';
 
-// What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each stream. Of a client
-// under test, the check is the server.
+// What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each
+// stream. Of a client under test, the check is the server.
 
 /**
- * `drive`: control was asked to do something. `restart`: the target was stopped or started. `request`: one with an answer. `stream`:
- * an answer in pieces while it was open. `frame` and `heartbeat` came on it; bytes were `sent` on it by a check that is the server;
- * `cut`: the check ended it; `end`: the target did, or it broke. `printed`: by a client. An `end` on no stream is that of the target.
+ * `drive`: control was asked to do something. `restart`: the target was stopped or started. `request`: one with an
+ * answer. `stream`: an answer in pieces while it was open. `frame` and `heartbeat` came on it; bytes were `sent` on it
+ * by a check that is the server;
+ * `cut`: the check ended it; `end`: the target did, or it broke. `printed`: by a client. An `end` on no stream is that
+ * of the target.
  */
 export const MARK_KINDS = [
   ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
@@ -283,7 +287,10 @@ export class Recorder {
     return this.#steps.length;
   }
 
-  /** Keeps a call that drives the target, redacted, before it is made. `restarts`: it stops or starts the agent. The object comes back so that its ids can be added. */
+  /**
+   * Keeps a call that drives the target, redacted, before it is made. `restarts`: it stops or starts the agent. The
+   * object comes back so that its ids can be added.
+   */
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     // A line without its secret does not work.
@@ -300,7 +307,10 @@ export class Recorder {
     return drive;
   }
 
-  /** Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. `isOnAxis`: its marks are there. */
+  /**
+   * Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. `isOnAxis`: its marks are
+   * there.
+   */
   add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {

@@ -151,7 +151,9 @@ it('masks every line of a private key', () => {
 
 describe('a transcript', () => {
   const filler = (length: number): string => 'filler. '.repeat(Math.ceil(length / 8)).slice(0, length);
-  /** Says the secret after as many characters as the path says, in two writes; on `/events` as a stream that stays open. */
+  /**
+   * Says the secret after as many characters as the path says, in two writes; on `/events` as a stream that stays open.
+   */
   const server = createServer((request, response) => {
     const [, what = '', at = '0', split = '0'] = (request.url ?? '').split('/');
     request.resume();
@@ -198,7 +200,8 @@ describe('a transcript', () => {
         await exchange(
           client,
           [
-            `GET /body/9/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: abc\r\nX-Pad: ${filler(limit - back - 60)}${AWKWARD}${filler(2000)}\r\n\r\n`,
+            `GET /body/9/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: abc\r\nX-Pad: ` +
+              `${filler(limit - back - 60)}${AWKWARD}${filler(2000)}\r\n\r\n`,
           ],
           { within: 10_000 },
         );

@@ -1,13 +1,17 @@
 /**
- * Masks the secrets of a run in what is recorded and reported. A target may send a secret back in any encoding, and any text may
- * have been cut in the middle of one. So a secret is a list of patterns, one a character, of which the first few can be found too.
+ * Masks the secrets of a run in what is recorded and reported. A target may send a secret back in any encoding, and any
+ * text may have been cut in the middle of one. So a secret is a list of patterns, one a character, of which the first
+ * few can be found too.
  */
 
 const MASK = '***';
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'set-cookie', 'proxy-authorization']);
 /** Of a secret that was cut, fewer characters than these are left alone: they would be found by chance. */
 const SHORTEST = 4;
-/** The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut there. */
+/**
+ * The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut
+ * there.
+ */
 const HEAD = 8;
 /** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
@@ -28,7 +32,8 @@ export class Redactor {
   #values: RegExp | undefined;
 
   /**
-   * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a credential: in
+   * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a
+   * credential: in
    * `Bearer …`, behind an option or in a field whose name ends in key, token, secret or password.
    *
    * @param variable environment variable that holds it, for the lines that repeat a request
@@ -78,8 +83,8 @@ export class Redactor {
   }
 
   /**
-   * The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. `size` says how long all of
-   * it is, where the text itself is only its beginning.
+   * The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. `size`
+   * says how long all of it is, where the text itself is only its beginning.
    */
   excerpt(text: string, limit: number, { ended = true, size }: { ended?: boolean; size?: string } = {}): string {
     // A mask is shorter than what it hides, so text beyond the limit moves up.
@@ -117,7 +122,10 @@ const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 /** The name of a field or an option that holds a credential. */
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 
-/** Finds the secrets behind the name of a credential or of a scheme, which is the first group, and not as part of a longer word. */
+/**
+ * Finds the secrets behind the name of a credential or of a scheme, which is the first group, and not as part of a
+ * longer word.
+ */
 function credentialValues(secrets: readonly string[]): RegExp {
   const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
   const quotes = `["'\\\\]*`;
@@ -131,7 +139,9 @@ function credentialValues(secrets: readonly string[]): RegExp {
 interface Form {
   /** Sticky patterns, one for each character however it may be escaped. */
   characters: readonly RegExp[];
-  /** Sticky, for all of it. Unlike the characters one by one, it tries again where a character can be read in two ways. */
+  /**
+   * Sticky, for all of it. Unlike the characters one by one, it tries again where a character can be read in two ways.
+   */
   whole: RegExp;
   /** Source of the pattern of its first characters. */
   start: string;
@@ -160,7 +170,10 @@ function remains({ characters }: Form, text: string): number {
   return 0;
 }
 
-/** How many characters, beginning with that number `from`, stand in the text at `index`, and where the last of them ends. */
+/**
+ * How many characters, beginning with that number `from`, stand in the text at `index`, and where the last of them
+ * ends.
+ */
 function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
   let at = index;
   for (let count = 0; ; count += 1) {
@@ -172,7 +185,10 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/** A secret as it is, in hexadecimal and in base64, alone or in a longer text whose bytes before it shift its characters. */
+/**
+ * A secret as it is, in hexadecimal and in base64, alone or in a longer text whose bytes before it shift its
+ * characters.
+ */
 function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>

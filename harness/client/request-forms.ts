@@ -47,7 +47,9 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/** The query of `/events`. Commas stay as they are: they separate the types, and an escaped one would be part of a type. */
+/**
+ * The query of `/events`. Commas stay as they are: they separate the types, and an escaped one would be part of a type.
+ */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);

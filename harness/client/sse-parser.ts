@@ -1,6 +1,6 @@
 /**
- * Splits the bytes of an event stream into frames and comments, as the WHATWG standard reads them. Written by hand because it keeps
- * what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
+ * Splits the bytes of an event stream into frames and comments, as the WHATWG standard reads them. Written by hand
+ * because it keeps what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
  */
 
 // Bytes that come in pieces.
@@ -8,8 +8,8 @@
 const FIRST_CAPACITY = 1024;
 
 /**
- * Bytes that come in pieces, in one buffer: a piece of one byte costs one byte, where a list of pieces would cost a hundred. It takes no
- * more than `limit` bytes.
+ * Bytes that come in pieces, in one buffer: a piece of one byte costs one byte, where a list of pieces would cost a
+ * hundred. It takes no more than `limit` bytes.
  */
 export class Bytes {
   readonly #limit: number;

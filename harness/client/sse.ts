@@ -1,4 +1,6 @@
-/** A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason. */
+/**
+ * A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason.
+ */
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
@@ -23,8 +25,8 @@ import { type StreamWait, untilReady } from './stream-wait.ts';
 const KEPT_WHEN_DROPPING = 0.75;
 
 /**
- * The items of a sequence within a bound on what they cost, such as bytes. Indices count from the first that ever came. An item is only
- * dropped once it was marked as read, the oldest first.
+ * The items of a sequence within a bound on what they cost, such as bytes. Indices count from the first that ever came.
+ * An item is only dropped once it was marked as read, the oldest first.
  */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
@@ -132,7 +134,10 @@ export interface OpenEvents {
   cutAfterBytes?: number;
 }
 
-/** Who ended a stream: the server, a broken connection, `close()`, a cut after a number of bytes, or a block too large to be read. */
+/**
+ * Who ended a stream: the server, a broken connection, `close()`, a cut after a number of bytes, or a block too large
+ * to be read.
+ */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
@@ -261,8 +266,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about what may still
-   * come: this is for taking a sample, never for deciding. The function is asked again after each frame.
+   * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about
+   * what may still come: this is for taking a sample, never for deciding. The function is asked again after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -385,6 +390,9 @@ export class EventStream {
   }
 
   #describe(wait: StreamWait, reason: string): string {
-    return `waited for ${wait.for}: ${reason} (${this.frames.length} frames, ${this.comments.length} comments, ${this.bytes} bytes came)`;
+    return (
+      `waited for ${wait.for}: ${reason} (${this.frames.length} frames, ${this.comments.length} comments, ` +
+      `${this.bytes} bytes came)`
+    );
   }
 }

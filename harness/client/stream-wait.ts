@@ -4,11 +4,14 @@ import { type Changes, Patience, socketsRead } from '../common/waiting.ts';
 /** How long to wait, and for what. */
 export interface StreamWait {
   /**
-   * Milliseconds without progress: bytes that bring nearer what is waited for. Comments and empty lines bring no frame nearer. Time in
-   * which this process is held up does not count.
+   * Milliseconds without progress: bytes that bring nearer what is waited for. Comments and empty lines bring no frame
+   * nearer. Time in which this process is held up does not count.
    */
   within: number;
-  /** Milliseconds in all, whatever comes: for samples, and for what must not come. Default: no bound but that of the check. */
+  /**
+   * Milliseconds in all, whatever comes: for samples, and for what must not come. Default: no bound but that of the
+   * check.
+   */
   atMost?: number;
   /** In words that complete "waited for …". */
   for: string;

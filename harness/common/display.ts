@@ -1,6 +1,6 @@
 /**
- * What a command shows while it works, on 60 columns and more: rows beside labels and bars of progress, which are drawn again in place
- * on a terminal and written as a line now and then elsewhere, and lines that stay.
+ * What a command shows while it works, on 60 columns and more: rows beside labels and bars of progress, which are drawn
+ * again in place on a terminal and written as a line now and then elsewhere, and lines that stay.
  */
 import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';

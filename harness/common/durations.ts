@@ -1,4 +1,6 @@
-/** Durations as people write them in options and scenarios, and as reports show them. In between they are milliseconds. */
+/**
+ * Durations as people write them in options and scenarios, and as reports show them. In between they are milliseconds.
+ */
 
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -52,8 +54,8 @@ export interface RetryHeaders {
 }
 
 /**
- * Milliseconds that `Retry-After` names: seconds, or a date, which is compared with the server's own clock if it sends one (RFC 9110
- * section 10.2.3). Undefined when it names nothing; below 0 for a date that is over.
+ * Milliseconds that `Retry-After` names: seconds, or a date, which is compared with the server's own clock if it sends
+ * one (RFC 9110 section 10.2.3). Undefined when it names nothing; below 0 for a date that is over.
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;

@@ -1,4 +1,6 @@
-/** Text that a person reads in a terminal: colours, widths, line breaks, bars, and lines that are drawn again in place. */
+/**
+ * Text that a person reads in a terminal: colours, widths, line breaks, bars, and lines that are drawn again in place.
+ */
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 /** The part of a stream that is needed to write to it; `process.stdout` fits. */
@@ -63,14 +65,18 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * What could command a terminal, break a line or show text in another order than it has: every control character but tab and line
- * feed (C0, DEL, C1), the separators of lines and paragraphs, and the controls of writing direction. All are of the basic plane.
+ * What could command a terminal, break a line or show text in another order than it has: every control character but
+ * tab and line feed (C0, DEL, C1), the separators of lines and paragraphs, and the controls of writing direction. All
+ * are of the basic plane.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** The text with such characters spelled out. Text of a target goes through here on its way to a person, whatever the format. */
+/**
+ * The text with such characters spelled out. Text of a target goes through here on its way to a person, whatever the
+ * format.
+ */
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
@@ -105,8 +111,8 @@ export const spinner = (count: number): string => SPINNER[count % SPINNER.length
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /**
- * The last lines of a terminal, drawn again in place. Draws nothing on an output that is no terminal: what matters there has to be
- * written as a line of its own.
+ * The last lines of a terminal, drawn again in place. Draws nothing on an output that is no terminal: what matters
+ * there has to be written as a line of its own.
  */
 export class LiveArea {
   readonly #output: Output;

@@ -37,7 +37,10 @@ export function exitCodesText(command: 'check' | 'fleet'): string {
     .join(' · ');
 }
 
-/** For "did you mean …?": the word of `known` that is closest to `text`, if any is close enough. `*` in `text` stands for anything. */
+/**
+ * For "did you mean …?": the word of `known` that is closest to `text`, if any is close enough. `*` in `text` stands
+ * for anything.
+ */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   // A pattern fits more words, so it has to be closer.

@@ -1,6 +1,6 @@
 /**
- * Files that the command line names. One to write is tried before the work, and then written whole or not at all; one to read is a
- * regular file, or a pipe, which is read to its end.
+ * Files that the command line names. One to write is tried before the work, and then written whole or not at all; one
+ * to read is a regular file, or a pipe, which is read to its end.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,8 +23,8 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-// New files and sockets that nobody else can have prepared, read or led elsewhere: made under a name that cannot be foreseen, with
-// their final permissions from the first moment, and put in place by a rename.
+// New files and sockets that nobody else can have prepared, read or led elsewhere: made under a name that cannot be
+// foreseen, with their final permissions from the first moment, and put in place by a rename.
 
 /** Flags to open a file that must not exist, neither as a file nor as a link. The mode counts from the first moment. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
@@ -41,8 +41,8 @@ export const besideName = (path: string): string => join(dirname(path), `.muster
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
- * Replaces `path` in one step: a reader, or a crash, finds either the old file or the new one. A link at `path` is replaced and
- * not followed. Throws the system's error, and leaves nothing behind then.
+ * Replaces `path` in one step: a reader, or a crash, finds either the old file or the new one. A link at `path` is
+ * replaced and not followed. Throws the system's error, and leaves nothing behind then.
  *
  * @param mode permissions, less those that the umask takes away
  */
@@ -88,7 +88,9 @@ export function prepareFile(option: string, path: string): string {
   return file;
 }
 
-/** Step by step, since `recursive` never ends where a kernel answers ENOENT to a new folder in one that exists (/proc). */
+/**
+ * Step by step, since `recursive` never ends where a kernel answers ENOENT to a new folder in one that exists (/proc).
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
@@ -100,7 +102,9 @@ export function isOneFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
-/** Writes a file beside it and renames that into place. A pipe or a device is written to directly, and never replaced. */
+/**
+ * Writes a file beside it and renames that into place. A pipe or a device is written to directly, and never replaced.
+ */
 export function writeWhole(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined && !there.isFile()) {
@@ -124,8 +128,8 @@ export class TooLarge extends Error {
 }
 
 /**
- * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes, and never waits for someone to open the other end of a
- * pipe.
+ * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes, and never waits for someone to open
+ * the other end of a pipe.
  */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));

@@ -1,6 +1,6 @@
 /**
- * Ways to wait for something outside of this process: as long as it makes progress, and only while this process itself runs; by looking
- * again until something is there; with a back-off between attempts; or for a change.
+ * Ways to wait for something outside of this process: as long as it makes progress, and only while this process itself
+ * runs; by looking again until something is there; with a back-off between attempts; or for a change.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,8 +23,8 @@ function tick(): void {
 }
 
 /**
- * Milliseconds on a clock that never goes back, and stands still while this process is held up by a busy event loop, a lack of
- * processor time or a suspended machine. What did not come in such a time is nobody else's fault.
+ * Milliseconds on a clock that never goes back, and stands still while this process is held up by a busy event loop, a
+ * lack of processor time or a suspended machine. What did not come in such a time is nobody else's fault.
  */
 export function runningMs(): number {
   if (!ticking) {
@@ -151,9 +151,10 @@ const systemTime: PollTime = {
 };
 
 /**
- * Calls `look` until it yields something other than undefined, at least once, and for the last time when `timeoutMs` is over.
- * `what` names the wait ("the agent to serve /run/agent.sock"). Throws what `look` throws, PollTimeout (or `timeoutError`), or the
- * reason of an aborted signal.
+ * Calls `look` until it yields something other than undefined, at least once, and for the last time when `timeoutMs` is
+ * over.
+ * `what` names the wait ("the agent to serve /run/agent.sock"). Throws what `look` throws, PollTimeout (or
+ * `timeoutError`), or the reason of an aborted signal.
  */
 export async function poll<T>(
   what: string,
@@ -175,7 +176,10 @@ export async function poll<T>(
   }
 }
 
-/** Like `poll`, but yields undefined when the time is up: for callers to whom a timeout is no error, such as a check that reports it. */
+/**
+ * Like `poll`, but yields undefined when the time is up: for callers to whom a timeout is no error, such as a check
+ * that reports it.
+ */
 export async function pollWithin<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,

@@ -1,6 +1,6 @@
 /**
- * The published agent protocol (v0.4) as its strictest reader takes it: every required field, and none that is not published.
- * What Muster sends keeps to this; what it receives is compared with the wider shapes of `agent.ts`.
+ * The published agent protocol (v0.4) as its strictest reader takes it: every required field, and none that is not
+ * published. What Muster sends keeps to this; what it receives is compared with the wider shapes of `agent.ts`.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { agentConfigInstance, agentDeployment, agentDevice, agentGitCommit, agentRelease } from './agent.ts';

@@ -1,4 +1,7 @@
-/** The protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published protocol v0.4). */
+/**
+ * The protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published
+ * protocol v0.4).
+ */
 import Type, { type Static } from 'typebox';
 import { deploymentFields } from './device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';

@@ -3,7 +3,8 @@ import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
 /**
- * Capabilities of a Device API and what each means. The first two are transports (section 5): the client's side of them is in
+ * Capabilities of a Device API and what each means. The first two are transports (section 5): the client's side of them
+ * is in
  * `harness/targets/transports`, the server's in `simulators/device/transport`.
  */
 const DEVICE_CAPABILITIES = {

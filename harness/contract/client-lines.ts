@@ -1,4 +1,7 @@
-/** What a client under test says of itself and of what it noticed: JSON lines on its standard output. `fixtures/client.md` explains them. */
+/**
+ * What a client under test says of itself and of what it noticed: JSON lines on its standard output.
+ * `fixtures/client.md` explains them.
+ */
 import Type, { type Static, type TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
 import { shape } from './shape.ts';

@@ -1,6 +1,6 @@
 /**
- * How Muster tells a client under test its job, by environment variables, and what each job is: one row of `JOB_TABLE`. Without shapes,
- * so that it loads in no time. `fixtures/client.md` is the page for those who write a client.
+ * How Muster tells a client under test its job, by environment variables, and what each job is: one row of `JOB_TABLE`.
+ * Without shapes, so that it loads in no time. `fixtures/client.md` is the page for those who write a client.
  */
 import type { Deployment } from './device-api.ts';
 

@@ -74,5 +74,7 @@ export interface ControlLog {
 
 export const STOP_SIGNALS = ['SIGTERM', 'SIGKILL'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
-/** Body of `POST /stop`; answered with 204 when the agent is down. `POST /start` is answered with 204 when it serves. */
+/**
+ * Body of `POST /stop`; answered with 204 when the agent is down. `POST /start` is answered with 204 when it serves.
+ */
 export const controlStop = shape('ControlStop', Type.Object({ signal: Type.Optional(oneOf(STOP_SIGNALS)) }));

@@ -1,6 +1,6 @@
 /**
- * The enumerations of a deployment (specification section 2.2), one declaration each: const array, union, guard. Without the schema
- * library, which takes a tenth of a second to load.
+ * The enumerations of a deployment (specification section 2.2), one declaration each: const array, union, guard.
+ * Without the schema library, which takes a tenth of a second to load.
  */
 
 /** The guard that belongs to a vocabulary. */

@@ -1,4 +1,7 @@
-/** Bounds of lists and pings of the Platform API (specification section 8), without the shapes, so that they load in no time. */
+/**
+ * Bounds of lists and pings of the Platform API (specification section 8), without the shapes, so that they load in no
+ * time.
+ */
 
 /** Section 8. No minimum `limit` is stated; 1 is the nearest valid value that serves anything. */
 export const LIST_LIMITS = {

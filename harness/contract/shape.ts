@@ -23,7 +23,9 @@ export interface Shape<T extends TSchema = TSchema> {
 /** The type of the values of a shape. */
 export type Of<S extends Shape> = Static<S['schema']>;
 
-/** As much of Node as is used here: the page of a console takes types from here, and is checked without those of Node. */
+/**
+ * As much of Node as is used here: the page of a console takes types from here, and is checked without those of Node.
+ */
 declare const process: {
   getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
 };
@@ -99,7 +101,10 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 const ISO_8601 =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|[+-]\d{2}(:?[0-5]\d)?)?$/i;
 
-/** Whether `text` is an ISO 8601 date-time (section 2). Leap seconds and 24:00 are accepted; days that a month lacks are not. */
+/**
+ * Whether `text` is an ISO 8601 date-time (section 2). Leap seconds and 24:00 are accepted; days that a month lacks are
+ * not.
+ */
 export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);

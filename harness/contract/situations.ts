@@ -1,4 +1,7 @@
-/** Situations of the client suite as data: events and their frames as text, refusals, unusual and torn streams, scripts of answers. */
+/**
+ * Situations of the client suite as data: events and their frames as text, refusals, unusual and torn streams, scripts
+ * of answers.
+ */
 
 import type { DeployedPayload } from './device-api.ts';
 
@@ -66,7 +69,8 @@ export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: '
 export const ASKED_FOR = 4;
 export const UNAVAILABLE_FOR: Refusal = { ...UNAVAILABLE, headers: { 'retry-after': String(ASKED_FOR) } };
 
-// Streams that are unusual and right, as the standard of event streams allows them: their bytes, and the events in them.
+// Streams that are unusual and right, as the standard of event streams allows them: their bytes, and the events in
+// them.
 
 export interface OneStream {
   summary: string;
@@ -79,11 +83,15 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** The mark stands before the first line, which is lost with it: here that is data, without which nothing is dispatched. */
+/**
+ * The mark stands before the first line, which is lost with it: here that is data, without which nothing is dispatched.
+ */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n').replace('\n: heartbeat\n\n', '\n\n');
-const comments = `:\n\n: heartbeat\n\n${frame(first)}: heartbeat\n:id: 99\n:data: ${event(99).json}\n\n:id: 77\n${heartbeatsWithin}: heartbeat\n\n${frame(last)}`;
+const comments =
+  `:\n\n: heartbeat\n\n${frame(first)}: heartbeat\n:id: 99\n:data: ${event(99).json}\n\n:id: ` +
+  `77\n${heartbeatsWithin}: heartbeat\n\n${frame(last)}`;
 
 const inLines = JSON.stringify(JSON.parse(first.json), null, 2)
   .split('\n')
@@ -147,9 +155,13 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-// Situations of the client suite that follow a script, one answer a request, so that they can be played by hand as well.
+// Situations of the client suite that follow a script, one answer a request, so that they can be played by hand as
+// well.
 
-/** A stream: its pieces, each sent by itself, and what comes after the last one. `hold`: nothing, while the connection stays. */
+/**
+ * A stream: its pieces, each sent by itself, and what comes after the last one. `hold`: nothing, while the connection
+ * stays.
+ */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';

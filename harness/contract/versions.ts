@@ -5,8 +5,8 @@ import { guardOf } from './enums.ts';
 export const DEVICE_API_PREFIX = '/v0.2';
 
 /**
- * Every version of the Platform API (section 9), oldest first. The one declaration: unions, capabilities, option texts and the
- * newest version are derived from it. `end-of-life` versions are no longer supported.
+ * Every version of the Platform API (section 9), oldest first. The one declaration: unions, capabilities, option texts
+ * and the newest version are derived from it. `end-of-life` versions are no longer supported.
  */
 export const API_VERSIONS = [
   { id: '2025-10-21.zion', status: 'end-of-life' },
@@ -81,7 +81,9 @@ export type Dialect = (typeof DIALECTS)[number];
 export interface DialectNames {
   /** Carries the API version. */
   versionHeader: string;
-  /** Prefix of the headers by which an agent describes itself (`-Version`, `-Host-Name`, `-Arch`, `-Language`, `-OS`). */
+  /**
+   * Prefix of the headers by which an agent describes itself (`-Version`, `-Host-Name`, `-Arch`, `-Language`, `-OS`).
+   */
   agentHeaderPrefix: string;
   /** `iss` claim of a device token. */
   tokenIssuer: string;

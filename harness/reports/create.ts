@@ -33,8 +33,8 @@ interface Wanted {
 }
 
 /**
- * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it then has to
- * itself: what others would write there goes to stderr.
+ * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it
+ * then has to itself: what others would write there goes to stderr.
  *
  * @throws UsageError for an unknown format, and for a place that cannot be written or has a report already
  */
@@ -44,7 +44,8 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   const [first, second] = toStdout.map(({ format }) => format.name);
   if (first !== undefined && second !== undefined) {
     throw new UsageError(
-      `--report: ${first} and ${second} cannot both go to stdout; give one a file, e.g. --report ${second}=report.${second}`,
+      `--report: ${first} and ${second} cannot both go to stdout; give one a file, e.g. --report ` +
+        `${second}=report.${second}`,
     );
   }
   const live = first === undefined ? options : { ...options, stdout: options.stderr };

@@ -34,7 +34,10 @@ export interface LiveFormat {
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
-/** The format and the file in `FORMAT` or `FORMAT=FILE`, as `--report` takes it. Throws UsageError with what is accepted. */
+/**
+ * The format and the file in `FORMAT` or `FORMAT=FILE`, as `--report` takes it. Throws UsageError with what is
+ * accepted.
+ */
 export function formatOf<F extends { readonly name: string }>(
   spec: string,
   formats: readonly F[],
@@ -53,7 +56,10 @@ export function formatOf<F extends { readonly name: string }>(
 /** A value that `--report` takes. */
 export type ReportFormat = DocumentFormat | LiveFormat;
 
-/** Writes a report to its file, whole or not at all. Throws LimitReached on a full disk; other reports are written all the same. */
+/**
+ * Writes a report to its file, whole or not at all. Throws LimitReached on a full disk; other reports are written all
+ * the same.
+ */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
   try {
     write(path, text);

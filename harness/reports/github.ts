@@ -24,8 +24,8 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. Where the limit
- * leaves some out, the last counts them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. Where
+ * the limit leaves some out, the last counts them.
  */
 export function annotations(report: Report): string[] {
   const groups = findingGroups(report.checks);

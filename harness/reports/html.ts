@@ -32,8 +32,8 @@ import {
 import type { DocumentFormat } from './format.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
-// Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each stream, one for what a
-// client printed. Needs no script.
+// Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each
+// stream, one for what a client printed. Needs no script.
 
 /** More streams than this are left out, the earliest first. */
 const MOST_STREAMS = 8;
@@ -64,7 +64,9 @@ export function timelineOf(marks: readonly Mark[]): Markup {
   const place = (ms: number): string => `${Number((((ms - from) / (to - from)) * 100).toFixed(2))}%`;
   const { lanes, left } = lanesOf(marks);
   const kinds = [...new Set(marks.map(({ kind }) => kind))];
-  const about = `${marks.length} marks over ${readableDuration(to - from)}: ${kinds.map((kind) => `${marks.filter((mark) => mark.kind === kind).length} × ${WORDS[kind]}`).join(', ')}`;
+  const about =
+    `${marks.length} marks over ${readableDuration(to - from)}: ` +
+    `${kinds.map((kind) => `${marks.filter((mark) => mark.kind === kind).length} × ${WORDS[kind]}`).join(', ')}`;
   return html`<figure class="timeline"><figcaption class="soft">What happened, over time${left > 0 ? ` (the last ${MOST_STREAMS} of ${left + MOST_STREAMS} streams)` : ''}</figcaption>
 <div class="lanes" role="img" aria-label="${about}">${lanes.map(({ name, marks: own }) => html`<div class="lane"><span title="${name}">${name}</span><div class="track">${own.map((mark) => drawn(mark, to, place))}</div></div>`)}
 <div class="lane scale"><span></span><div class="track">${ticks(0, to - from, 6).map((ms) => html`<b style="left:${place(from + ms)}">${readableDuration(ms)}</b>`)}</div></div></div>

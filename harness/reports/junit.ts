@@ -1,7 +1,8 @@
 /**
- * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case for each check.
- * A failed MUST is a failure; one that shows the cause of another names that. Blocked checks and stale baseline entries are errors. What is not applicable or known is skipped. A
- * warning passes, with its finding in the output.
+ * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
+ * for each check. A failed MUST is a failure; one that shows the cause of another names that. Blocked checks and stale
+ * baseline entries are errors. What is not applicable or known is skipped. A warning passes, with its finding in the
+ * output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
@@ -60,7 +61,9 @@ function verdict(result: CheckResult, detail: string): string[] {
   switch (result.outcome) {
     case 'fail': {
       const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
-      const message = `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`;
+      const message =
+        `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
+        `${result.actual ?? 'it does not'}`;
       return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
     }
     case 'blocked':

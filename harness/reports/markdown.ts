@@ -89,7 +89,8 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
   return [
-    `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ${result.section}${brief(result, open)}</summary>`,
+    `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
+      `${result.section}${brief(result, open)}</summary>`,
     '',
     cell(result.requirement),
     '',
@@ -138,7 +139,8 @@ function grouped(
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
   return [
-    `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} (${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</summary>`,
+    `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} ` +
+      `(${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</summary>`,
     '',
     ...groups.map(([reason, ids]) => `- ${cell(reason)}: ${ids.map(code).join(' ')}`),
     '',

@@ -94,7 +94,9 @@ function ended({ api }: Report, found: readonly CheckResult[]): string {
 /** A finding in full. */
 function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOptions, first: boolean): string[] {
   const { lead: result } = group;
-  const where = `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}`;
+  const where =
+    `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ` +
+    `${readableDuration(result.duration_ms)}`;
   const room = Math.max(30, columns - 4 - LABEL);
   const field = (label: string, text: string | undefined, format?: Parameters<Paint>[0]): string[] =>
     text === undefined
@@ -158,7 +160,8 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
     ...(blocked.length === 0
       ? []
       : [
-          `    ${paint('bold', plural(blocked.length, 'check'))} ${paint('dim', 'not run, because they mean nothing while it fails')}`,
+          `    ${paint('bold', plural(blocked.length, 'check'))} ` +
+            `${paint('dim', 'not run, because they mean nothing while it fails')}`,
           ...wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
         ]),
   ];
@@ -174,7 +177,8 @@ function briefLines(
     ...(blocked.length === 0 ? [] : [`${plural(blocked.length, 'check')} not run`]),
   ];
   return [
-    `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', [`${result.level} · section ${result.section}`, ...more].join(' · '))}`,
+    `  ${mark(result, paint)} ${paint('bold', result.id)}  ` +
+      `${paint('dim', [`${result.level} · section ${result.section}`, ...more].join(' · '))}`,
     ...(result.actual === undefined
       ? []
       : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),

@@ -234,7 +234,8 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     const shown =
       verbose === true ? checks : checks.filter(({ id, outcome }) => NOTABLE.has(outcome) && !listedBelow.has(id));
     return [
-      `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ${paint('dim', counts(summarise(checks)))}`,
+      `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
+        `${paint('dim', counts(summarise(checks)))}`,
       ...shown.map((check) =>
         [
           `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
@@ -277,7 +278,8 @@ function reasons(
   const total = groups.reduce((sum, [, ids]) => sum + ids.length, 0);
   const heading = OUTCOME_WORDS[outcome];
   return [
-    `${paint(['bold', COLOURS[outcome]], `${heading.charAt(0).toUpperCase()}${heading.slice(1)}`)} ${paint('dim', String(total))}`,
+    `${paint(['bold', COLOURS[outcome]], `${heading.charAt(0).toUpperCase()}${heading.slice(1)}`)} ` +
+      `${paint('dim', String(total))}`,
     ...shown.flatMap(([reason, ids]) => [
       ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
       ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
@@ -287,7 +289,8 @@ function reasons(
       : [
           paint(
             'dim',
-            `  and ${hidden.reduce((sum, [, ids]) => sum + ids.length, 0)} for ${plural(hidden.length, 'other reason')} (--verbose lists them)`,
+            `  and ${hidden.reduce((sum, [, ids]) => sum + ids.length, 0)} for ` +
+              `${plural(hidden.length, 'other reason')} (--verbose lists them)`,
           ),
         ]),
   ];
@@ -300,7 +303,8 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   const how = coverageLine(report);
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    `${paint(['bold', COLOURS[toneOf(report, headline)]], word)}${reached ? `  ${tally(report)}` : ''}  ${paint('dim', readableDuration(report.duration_ms))}`,
+    `${paint(['bold', COLOURS[toneOf(report, headline)]], word)}${reached ? `  ${tally(report)}` : ''}  ` +
+      `${paint('dim', readableDuration(report.duration_ms))}`,
     ...(how === undefined ? [] : wrap(how, columns)),
     ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
   ];

@@ -1,4 +1,7 @@
-/** A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put words. */
+/**
+ * A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put
+ * words.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

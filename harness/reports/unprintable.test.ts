@@ -1,4 +1,7 @@
-/** What a target says reaches no reader raw: in no format is there a character that could command a terminal or disguise text. */
+/**
+ * What a target says reaches no reader raw: in no format is there a character that could command a terminal or disguise
+ * text.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +57,9 @@ function poisoned(value: unknown, text: () => string, inHeaders = false): unknow
   );
 }
 
-/** Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again. */
+/**
+ * Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again.
+ */
 const reports = (): Report[] => {
   const full = [
     ...sampleChecks(),

@@ -100,7 +100,10 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/** `28 of 88 checks decided: nothing was driven (muster explain drive); 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+/**
+ * `28 of 88 checks decided: nothing was driven (muster explain drive); 41 need drive (add --control ADDRESS), 4 left
+ * out by --fast`.
+ */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
   const reasons = undecided.map(
@@ -119,7 +122,10 @@ export const isUndriven = ({ undecided }: Coverage): boolean =>
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/** The same for the first lines of a report; undefined where it would only distract from why nothing was decided, or from a replay. */
+/**
+ * The same for the first lines of a report; undefined where it would only distract from why nothing was decided, or
+ * from a replay.
+ */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 

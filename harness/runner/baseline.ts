@@ -1,4 +1,7 @@
-/** Known failures and their file: each is excused by name, with a reason and until a day. An entry whose check passes is an error. */
+/**
+ * Known failures and their file: each is excused by name, with a reason and until a day. An entry whose check passes is
+ * an error.
+ */
 import { existsSync } from 'node:fs';
 import Type from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
@@ -23,9 +26,9 @@ export interface Baseline {
 }
 
 /**
- * Applies a baseline to results. A failure that an entry names becomes `known`. These are errors: an entry whose check passes
- * (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries of checks that were
- * left out or blocked change nothing, and neither do those of another API. Pure.
+ * Applies a baseline to results. A failure that an entry names becomes `known`. These are errors: an entry whose check
+ * passes (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries
+ * of checks that were left out or blocked change nothing, and neither do those of another API. Pure.
  *
  * @param ids every check of the suite, also those that a narrowed run left out
  * @param today YYYY-MM-DD
@@ -96,8 +99,9 @@ const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
 const EXCUSED_DAYS = 30;
 
 /**
- * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new ones get the
- * finding as reason, and thirty days. Entries of other APIs, and of checks that this run did not decide, stay. Pure.
+ * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new
+ * ones get the finding as reason, and thirty days. Entries of other APIs, and of checks that this run did not decide,
+ * stay. Pure.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],
@@ -120,7 +124,8 @@ export function updatedBaseline(
     .map((result) => ({
       check: result.id,
       reason: printable(
-        `found on ${today}: expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`,
+        `found on ${today}: expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
+          `${result.actual ?? 'it does not'}`,
       ),
       expires: daysAfter(today, EXCUSED_DAYS),
     }));
@@ -159,7 +164,10 @@ export const baselineFile = shape(
   ),
 );
 
-/** Reads a baseline. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be written. */
+/**
+ * Reads a baseline. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be
+ * written.
+ */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
     if (options.mayBeMissing === true) return { known: [] };
@@ -179,7 +187,8 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   if (!baselineFile.is(content)) {
     const [problem] = baselineFile.problems(content);
     throw new UsageError(
-      `--baseline ${path}: ${problem?.path || '/'} ${problem?.message ?? ''}; an entry is {check, reason, expires: YYYY-MM-DD}`,
+      `--baseline ${path}: ${problem?.path || '/'} ${problem?.message ?? ''}; an entry is {check, reason, ` +
+        'expires: YYYY-MM-DD}',
     );
   }
   const twice = content.known.find((entry, index) => content.known.findIndex((at) => at.check === entry.check) < index);

@@ -1,4 +1,7 @@
-/** Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its consequences. */
+/**
+ * Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its
+ * consequences.
+ */
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
@@ -6,10 +9,11 @@ import type { CheckResult } from './types.ts';
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
 /**
- * Sets `consequence_of` on failed checks and warnings that show the same cause less plainly than another, and leaves the order.
- * Two findings have one cause when
+ * Sets `consequence_of` on failed checks and warnings that show the same cause less plainly than another, and leaves
+ * the order. Two findings have one cause when
  * - both checks decide the same requirement: the one that is called like it leads;
- * - one check rests on the other, or on a check of the requirement that the other is called like, by its premises or by theirs;
+ * - one check rests on the other, or on a check of the requirement that the other is called like, by its premises or by
+ * theirs;
  * - both got the same wrong answer to the same request, but for the numbers in it.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
@@ -33,7 +37,10 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-/** A failure before a warning, then what rests on the fewest checks. Findings of one requirement stay together, its plainest first. */
+/**
+ * A failure before a warning, then what rests on the fewest checks. Findings of one requirement stay together, its
+ * plainest first.
+ */
 function plainestFirst(
   findings: readonly CheckResult[],
   below: ReadonlyMap<string, readonly Grouped[]>,
@@ -61,8 +68,8 @@ const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
 /**
- * The findings that lead their groups, the most telling first: a MUST before a SHOULD, then the one that most other checks follow from
- * or are blocked by, then the order of the report.
+ * The findings that lead their groups, the most telling first: a MUST before a SHOULD, then the one that most other
+ * checks follow from or are blocked by, then the order of the report.
  */
 export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
   const leadOf = new Map(results.map(({ id, consequence_of }) => [id, consequence_of ?? id]));

@@ -1,4 +1,7 @@
-/** How much of the requirement set a run decided, what kept it from the rest, and whether that is as much as was asked for. */
+/**
+ * How much of the requirement set a run decided, what kept it from the rest, and whether that is as much as was asked
+ * for.
+ */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import type { Plan } from './plan.ts';

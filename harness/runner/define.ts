@@ -29,7 +29,8 @@ export function checks<Context>() {
  * Joins lists of checks into a suite.
  *
  * @param sets dates of the requirement sets, oldest first; those of Muster unless the suite is someone else's
- * @throws Error for two checks of one id, since a baseline or `--only` could not tell them apart; for one requirement declared
+ * @throws Error for two checks of one id, since a baseline or `--only` could not tell them apart; for one requirement
+ * declared
  *   twice in different words; for a requirement whose `since` or `until` is not the date of a set
  */
 export function suite<Context>(

@@ -80,7 +80,10 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, size: due.checks.length, requirements, narrowedBy: [...narrowed], runs };
 }
 
-/** Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for anything. */
+/**
+ * Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for
+ * anything.
+ */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
@@ -105,7 +108,8 @@ function refuseUnknown<Context>(
       suite.checks.map((check) => check.id),
     );
     throw new UsageError(
-      `--only ${pattern}: no check of the ${suite.api} suite${older} has that id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
+      `--only ${pattern}: no check of the ${suite.api} suite${older} has that ` +
+        `id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
     );
   }
   for (const section of sections) {
@@ -145,8 +149,9 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
 }
 
 /**
- * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time, disruptive ones alone at
- * the end. A check starts when the results of its premises are known, which `runOne` gets. It must not reject.
+ * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time,
+ * disruptive ones alone at the end. A check starts when the results of its premises are known, which `runOne` gets. It
+ * must not reject.
  */
 export async function schedule<Context>(
   checks: readonly Check<Context>[],
@@ -182,7 +187,10 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
 
 const ORDER: readonly Sharing[] = ['shared', 'exclusive', 'disruptive'];
 
-/** What is wrong with the premises of a suite's checks: unknown ones, circles, and premises that start later than what rests on them. */
+/**
+ * What is wrong with the premises of a suite's checks: unknown ones, circles, and premises that start later than what
+ * rests on them.
+ */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
   const place = ({ sharing = 'shared' }: Check<Context>): number => ORDER.indexOf(sharing);
   const problems = checks.flatMap((check) => [

@@ -26,7 +26,8 @@ const SHOWN = 2000;
 /**
  * Runs a property with the run's seed, and shrinks what fails.
  *
- * @throws Violation with the smallest counterexample and its coordinates, when a predicate threw a Violation or NoAnswer; what it
+ * @throws Violation with the smallest counterexample and its coordinates, when a predicate threw a Violation or
+ * NoAnswer; what it
  *   threw otherwise, as it is: a smaller input would only hide trouble with the set-up
  */
 export async function runProperty<T>(
@@ -66,7 +67,10 @@ function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
-/** While shrinking, ignores errors weaker than the strongest so far, such as a crash after a violation, so it keeps to one failure. */
+/**
+ * While shrinking, ignores errors weaker than the strongest so far, such as a crash after a violation, so it keeps to
+ * one failure.
+ */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -110,8 +114,8 @@ export interface PropertyBounds {
 type Property = CheckContext['property'];
 
 /**
- * The check's `property` within `bounds`. While shrinking, an error that decides nothing (such as a rate limit) counts as a pass, so it
- * cannot replace the counterexample that was found.
+ * The check's `property` within `bounds`. While shrinking, an error that decides nothing (such as a rate limit) counts
+ * as a pass, so it cannot replace the counterexample that was found.
  */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'signal'>,
@@ -154,7 +158,10 @@ export function boundedProperty(
 
 export const AT_ONCE = 8;
 
-/** Runs `body` for all of `items`, eight at a time. One that fails runs once more by itself, so that a finding shows its requests alone. */
+/**
+ * Runs `body` for all of `items`, eight at a time. One that fails runs once more by itself, so that a finding shows its
+ * requests alone.
+ */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -199,8 +206,8 @@ const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
 /**
- * Any Unicode text: one code point, never half of a surrogate pair. The `binary` unit of fast-check takes seconds to build its tables,
- * and blocks the whole run meanwhile.
+ * Any Unicode text: one code point, never half of a surrogate pair. The `binary` unit of fast-check takes seconds to
+ * build its tables, and blocks the whole run meanwhile.
  */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })

@@ -1,7 +1,7 @@
 /**
- * Requirement sets. A set has a date, and holds every requirement that was due then. A released set never changes, so a new
- * requirement never fails yesterday's certificate. `fixtures/requirements` holds what each set was released with, and says how to
- * add one.
+ * Requirement sets. A set has a date, and holds every requirement that was due then. A released set never changes, so a
+ * new requirement never fails yesterday's certificate. `fixtures/requirements` holds what each set was released with,
+ * and says how to add one.
  */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../common/usage.ts';
@@ -37,8 +37,8 @@ export function requirementsOf<Context>(suite: Suite<Context>, date: string): Re
 }
 
 /**
- * `sha256:` and the SHA-256 of what the requirements say, as JSON without spaces: `[{"id","level","section","text"}, …]` sorted
- * by id. The quoted clause is not part of it, since it explains a requirement and decides nothing.
+ * `sha256:` and the SHA-256 of what the requirements say, as JSON without spaces: `[{"id","level","section","text"},
+ * …]` sorted by id. The quoted clause is not part of it, since it explains a requirement and decides nothing.
  */
 export function requirementsDigest(requirements: readonly Requirement[]): string {
   const said = requirements

@@ -1,6 +1,6 @@
 /**
- * What a report derives from results: their numbers, the exit code, the command that runs one check again, and the results as they are
- * given away, with nothing of endless length and no command that can no longer work.
+ * What a report derives from results: their numbers, the exit code, the command that runs one check again, and the
+ * results as they are given away, with nothing of endless length and no command that can no longer work.
  */
 
 import { EXIT } from '../common/usage.ts';
@@ -17,7 +17,10 @@ export function summarise(checks: readonly CheckResult[]): Summary {
 export const ran = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
 
-/** The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`. `faulty`: Muster went wrong outside any check. */
+/**
+ * The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`.
+ * `faulty`: Muster went wrong outside any check.
+ */
 export function exitCode(results: readonly CheckResult[], faulty = false): number {
   const summary = summarise(results);
   if (summary.fail > 0) return EXIT.nonconformant;
@@ -27,7 +30,10 @@ export function exitCode(results: readonly CheckResult[], faulty = false): numbe
 
 /** What is known of a finished run. */
 export interface ReplayOptions {
-  /** Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write files. */
+  /**
+   * Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write
+   * files.
+   */
   command: string;
   /** Seed of the run. */
   seed: number;
@@ -35,7 +41,10 @@ export interface ReplayOptions {
   file?: string | undefined;
 }
 
-/** The command that runs the check of one result again. Without a report to replay, the seed leads to the same counterexample. */
+/**
+ * The command that runs the check of one result again. Without a report to replay, the seed leads to the same
+ * counterexample.
+ */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
   return [command, '--only', result.id, '--seed', String(seed)].join(' ');

@@ -61,7 +61,10 @@ interface Record {
 /** What an error means in view of what the target knows; `standing`: this one has been looked at already. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/** The result of a check. Nothing that the check throws is thrown on. Secrets are masked in its exchanges and actual values only. */
+/**
+ * The result of a check. Nothing that the check throws is thrown on. Secrets are masked in its exchanges and actual
+ * values only.
+ */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   const record: Record = { observations: [], observed: [] };
@@ -203,8 +206,8 @@ function propertyFor(
 }
 
 /**
- * Runs `body` until it ends, the limit is over, or the run is interrupted; then aborts its signal, and gives it a moment to stop, so
- * that nothing of it runs beside later checks.
+ * Runs `body` until it ends, the limit is over, or the run is interrupted; then aborts its signal, and gives it a
+ * moment to stop, so that nothing of it runs beside later checks.
  */
 async function untilOver(
   { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
@@ -260,7 +263,10 @@ function endedBy<Context>(
 /** Errors that say why nothing was decided. */
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/** The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more than its words. */
+/**
+ * The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more
+ * than its words.
+ */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
   // Wherever it is reached: in a file that a check reads, or in a part of Muster that is loaded only then.

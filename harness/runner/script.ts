@@ -1,6 +1,6 @@
 /**
- * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and deployments differ
- * from run to run, so what control answered is read from its answers and used in what follows.
+ * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and
+ * deployments differ from run to run, so what control answered is read from its answers and used in what follows.
  */
 import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';

@@ -1,6 +1,7 @@
 /**
- * What is known of one target for as long as it is checked: how long things take there, what the run can still afford, when it
- * throttled, and whatever else its checks have found out. The runner makes it once, and every check has it as `t.session`.
+ * What is known of one target for as long as it is checked: how long things take there, what the run can still afford,
+ * when it throttled, and whatever else its checks have found out. The runner makes it once, and every check has it as
+ * `t.session`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -39,7 +40,9 @@ const KNOWN_FACTOR = 50;
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /** Answers, streams, events and states of a device. A deployment is shown as archived before its files are waited for. */
+  /**
+   * Answers, streams, events and states of a device. A deployment is shown as archived before its files are waited for.
+   */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs) => Math.min(SHORTEST_WAIT_MS, patienceMs / 2),
@@ -49,7 +52,10 @@ export const WAIT_POLICIES = {
   },
   /** Answers of a platform. A kind is a method with a path without ids. */
   platform: { timesSlowest: 5, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, forgives: true },
-  /** Effects on the other side of a system. One deployment that is not archived is followed by others, though most of them are. */
+  /**
+   * Effects on the other side of a system. One deployment that is not archived is followed by others, though most of
+   * them are.
+   */
   effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS },
   /** Calls of control. */
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
@@ -74,8 +80,8 @@ export class Waits {
   }
 
   /**
-   * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest success. A vain
-   * wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
+   * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
+   * success. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, varying, shares } = this.#policy;
@@ -126,9 +132,10 @@ export class Waits {
 }
 
 /**
- * What is measured: a whole answer; an event of a batch on its way to a subscriber; control's answer for one published event, for a
- * deployment, and for a stop with a start. `slowMs`: from then on a target is slow, so that a run which takes seconds would take
- * minutes. `driven`: what control takes its time for; the target itself may be quick, so that nothing but `--max-time` bounds it.
+ * What is measured: a whole answer; an event of a batch on its way to a subscriber; control's answer for one published
+ * event, for a deployment, and for a stop with a start. `slowMs`: from then on a target is slow, so that a run which
+ * takes seconds would take minutes. `driven`: what control takes its time for; the target itself may be quick, so that
+ * nothing but `--max-time` bounds it.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -197,9 +204,9 @@ export class Session {
   }
 
   /**
-   * Milliseconds of one: the least of the last few, since only a target that is slow is slow every time; 0 when it is not known yet.
-   * One published event may have to wait for the target's next turn: then it is what each of the last batch took or, without one, what
-   * two events waited at least.
+   * Milliseconds of one: the least of the last few, since only a target that is slow is slow every time; 0 when it is
+   * not known yet. One published event may have to wait for the target's next turn: then it is what each of the last
+   * batch took or, without one, what two events waited at least.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -216,7 +223,10 @@ export class Session {
     return this.#lastBatch() !== undefined;
   }
 
-  /** Whether the target is slow with one of these; without any, whether the run is late, or the target slow with anything. */
+  /**
+   * Whether the target is slow with one of these; without any, whether the run is late, or the target slow with
+   * anything.
+   */
   isSlow(...measures: readonly Measure[]): boolean {
     if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
@@ -252,7 +262,10 @@ export class Session {
     return gate;
   }
 
-  /** Idle streams are watched until then: no check that drives should begin. Without it, one that drives slowly always would. */
+  /**
+   * Idle streams are watched until then: no check that drives should begin. Without it, one that drives slowly always
+   * would.
+   */
   askForQuiet(until: Promise<void>): void {
     this.#quiet.add(until);
     void until.finally(() => this.#quiet.delete(until));
@@ -311,7 +324,10 @@ export interface Throttling<A> {
   discard?(answer: A): Promise<void>;
 }
 
-/** Sends a request until its answer does not throttle, for at most a minute. Gives the last answer, which may be a throttling one. */
+/**
+ * Sends a request until its answer does not throttle, for at most a minute. Gives the last answer, which may be a
+ * throttling one.
+ */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
   const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;

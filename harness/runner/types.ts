@@ -57,8 +57,8 @@ export interface Check<Context> {
   /** `core` checks run in both profiles; `full` (default) only in the full one. */
   profile?: 'core' | 'full';
   /**
-   * Ids of checks without which this one means nothing. It waits for those that run too, and is blocked by one that has failed. A
-   * premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of checks without which this one means nothing. It waits for those that run too, and is blocked by one that has
+   * failed. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
   run(context: Context & CheckContext): Promise<void>;
@@ -83,8 +83,8 @@ export interface RequirementSet {
 /** What can come of a check. */
 export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
 /**
- * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out by an
- * option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
+ * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out
+ * by an option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
  * `fixed`: the baseline says it fails, and it does not.
  */
 export type Outcome = (typeof OUTCOMES)[number];
@@ -111,7 +111,10 @@ export interface Finding {
 
 /** What the context of a check may offer to the runner: the say of the target in what becomes of the check. */
 export interface TargetHooks {
-  /** Called before the check. Throws Blocked when nothing can be decided now, or a Violation for what the target did meanwhile. */
+  /**
+   * Called before the check. Throws Blocked when nothing can be decided now, or a Violation for what the target did
+   * meanwhile.
+   */
   prepare?(requirement: Requirement): Promise<void>;
   /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
@@ -136,8 +139,8 @@ export interface CheckContext {
   /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
   blocked(reason: string): never;
   /**
-   * Runs a property: fast-check with the run's seed and number of runs, shrinking to the smallest counterexample; the finding
-   * of the failing predicate (by `must`, or any Violation) is reported with counterexample, seed and path.
+   * Runs a property: fast-check with the run's seed and number of runs, shrinking to the smallest counterexample; the
+   * finding of the failing predicate (by `must`, or any Violation) is reported with counterexample, seed and path.
    */
   property<T>(
     arbitrary: Arbitrary<T>,
@@ -247,13 +250,19 @@ export interface Report {
   requirements_digest?: string;
   /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
   narrowed_by: string[];
-  /** False when the plan was narrowed, something was blocked, less was decided than asked for, or the run was interrupted. */
+  /**
+   * False when the plan was narrowed, something was blocked, less was decided than asked for, or the run was
+   * interrupted.
+   */
   complete: boolean;
   started_at: string;
   duration_ms: number;
   /** The command's own arguments, without secrets. */
   arguments?: string[];
-  /** Its options as parsed, by name and without secrets; `muster replay` starts from them. Those that have their default are left out. */
+  /**
+   * Its options as parsed, by name and without secrets; `muster replay` starts from them. Those that have their default
+   * are left out.
+   */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;

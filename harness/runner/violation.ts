@@ -1,4 +1,6 @@
-/** How a check ends early. Anything else that it throws, but NoAnswer, is a fault of the set-up or of Muster: `blocked`. */
+/**
+ * How a check ends early. Anything else that it throws, but NoAnswer, is a fault of the set-up or of Muster: `blocked`.
+ */
 import type { Redactor } from '../client/redact.ts';
 import type { Finding } from './types.ts';
 
@@ -22,7 +24,10 @@ export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** Why a whole run ends early, as the reason of its abort signal: every check that has not ended is blocked with this message. */
+/**
+ * Why a whole run ends early, as the reason of its abort signal: every check that has not ended is blocked with this
+ * message.
+ */
 export class RunOver extends Error {
   override name = 'RunOver';
   /** Muster itself went wrong. */
@@ -34,8 +39,8 @@ export class RunOver extends Error {
 }
 
 /**
- * A value as a report shows it: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the
- * text is cut.
+ * A value as a report shows it: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks
+ * secrets before the text is cut.
  */
 export function show(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =

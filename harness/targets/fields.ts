@@ -1,5 +1,6 @@
 /**
- * What is known of a target, declared once: a row a field. From the rows follow the shape of a target file, the options of
+ * What is known of a target, declared once: a row a field. From the rows follow the shape of a target file, the options
+ * of
  * `muster check` (`cli/target-options.ts`), the options of the functions that open a target, and which of these wins.
  */
 import { isAbsolute } from 'node:path';
@@ -26,7 +27,9 @@ export interface Field {
   readonly conflicts?: string;
   /** Description in the schema of target files. */
   readonly description?: string;
-  /** Name on the command line where it is not that of the row, with dashes; `false` for what only a target file says. */
+  /**
+   * Name on the command line where it is not that of the row, with dashes; `false` for what only a target file says.
+   */
   readonly option?: string | false;
   /** Name in a target file where it is not that of the row, with underscores; `false` for what no target file says. */
   readonly file?: string | false;
@@ -265,8 +268,8 @@ function words(name: string, joint: string): string {
 }
 
 /**
- * An option wins over the target file, and both over the environment. A flag that is not set says nothing, so that it is set where
- * either sets it.
+ * An option wins over the target file, and both over the environment. A flag that is not set says nothing, so that it
+ * is set where either sets it.
  */
 export function mergedFields<T extends Fields>(
   fields: T,
@@ -299,7 +302,10 @@ function optional<T extends Fields>(fields: T): Shapes<T> {
   return Object.fromEntries(shapes) as Shapes<T>;
 }
 
-/** The shape of a target file whose device may be reached by these transports. Published as `fixtures/schemas/target.schema.json`. */
+/**
+ * The shape of a target file whose device may be reached by these transports. Published as
+ * `fixtures/schemas/target.schema.json`.
+ */
 export function targetFileOf(transports: readonly Transport[]) {
   const { name, version, artifact, capabilities } = optional(identityFields);
   const ownPlatform = Type.Object(optional(ownPlatformFields), {
@@ -372,11 +378,15 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
 }
 
 /**
- * The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) say where the device is. `controlToken` is what a
- * control API over HTTP is sent as `Authorization: Bearer TOKEN`; default: MUSTER_CONTROL_TOKEN of `env`, or nothing.
+ * The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) say where the device is.
+ * `controlToken` is what a control API over HTTP is sent as `Authorization: Bearer TOKEN`; default:
+ * MUSTER_CONTROL_TOKEN of `env`, or nothing.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
-  /** Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws ControlError. */
+  /**
+   * Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws
+   * ControlError.
+   */
   attach?(device: HttpClient): Promise<Control>;
   /** Paths that `{name}` in the command stands for, beside its own places. */
   placeholders?: Readonly<Record<string, string>>;

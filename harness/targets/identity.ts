@@ -80,7 +80,10 @@ function isExecutable(file: string): boolean {
 const TOKEN =
   /(?<redirection>\d*(?:>>?|<)(?:&\d)?)|(?<word>(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+)|[ \t]+/sy;
 
-/** The words of a simple command, without its redirections; undefined for a list, a pipe, a substitution or several lines. */
+/**
+ * The words of a simple command, without its redirections; undefined for a list, a pipe, a substitution or several
+ * lines.
+ */
 function wordsOf(line: string): string[] | undefined {
   const text = line.trim();
   const words: string[] = [];

@@ -27,8 +27,8 @@ import { type Connection, whyUnreachable } from './transports/transport.ts';
 const HEARTBEAT_SECONDS = 30;
 
 /**
- * Opens a Device API: starts it when the options say how, connects, and finds out how it can be driven. Throws UsageError for
- * options that name no target; any other trouble is in `unreachable` of the target.
+ * Opens a Device API: starts it when the options say how, connects, and finds out how it can be driven. Throws
+ * UsageError for options that name no target; any other trouble is in `unreachable` of the target.
  */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
@@ -183,7 +183,9 @@ async function drive(reached: Reached): Promise<Driven> {
     return {
       ...none,
       control,
-      problem: `${error.message}. The device answers, but its control does not: without --control the black-box checks still run.`,
+      problem:
+        `${error.message}. The device answers, but its control does not: without --control the black-box ` +
+        'checks still run.',
     };
   }
 }

@@ -18,8 +18,8 @@ const DEFAULT_PORT = 8080;
 const BASE_PATH = '/beta';
 
 /**
- * Opens a Platform API: starts it when the options say how, connects, and finds out what it has. Throws UsageError for options that
- * name no target; any other trouble is in `unreachable` of the target.
+ * Opens a Platform API: starts it when the options say how, connects, and finds out what it has. Throws UsageError for
+ * options that name no target; any other trouble is in `unreachable` of the target.
  */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;

@@ -16,19 +16,24 @@ import type { Connection } from './transports/transport.ts';
 export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
   /**
-   * Speaks to the Device API with its base path, and with the bearer token where the transport needs one. `http.with({headers: {}})`
-   * drops credentials, `request({absolute: true})` leaves the base path out. Records into this check's own recorder.
+   * Speaks to the Device API with its base path, and with the bearer token where the transport needs one.
+   * `http.with({headers: {}})` drops credentials, `request({absolute: true})` leaves the base path out. Records into
+   * this check's own recorder.
    */
   readonly http: HttpClient;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Offers the calls for which the target has the capability: drive, compact, restart. The others throw ControlError. */
+  /**
+   * Offers the calls for which the target has the capability: drive, compact, restart. The others throw ControlError.
+   */
   readonly control: Control;
   readonly info: ControlInfo;
   /** The files at the paths that `info` names. */
   readonly files: TargetFiles;
   /** Heartbeat interval in seconds, as control declares it; 30 when it declares none. */
   readonly heartbeatSeconds: number;
-  /** How long a check waits for something that should happen at once, milliseconds (from `--patience`, default 10 s). */
+  /**
+   * How long a check waits for something that should happen at once, milliseconds (from `--patience`, default 10 s).
+   */
   readonly patienceMs: number;
 }
 
@@ -59,7 +64,10 @@ export interface SystemContext extends TargetHooks {
   readonly device: DeviceContext;
   /** The platform's id of that device. */
   readonly deviceId: string;
-  /** Cuts and restores the agent's connection to the platform. Present with capability `restart` by stopping the agent instead. */
+  /**
+   * Cuts and restores the agent's connection to the platform. Present with capability `restart` by stopping the agent
+   * instead.
+   */
   offline(): Promise<void>;
   online(): Promise<void>;
 }
@@ -81,7 +89,9 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 export interface ClientStart {
   /** Environment variables beside the usual ones. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The folder in which the variables name paths. A client in a container has it elsewhere, and variables that say so. */
+  /**
+   * The folder in which the variables name paths. A client in a container has it elsewhere, and variables that say so.
+   */
   readonly folder?: string | undefined;
 }
 
@@ -110,13 +120,15 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Why the target cannot be checked, and what to try; undefined when it answers. This is no exception because an unreachable
-   * target gets a report as well.
+   * Why the target cannot be checked, and what to try; undefined when it answers. This is no exception because an
+   * unreachable target gets a report as well.
    */
   readonly unreachable: string | undefined;
   /** The end of what the target wrote to its standard error; empty when Muster did not start it. */
   diagnostics(): Promise<string>;
-  /** Called when the run is over: corrects `description` where what was measured at the start does not hold any more. */
+  /**
+   * Called when the run is over: corrects `description` where what was measured at the start does not hold any more.
+   */
   conclude(): void;
   /** The context of one check, whose exchanges go to `recorder` and end with `signal`. */
   context(recorder: Recorder, signal: AbortSignal): Context;
@@ -155,8 +167,8 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
 }
 
 /**
- * Calls `open`, which adds a closer for everything that it opens. When `open` throws, for example because of an interrupt while an
- * agent starts, what it opened so far is closed and the error is passed on. `close` is idempotent.
+ * Calls `open`, which adds a closer for everything that it opens. When `open` throws, for example because of an
+ * interrupt while an agent starts, what it opened so far is closed and the error is passed on. `close` is idempotent.
  */
 export async function opening<T>(open: (closers: Closer[], close: () => Promise<void>) => Promise<T>): Promise<T> {
   const closers: Closer[] = [];
@@ -173,14 +185,15 @@ export async function opening<T>(open: (closers: Closer[], close: () => Promise<
   }
 }
 
-// Waits for the very first answer of a target, which may take longer than all later ones: what it runs on may still be starting.
+// Waits for the very first answer of a target, which may take longer than all later ones: what it runs on may still be
+// starting.
 
 /** The very first answer may take so many times the patience. */
 export const FIRST_ANSWER_PATIENCES = 3;
 
 /**
- * Sends all `requests` at once. Undefined as soon as the target answers one of them, or closes the connection: the suite decides
- * whether that is right. Else why it cannot be checked.
+ * Sends all `requests` at once. Undefined as soon as the target answers one of them, or closes the connection: the
+ * suite decides whether that is right. Else why it cannot be checked.
  */
 export async function whySilent(
   http: HttpClient,

@@ -1,4 +1,7 @@
-/** What the options and the target file together say about a target, and the paths that a command's placeholders stand for. */
+/**
+ * What the options and the target file together say about a target, and the paths that a command's placeholders stand
+ * for.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -144,8 +147,8 @@ const cwdOf = (options: TargetOptions, { cwd }: { cwd?: string }, folder: string
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
 /**
- * The capabilities of `--capability` and of a target file; a name may hold several, separated by commas. Throws UsageError for
- * the first name that a target of this kind cannot declare.
+ * The capabilities of `--capability` and of a target file; a name may hold several, separated by commas. Throws
+ * UsageError for the first name that a target of this kind cannot declare.
  */
 export function declaredCapabilities(
   kind: keyof typeof CAPABILITIES_OF,
@@ -192,7 +195,10 @@ function withPaths(line: string | undefined, paths: Readonly<Record<string, stri
   return Object.entries(paths).reduce((text, [name, path]) => text?.replaceAll(`{${name}}`, path), line);
 }
 
-/** A command with paths in a private folder for `{socket}`, `{discovery}`, `{control}` and `{dir}`, and what the paths are for. */
+/**
+ * A command with paths in a private folder for `{socket}`, `{discovery}`, `{control}` and `{dir}`, and what the paths
+ * are for.
+ */
 interface FilledCommand {
   command: string;
   /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
@@ -204,8 +210,8 @@ interface FilledCommand {
 }
 
 /**
- * The command with paths for its placeholders; undefined when it has none. The paths need no quoting, and they are short because
- * the path of a socket may have 107 bytes.
+ * The command with paths for its placeholders; undefined when it has none. The paths need no quoting, and they are
+ * short because the path of a socket may have 107 bytes.
  */
 function fillPlaceholders(command: string, transports: readonly Transport[]): FilledCommand | undefined {
   const fileNames = new Map([

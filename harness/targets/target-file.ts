@@ -1,4 +1,7 @@
-/** Reads a target file: `extends` merged, `${NAME}` filled in, paths made absolute, secrets made known, mistakes reported by position. */
+/**
+ * Reads a target file: `extends` merged, `${NAME}` filled in, paths made absolute, secrets made known, mistakes
+ * reported by position.
+ */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
@@ -134,7 +137,10 @@ interface Parsed {
   lines: LineCounter;
 }
 
-/** `FILE:LINE:COLUMN` of what a JSON Pointer leads to, or of what should hold it; of several files the last one that has it. */
+/**
+ * `FILE:LINE:COLUMN` of what a JSON Pointer leads to, or of what should hold it; of several files the last one that has
+ * it.
+ */
 function positionOf(pointer: string, files: readonly Parsed[]): string {
   for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {

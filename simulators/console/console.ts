@@ -5,7 +5,8 @@
  *
  * 1. `page/NAME/document.ts` has the type of its document; only types, so both sides import it.
  * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component gets the document and draws it.
- * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME', … })`.
+ * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME',
+ * … })`.
  *
  * Actions are called by `act(name, body)` of `page/shell.ts`; one that rejects shows its message on the page.
  */

@@ -1,4 +1,7 @@
-/** One incarnation of a device's agent: the process of a real robot. It starts from what is on disk, and is never reused. */
+/**
+ * One incarnation of a device's agent: the process of a real robot. It starts from what is on disk, and is never
+ * reused.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
@@ -108,7 +111,10 @@ export class Agent implements RequestHandler, ServedAgent {
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /** Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of `DeviceDirectory.fence`. */
+  /**
+   * Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of
+   * `DeviceDirectory.fence`.
+   */
   kill(): Promise<void> | undefined {
     const writing = this.#directory.fence();
     this.#watch?.stop();

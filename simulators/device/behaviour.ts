@@ -1,6 +1,6 @@
 /**
- * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour` takes
- * the correct ones; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
+ * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour`
+ * takes the correct ones; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -60,7 +60,9 @@ export interface TransportBehaviour {
   connected(socket: Socket): void;
   /** Content of the discovery file. */
   discovery(file: DiscoveryFile): unknown;
-  /** Whether a request with this `Authorization` header may pass; `token` is undefined where the transport needs none. */
+  /**
+   * Whether a request with this `Authorization` header may pass; `token` is undefined where the transport needs none.
+   */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
@@ -143,7 +145,9 @@ export interface LogBehaviour {
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
   /** What happens to the log at a start: a torn end is cut off, the end is kept as it is, or everything is dropped. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /** The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
+  /**
+   * The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together.
+   */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
   /** First id that a compaction keeps, of `ids` that it wants to keep; above `latest`, nothing is kept. */
   keepFrom(plan: { earliest: number; latest: number; ids: number }): number;
@@ -163,8 +167,8 @@ export interface DeploymentBehaviour {
   /** The events that announce a change. */
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
   /**
-   * Whether files that can never be written end a deployment. Otherwise it is retried for ever, one without files too, and no
-   * deployment is current meanwhile.
+   * Whether files that can never be written end a deployment. Otherwise it is retried for ever, one without files too,
+   * and no deployment is current meanwhile.
    */
   readonly givesUp: boolean;
   /** Whether `failed` archives and removes. */
@@ -249,7 +253,9 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Whether an `Authorization` header carries this bearer token (section 5). HTTP ignores the case of the scheme's name. */
+/**
+ * Whether an `Authorization` header carries this bearer token (section 5). HTTP ignores the case of the scheme's name.
+ */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   // Digests have one length, so the comparison takes the same time whatever the two texts have in common.

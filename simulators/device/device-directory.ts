@@ -1,6 +1,7 @@
 /**
- * A robot's directory as one incarnation of its agent sees it. The directory is made with the first thing to write. While it is
- * locked, no other device may use it. After a kill it is fenced: nothing in it changes any more, whatever was under way.
+ * A robot's directory as one incarnation of its agent sees it. The directory is made with the first thing to write.
+ * While it is locked, no other device may use it. After a kill it is fenced: nothing in it changes any more, whatever
+ * was under way.
  */
 
 import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
@@ -9,10 +10,10 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
-// One device at a time for a robot's directory. The lock is a symbolic link `lock` whose target names its owner. Unlike a file, a
-// link appears together with its content; unlike a socket, it needs no descriptor. A crash leaves it behind; the next device sees
-// that the owner is dead and takes the lock over. Machines or containers that share a directory do not see each other's processes,
-// so they are not kept apart.
+// One device at a time for a robot's directory. The lock is a symbolic link `lock` whose target names its owner. Unlike
+// a file, a link appears together with its content; unlike a socket, it needs no descriptor. A crash leaves it behind;
+// the next device sees that the owner is dead and takes the lock over. Machines or containers that share a directory do
+// not see each other's processes, so they are not kept apart.
 
 /** A living device uses the directory. */
 export class DirectoryInUseError extends Error {
@@ -38,8 +39,8 @@ let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
 /**
- * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error when the directory cannot
- * hold a lock.
+ * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error when the
+ * directory cannot hold a lock.
  */
 export function lockDirectory(directory: string, name = 'lock'): Lock {
   const path = `${directory}/${name}`;
@@ -71,7 +72,8 @@ function acquire(path: string, owner: string): void {
     const other = ownerOf(path);
     if (other === undefined) continue;
     if (isAlive(other)) throw inUse(dirname(path), other);
-    // Several processes may see that the owner is dead. Only the one that holds the lock for this takeover replaces the link.
+    // Several processes may see that the owner is dead. Only the one that holds the lock for this takeover replaces the
+    // link.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -107,7 +109,10 @@ function isAlive(owner: string): boolean {
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** When a process started, '' when there is none. So a process with the number of a dead owner is not taken for the owner. */
+/**
+ * When a process started, '' when there is none. So a process with the number of a dead owner is not taken for the
+ * owner.
+ */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
@@ -125,7 +130,10 @@ export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/** File operations of one incarnation. All but `open` for reading, `size` and `read` throw KilledError once it was fenced. */
+/**
+ * File operations of one incarnation. All but `open` for reading, `size` and `read` throw KilledError once it was
+ * fenced.
+ */
 export class DeviceDirectory implements DiskIo {
   /** The directory did not exist, so no earlier incarnation can have left anything. */
   readonly isNew: boolean;
@@ -157,8 +165,8 @@ export class DeviceDirectory implements DiskIo {
   }
 
   /**
-   * Keeps this incarnation away from the directory, and leaves it as a crash does. The kernel finishes a write that it has begun,
-   * even for a killed process: the result resolves when it has; undefined when there is none.
+   * Keeps this incarnation away from the directory, and leaves it as a crash does. The kernel finishes a write that it
+   * has begun, even for a killed process: the result resolves when it has; undefined when there is none.
    */
   fence(): Promise<void> | undefined {
     this.#killed = true;

@@ -1,4 +1,7 @@
-/** What the short tests of the device have samples of, many times over: kills, takeovers of locks, races, replays, and the model. */
+/**
+ * What the short tests of the device have samples of, many times over: kills, takeovers of locks, races, replays, and
+ * the model.
+ */
 
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';

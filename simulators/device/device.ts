@@ -31,7 +31,9 @@ export interface DeviceStats {
   connections: number;
 }
 
-/** A device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API. */
+/**
+ * A device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API.
+ */
 export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
@@ -85,7 +87,9 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#control?.address;
   }
 
-  /** What requests to the control API on a port carry as `Authorization: Bearer TOKEN`; undefined without such a port. */
+  /**
+   * What requests to the control API on a port carry as `Authorization: Bearer TOKEN`; undefined without such a port.
+   */
   get controlToken(): string | undefined {
     return this.#control?.token;
   }

@@ -1,6 +1,6 @@
 /**
- * How agents of each dialect answer where the specification leaves it open: one table, a column a dialect. The default one is
- * the reference; `miru` is as the published agents are.
+ * How agents of each dialect answer where the specification leaves it open: one table, a column a dialect. The default
+ * one is the reference; `miru` is as the published agents are.
  */
 import type { ServerResponse } from 'node:http';
 import process from 'node:process';
@@ -37,7 +37,10 @@ interface Surface {
   logsObject: boolean;
   /** Milliseconds that a deployment takes. */
   deploymentMs: number;
-  /** Whether deployments without files are taken, failures that will last end a deployment, and the old one is current meanwhile. */
+  /**
+   * Whether deployments without files are taken, failures that will last end a deployment, and the old one is current
+   * meanwhile.
+   */
   givesUp: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** Real clients follow a stream through ten restarts: the `eventsource` package by Last-Event-ID, `curl` by its cursor. */
+/**
+ * Real clients follow a stream through ten restarts: the `eventsource` package by Last-Event-ID, `curl` by its cursor.
+ */
 import { spawn } from 'node:child_process';
 import { EventSource } from 'eventsource';
 import { Agent, fetch as request } from 'undici';

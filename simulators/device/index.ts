@@ -1,5 +1,6 @@
 /**
- * A simulated device: a Device API server (specification sections 2, 3, 4.1, 5, 6, 7, 9) on real sockets and real files.
+ * A simulated device: a Device API server (specification sections 2, 3, 4.1, 5, 6, 7, 9) on real sockets and real
+ * files.
  *
  *     await using device = await simulateDevice();
  *     const agent = openDevice({ socket: device.socketPath });
@@ -13,11 +14,11 @@ import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
- * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device is
- * disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
+ * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device
+ * is disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
  *
- * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with RangeError for
- * an option that makes no sense.
+ * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with
+ * RangeError for an option that makes no sense.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
   const { dir, ...rest } = options;

@@ -37,7 +37,9 @@ const CHANGING = [
   'remove',
 ];
 
-/** A disk whose syncs take a turn or two, and which calls `after` when an operation that may change something has begun. */
+/**
+ * A disk whose syncs take a turn or two, and which calls `after` when an operation that may change something has begun.
+ */
 function watched(after: () => void): DiskIo {
   const quick: DiskIo = {
     ...disk,

@@ -1,4 +1,7 @@
-/** Whatever is done to an agent, in any order: no event is lost, repeated, reordered or renumbered. A sample; the rest runs long. */
+/**
+ * Whatever is done to an agent, in any order: no event is lost, repeated, reordered or renumbered. A sample; the rest
+ * runs long.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { modelProperty } from './testing/model.ts';

@@ -31,8 +31,8 @@ export interface Identity {
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * The robot's directory: event log, high-water mark, state, and below `root` the config files. A missing one is made with the
-   * first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
+   * The robot's directory: event log, high-water mark, state, and below `root` the config files. A missing one is made
+   * with the first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
    */
   dir: string;
   /** Endpoints of other transports, to serve on as well. */
@@ -67,7 +67,10 @@ export interface DeviceOptions extends TransportOptions {
   subscriberBytes?: number;
   /** First delay before a deployment that the disk did not take is tried again, default 15 000; it doubles. */
   retryMs?: number;
-  /** How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default 100. */
+  /**
+   * How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default
+   * 100.
+   */
   failedMs?: number;
   /** Is told what happens in the agent, ten times a second at most. */
   watch?: (seen: Seen) => void;

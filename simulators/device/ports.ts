@@ -24,13 +24,16 @@ export interface DeploymentPort {
   /** A deployment that the device knows, in any state. */
   get(id: string): Deployment | undefined;
   /**
-   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployment that it replaces (in
+   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployment that it
+   * replaces (in
    * `replaced`), and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
   /** Removes the files, archives, publishes `deployment.removed`. */
   remove(id: string): Promise<Deployment>;
-  /** Records an error status, also for a deployment that is new to the device; `failed` archives and removes it as well. */
+  /**
+   * Records an error status, also for a deployment that is new to the device; `failed` archives and removes it as well.
+   */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
   /** Remembers releases (with git commits) for `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;

@@ -1,4 +1,7 @@
-/** What somebody who looks at an agent sees of it; `watch.ts` tells it. Only types: the page of the console has them too. */
+/**
+ * What somebody who looks at an agent sees of it; `watch.ts` tells it. Only types: the page of the console has them
+ * too.
+ */
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
 /** An event that is in the log, or was. */

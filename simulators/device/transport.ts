@@ -1,6 +1,6 @@
 /**
- * What a transport of the simulated device consists of (specification section 5). There is one file for each transport; the
- * options of a device, of the command line and the ready line come from the list in `index.ts`.
+ * What a transport of the simulated device consists of (specification section 5). There is one file for each transport;
+ * the options of a device, of the command line and the ready line come from the list in `index.ts`.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -75,7 +75,10 @@ interface CommandLineOption {
   readonly default?: string | boolean;
 }
 
-/** `Options`: the transport's part of DeviceOptions, with every field optional. `Arguments`: the same on the command line. */
+/**
+ * `Options`: the transport's part of DeviceOptions, with every field optional. `Arguments`: the same on the command
+ * line.
+ */
 export interface Transport<Options extends object, Arguments extends object> {
   readonly name: string;
   readonly commandLine: { readonly [Name in keyof Arguments]-?: CommandLineOption };
@@ -189,7 +192,8 @@ class LoopbackEndpoint implements Endpoint {
   }
 }
 
-// The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there is no token.
+// The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there
+// is no token.
 
 /** The kernel's limit for the path of a socket, in bytes. */
 const LONGEST_PATH = 107;
@@ -255,9 +259,9 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the result rejects.
- * The socket is made in a folder that only its owner can enter, gets its permissions (`permit`) there, and accepts connections
- * before it appears under its name. `check` throws when the agent was killed meanwhile.
+ * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the
+ * result rejects. The socket is made in a folder that only its owner can enter, gets its permissions (`permit`) there,
+ * and accepts connections before it appears under its name. `check` throws when the agent was killed meanwhile.
  */
 export async function listenUnix(
   path: string,
@@ -297,7 +301,10 @@ export async function listenUnix(
   };
 }
 
-/** A folder beside a socket's final place, for its owner only, and the name in it to bind to. Disposing of it removes both. */
+/**
+ * A folder beside a socket's final place, for its owner only, and the name in it to bind to. Disposing of it removes
+ * both.
+ */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });
@@ -362,7 +369,9 @@ export const transportUsage = TRANSPORTS.map(({ usage }) => usage).join(', or ')
 export const transportOptions = (args: TransportArguments): TransportOptions =>
   Object.assign({}, ...TRANSPORTS.map((transport) => transport.fromArguments(args)));
 
-/** Options to serve on the transport of that name in a folder of the caller's. Throws RangeError for an unknown name. */
+/**
+ * Options to serve on the transport of that name in a folder of the caller's. Throws RangeError for an unknown name.
+ */
 export function transportInFolder(name: TransportName, folder: string): TransportOptions {
   const transport = TRANSPORTS.find((one) => one.name === name);
   if (transport === undefined) throw new RangeError(`there is no transport ${name}`);

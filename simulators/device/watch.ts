@@ -1,6 +1,7 @@
 /**
- * Watches an agent for somebody who looks on: events as they are stored, frames as they are written to sockets, who listens, and
- * where the log begins. What happens within a tenth of a second is told together, and of a flood only its newest part.
+ * Watches an agent for somebody who looks on: events as they are stored, frames as they are written to sockets, who
+ * listens, and where the log begins. What happens within a tenth of a second is told together, and of a flood only its
+ * newest part.
  */
 
 import type { Socket } from 'node:net';

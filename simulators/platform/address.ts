@@ -2,7 +2,10 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Connections that wait to be accepted; the system may allow fewer. Beyond it a client tries again after seconds, and is reset in the end. */
+/**
+ * Connections that wait to be accepted; the system may allow fewer. Beyond it a client tries again after seconds, and
+ * is reset in the end.
+ */
 export const BACKLOG = 8192;
 
 export const LOOPBACK = '127.0.0.1';
@@ -27,8 +30,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * The host in the URLs that clients are told. An address that stands for all of the machine's (`0.0.0.0`, `::`) is none that anybody
- * can connect to from elsewhere, so the machine's first one that is not on loopback takes its place; IPv4 goes first.
+ * The host in the URLs that clients are told. An address that stands for all of the machine's (`0.0.0.0`, `::`) is none
+ * that anybody can connect to from elsewhere, so the machine's first one that is not on loopback takes its place; IPv4
+ * goes first.
  */
 export function toldHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;

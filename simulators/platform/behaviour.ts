@@ -1,7 +1,7 @@
 /**
- * Every decision of the platform that the specification or a published rule settles, as small functions. The reference takes
- * the right ones. In `simulators/defects/platform` a defect changes one of them, and a variant takes another choice where the
- * specification leaves it open.
+ * Every decision of the platform that the specification or a published rule settles, as small functions. The reference
+ * takes the right ones. In `simulators/defects/platform` a defect changes one of them, and a variant takes another
+ * choice where the specification leaves it open.
  */
 import type { Socket } from 'node:net';
 import type { DeploymentReport } from '../../harness/contract/agent.ts';

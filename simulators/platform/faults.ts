@@ -1,4 +1,6 @@
-/** Faults that a platform can inject: off by default, seeded, named. They affect the Platform API, not the agent side. */
+/**
+ * Faults that a platform can inject: off by default, seeded, named. They affect the Platform API, not the agent side.
+ */
 
 /** Each with the share of requests that it hits, 0 to 1. */
 export interface PlatformFaults {

@@ -181,7 +181,8 @@ for (let client = 0; client < ${CLIENTS}; client += 1)
 `;
 
 test.skipIf(allowed <= CLIENTS)(
-  `a platform that is busy for a while keeps ${CLIENTS} clients that connect${allowed <= CLIENTS ? ` (skipped: ${SYSTEM} allows fewer)` : ''}`,
+  `a platform that is busy for a while keeps ${CLIENTS} clients that ` +
+    `connect${allowed <= CLIENTS ? ` (skipped: ${SYSTEM} allows fewer)` : ''}`,
   async () => {
     await using platform = await simulatePlatform({ seed: 1 });
     const { port } = new URL(platform.url);

@@ -169,16 +169,16 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * What the platform has archived by itself (replaced while it was queued, say) is shown to an agent that knows it as the agent
- * knows it, with the target `archived`: an agent that is not told keeps it as a target beside the new one.
+ * What the platform has archived by itself (replaced while it was queued, say) is shown to an agent that knows it as
+ * the agent knows it, with the target `archived`: an agent that is not told keeps it as a target beside the new one.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 }
 
 /**
- * An agent that stopped after removing a deployment, and before reporting it, must be able to report it later. So a deployment that
- * is being removed is listed to its agent as deployed.
+ * An agent that stopped after removing a deployment, and before reporting it, must be able to report it later. So a
+ * deployment that is being removed is listed to its agent as deployed.
  */
 function lastReported(row: DeploymentRow): DeploymentRow['activity_status'] {
   const activity = activityForAgent(row);
@@ -204,8 +204,8 @@ export function answering(standIns: ReadonlySet<string>, messenger: DeviceMessen
 
 export interface PlatformOptions {
   /**
-   * Address that the Platform API, the agent API and the embedded broker listen on. Default loopback. The control API and the page stay
-   * on loopback.
+   * Address that the Platform API, the agent API and the embedded broker listen on. Default loopback. The control API
+   * and the page stay on loopback.
    */
   host?: string;
   /** Default 0: any free port. */
@@ -234,8 +234,8 @@ export interface PlatformOptions {
   checks?: Partial<CheckLimits>;
   faults?: PlatformFaults;
   /**
-   * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`. Default
-   * token: a new one.
+   * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`.
+   * Default token: a new one.
    */
   control?: { port: number; token?: string };
   /** Serves a page to watch and drive the platform, on this loopback port (0 for a free one). */

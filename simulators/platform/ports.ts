@@ -1,4 +1,6 @@
-/** The interfaces between the platform's core (store, lifecycle, routes) and its agent side (agent routes, MQTT broker). */
+/**
+ * The interfaces between the platform's core (store, lifecycle, routes) and its agent side (agent routes, MQTT broker).
+ */
 import type {
   AgentConfigInstance,
   AgentDeployment,
@@ -43,9 +45,15 @@ export class PlatformError extends Error {
   }
 }
 
-/** Implemented by the core, used by the agent side. Synchronous: the store is SQLite in this process. Throws PlatformError. */
+/**
+ * Implemented by the core, used by the agent side. Synchronous: the store is SQLite in this process. Throws
+ * PlatformError.
+ */
 export interface AgentPort {
-  /** Creates the device of that name, or takes an `inactive` one over; spends the provisioning token (5 minutes, once a device). */
+  /**
+   * Creates the device of that name, or takes an `inactive` one over; spends the provisioning token (5 minutes, once a
+   * device).
+   */
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
   /** The device is the one the token was bound to. A new key and session; its current deployment is queued again. */
   reprovision(token: string, request: Credentials): AgentDeviceRecord;
@@ -55,7 +63,10 @@ export interface AgentPort {
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
   /** A device connected to the broker, or disconnected. */
   setConnected(deviceId: string, connected: boolean): void;
-  /** That device's deployments, oldest first, filtered by activity status (all when empty); `total` counts all that match. */
+  /**
+   * That device's deployments, oldest first, filtered by activity status (all when empty); `total` counts all that
+   * match.
+   */
   deployments(
     deviceId: string,
     query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },

@@ -9,7 +9,10 @@ import { totalOrder } from './store/order.ts';
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
-/** The nearest valid value for an integer of any length, the default for anything else. Of a repeated parameter the first counts. */
+/**
+ * The nearest valid value for an integer of any length, the default for anything else. Of a repeated parameter the
+ * first counts.
+ */
 export function clampInteger(
   values: readonly string[],
   range: { low: number; high: number; otherwise: number },

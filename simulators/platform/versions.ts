@@ -1,6 +1,7 @@
 /**
- * What clients of older versions see (specification section 9). Answers are built in the newest shape and taken down one version at a
- * time: a field goes where the contract does not have it any more, and `CHANGES` says what becomes of values that came with a version.
+ * What clients of older versions see (specification section 9). Answers are built in the newest shape and taken down
+ * one version at a time: a field goes where the contract does not have it any more, and `CHANGES` says what becomes of
+ * values that came with a version.
  */
 import { parse } from 'yaml';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
@@ -50,7 +51,8 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // The files are still on the device while they are removed, so a tetons client sees it as deployed until it is archived.
+      // The files are still on the device while they are removed, so a tetons client sees it as deployed until it is
+      // archived.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {

@@ -1,4 +1,7 @@
-/** Section 4.2: how a client creates a deployment. The specification shows neither its path nor its body, but for `parent_id`. */
+/**
+ * Section 4.2: how a client creates a deployment. The specification shows neither its path nor its body, but for
+ * `parent_id`.
+ */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';

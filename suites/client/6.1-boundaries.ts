@@ -20,8 +20,8 @@ const TEXT = 'é€😀';
 const STEP = 6;
 
 /**
- * Tears one event after the other, each at another byte. The first part comes in one piece with the end of the event before it, so that
- * the client has read it when it dispatches that event. Then comes the rest.
+ * Tears one event after the other, each at another byte. The first part comes in one piece with the end of the event
+ * before it, so that the client has read it when it dispatches that event. Then comes the rest.
  */
 async function expectWhole(
   t: Client,
@@ -56,7 +56,11 @@ const eventWithText = (id: number): SentEvent =>
 function expectedWhole(bytes: Buffer, place: number | undefined): string {
   if (place === undefined) return 'an event that came in one piece to be dispatched';
   const [head, tail] = [bytes.subarray(0, place), bytes.subarray(place)];
-  return `an event to be dispatched whose frame is torn after byte ${place}: …${JSON.stringify(head.toString('latin1').slice(-12))} then ${JSON.stringify(tail.toString('latin1').slice(0, 12))}…`;
+  return (
+    `an event to be dispatched whose frame is torn after byte ${place}: ` +
+    `…${JSON.stringify(head.toString('latin1').slice(-12))} then ` +
+    `${JSON.stringify(tail.toString('latin1').slice(0, 12))}…`
+  );
 }
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;

@@ -1,4 +1,7 @@
-/** Section 6.1, and the standard of event streams that it rests on: whether a client reads every stream that a server may send. */
+/**
+ * Section 6.1, and the standard of event streams that it rests on: whether a client reads every stream that a server
+ * may send.
+ */
 
 import { event, eventsFrom, frames, type OneStream, payload, STREAMS } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';

@@ -73,7 +73,9 @@ const restartCheck = check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/** At an address of its own no other server gets the port while nobody listens there. A unix socket has its own path. */
+/**
+ * At an address of its own no other server gets the port while nobody listens there. A unix socket has its own path.
+ */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);

@@ -1,4 +1,6 @@
-/** Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know. */
+/**
+ * Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know.
+ */
 
 import { event, frame, payload } from '../../harness/contract/situations.ts';
 import { requirement } from '../../harness/runner/define.ts';
@@ -84,7 +86,8 @@ const unknownMembersCheck = check(unknownMembers, options, async (t) => {
   more.data = { attempt: 3, ...payload('1'), applied_by: null };
   const turned = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(second.json)).toReversed()));
   await stream.send(
-    `id: 1\nevent: ${first.type}\ndata: ${JSON.stringify(more)}\n\nid: 2\nevent: ${second.type}\ndata: ${turned}\n\n${frame(last)}`,
+    `id: 1\nevent: ${first.type}\ndata: ${JSON.stringify(more)}\n\nid: 2\nevent: ${second.type}\ndata: ` +
+      `${turned}\n\n${frame(last)}`,
   );
   await expectDispatched(run, [first, second, last]);
 });

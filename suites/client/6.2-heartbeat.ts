@@ -35,7 +35,10 @@ const silence = requirement({
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
   text: 'A client that has heard nothing for several heartbeats takes the connection for dead, and asks again with its cursor.',
 });
-/** Seconds; a client may wait for many of them. On a busy machine it may take the shortest for a silence before it has read what came. */
+/**
+ * Seconds; a client may wait for many of them. On a busy machine it may take the shortest for a silence before it has
+ * read what came.
+ */
 const INTERVALS = [0.5, 2, 4];
 const SEVERAL = 20;
 const silenceCheck = check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {

@@ -15,7 +15,10 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/** Events that come at once, the first time: few, for a client that starts a process for each. Then twice as many, while it is quick. */
+/**
+ * Events that come at once, the first time: few, for a client that starts a process for each. Then twice as many, while
+ * it is quick.
+ */
 const FIRST = 250;
 const MOST = 100_000;
 const QUICK_MS = 2000;
@@ -53,7 +56,10 @@ const replayCheck = check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'cli
   run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });
 
-/** Sends the events after `from`, the last one with the id `to`. Never waits for the client: it may have stopped to read. */
+/**
+ * Sends the events after `from`, the last one with the id `to`. Never waits for the client: it may have stopped to
+ * read.
+ */
 async function sendUntil(stream: ClientRequest, from: number, to: number): Promise<void> {
   for (let sent = from; sent < to && !stream.closed; sent += PIECE) {
     let piece = '';

@@ -1,4 +1,7 @@
-/** Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC 9110 are. */
+/**
+ * Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC
+ * 9110 are.
+ */
 import { runningMs } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check } from './support/check.ts';

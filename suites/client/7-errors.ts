@@ -1,4 +1,6 @@
-/** Section 7: what a client tells its caller when it is refused, whatever the body. The shape of errors is not shown. */
+/**
+ * Section 7: what a client tells its caller when it is refused, whatever the body. The shape of errors is not shown.
+ */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { requirement } from '../../harness/runner/define.ts';

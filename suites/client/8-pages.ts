@@ -121,7 +121,9 @@ const lowered = requirement({
   ...RULE,
   id: 'client.pages.lowered',
   level: 'SHOULD',
-  text: `A client goes by the limit that the page names, also where a platform has a lower maximum than ${LIST_LIMITS.limitMaximum}.`,
+  text:
+    'A client goes by the limit that the page names, also where a platform has a lower maximum than ' +
+    `${LIST_LIMITS.limitMaximum}.`,
 });
 const loweredCheck = check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
 

@@ -111,7 +111,9 @@ async function expectIgnored(t: Device, query: Record<string, string>): Promise<
   }
 }
 
-/** The fields of section 2.1. Any other field that an implementation adds may change, such as the time of the answer. */
+/**
+ * The fields of section 2.1. Any other field that an implementation adds may change, such as the time of the answer.
+ */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
 }

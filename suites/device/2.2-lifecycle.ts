@@ -32,7 +32,8 @@ const failedCheck = check(
     // A device that never shows a deployment would pass otherwise.
     await deployShown(t);
     const { id, activity_status: answered } = await deployFailed(t, files);
-    // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a fault of the agent.
+    // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a
+    // fault of the agent.
     if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
       const left = await happens(
         t,

@@ -90,8 +90,9 @@ async function recordEveryType(t: Device, streams: Streams) {
 const typesOf = (events: readonly SeenEvent[]): string[] => [...new Set(events.map(({ type }) => type))];
 
 /**
- * Compares filtered streams with an unfiltered one, over the events after `from` and those that are published once all are open. Gives
- * a cursor with events after it for the next time. A device that serves few streams at once gets the filters in turns.
+ * Compares filtered streams with an unfiltered one, over the events after `from` and those that are published once all
+ * are open. Gives a cursor with events after it for the next time. A device that serves few streams at once gets the
+ * filters in turns.
  */
 async function expectFiltered(t: Device, streams: Streams, filters: readonly Filter[], from: bigint): Promise<bigint> {
   let next = from;

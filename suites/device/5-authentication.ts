@@ -41,8 +41,8 @@ const noTokenCheck = check(
 );
 
 /**
- * The Device API answers: with a deployment, or with an event stream while there is none. A server that answers everything in the same
- * way does not pass. Whether both are as they should be is decided elsewhere.
+ * The Device API answers: with a deployment, or with an event stream while there is none. A server that answers
+ * everything in the same way does not pass. Whether both are as they should be is decided elsewhere.
  */
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
@@ -59,7 +59,9 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
     const refused = stream?.status === 401 || stream?.status === 403;
     t.must(!refused && (opens || isDeployment(response)), {
       expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
-      actual: `${describeResponse(response)} for ${CURRENT}, and ${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
+      actual:
+        `${describeResponse(response)} for ${CURRENT}, and ` +
+        `${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
     });
   });
 }
@@ -152,7 +154,8 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
       examples,
       // A counterexample may hold most of a secret.
       describe: ([authorization, path]: [string | undefined, string]) =>
-        `GET ${path} with ${authorization === undefined ? 'no Authorization' : `an Authorization of ${authorization.length} characters that is not the right one`}`,
+        `GET ${path} with ` +
+        `${authorization === undefined ? 'no Authorization' : `an Authorization of ${authorization.length} characters that is not the right one`}`,
     },
   );
 }

@@ -95,7 +95,10 @@ const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm
   retained: RETAINED,
 });
 
-/** Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained ones. */
+/**
+ * Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained
+ * ones.
+ */
 function checksOfFrames(
   requirement: Requirement,
   expectOne: (t: Device, frame: SseFrame) => void,
@@ -167,7 +170,8 @@ const payloadErrorCheck = check(
       for (const error_status of ['retrying', 'failed'] as const) {
         const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
         const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-        // A device need not be driven to this state, and a deployment that has failed is archived: its answer says which.
+        // A device need not be driven to this state, and a deployment that has failed is archived: its answer says
+        // which.
         if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
         deployed += 1;
         const arrived = await deployedEventArrives(t, live, made.id);
@@ -192,7 +196,9 @@ async function deployedEventArrives(t: Device, live: Subscription, id: string): 
   return arrived();
 }
 
-/** The payload of the last `deployment.deployed` is valid and describes the deployment that was made. Gives the payload. */
+/**
+ * The payload of the last `deployment.deployed` is valid and describes the deployment that was made. Gives the payload.
+ */
 function expectDescribed(
   t: Device,
   made: Deployment,

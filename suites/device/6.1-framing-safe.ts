@@ -36,7 +36,8 @@ const framingCheck = check(
           await expectIntact(t, live, from, made);
           if (made.release_id.includes(value)) onStream += 1;
           const body = await currentDeployment(t);
-          // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed the text.
+          // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed
+          // the text.
           t.must(body?.['id'] !== made.id || body['description'] === made.description, {
             expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
             actual: body?.['description'],

@@ -135,8 +135,8 @@ const longLivedCheck = check(longLived, { sharing: 'shared', slow: true, premise
 const UNKNOWN_TYPE = 'muster.unheard_of';
 
 /**
- * A stream that stays idle for that long because of its filter, whatever events other checks cause. Undefined when the device
- * refuses such a filter, or ends the stream: nothing is stated about either.
+ * A stream that stays idle for that long because of its filter, whatever events other checks cause. Undefined when the
+ * device refuses such a filter, or ends the stream: nothing is stated about either.
  */
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });

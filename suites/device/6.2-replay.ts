@@ -66,7 +66,9 @@ export function expectNothingReplayed(t: Device, stream: EventStream, newest: bi
   if (stream.status !== 200) return;
   const old = eventsOf(t, stream).filter(({ id }) => id <= newest);
   t.must(old.length === 0, {
-    expected: `no event of the past for after=${beyond}, which lies beyond the newest event ${newest}: replay holds events after the cursor`,
+    expected:
+      `no event of the past for after=${beyond}, which lies beyond the newest event ${newest}: replay holds ` +
+      'events after the cursor',
     actual: `the replay of ${showIds(old)}`,
   });
 }

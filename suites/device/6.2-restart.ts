@@ -39,7 +39,10 @@ const survivesCheck = check(
     }),
 );
 
-/** Publishes on the restarted agent, and reads everything since the cursor. `first` is the id of the first event published. */
+/**
+ * Publishes on the restarted agent, and reads everything since the cursor. `first` is the id of the first event
+ * published.
+ */
 async function publishAndReplay(t: Device, streams: Streams, http: HttpClient, cursor: bigint, count: number) {
   streams.use(http);
   const replay = await streams.open({ after: cursor });

@@ -75,7 +75,10 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
 const cursorIn = (events: readonly SeenEvent[]): fc.Arbitrary<bigint> =>
   fc.constantFrom(...events.slice(0, -1).map(({ id }) => id));
 
-/** The replay up to `last`. Undefined when the log was compacted past the cursor meanwhile, so that nothing can be compared. */
+/**
+ * The replay up to `last`. Undefined when the log was compacted past the cursor meanwhile, so that nothing can be
+ * compared.
+ */
 async function replayUpTo(
   t: Device,
   streams: Streams,

@@ -39,7 +39,9 @@ const MOST_STREAMS = 24;
 /** Milliseconds that several streams may take which are read one after the other. */
 const STREAMS_MS = 6000;
 
-/** Events go on being published while streams are opened, so that each changes from replay to live at another moment. */
+/**
+ * Events go on being published while streams are opened, so that each changes from replay to live at another moment.
+ */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
   let goesOn = true;

@@ -1,4 +1,6 @@
-/** Section 6.2: the log replays what was published after any sequence of publishing, reading, compaction and restarts. */
+/**
+ * Section 6.2: the log replays what was published after any sequence of publishing, reading, compaction and restarts.
+ */
 import fc from 'fast-check';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { complete } from './6.2-replay.ts';

@@ -92,8 +92,8 @@ interface Differences {
 }
 
 /**
- * Deploys the files, and compares them at the moment when the event arrives. Undefined when the device refuses paths or contents,
- * so that nothing is deployed.
+ * Deploys the files, and compares them at the moment when the event arrives. Undefined when the device refuses paths or
+ * contents, so that nothing is deployed.
  */
 async function deployAndCompare(
   t: Device,
@@ -101,7 +101,8 @@ async function deployAndCompare(
   files: readonly ConfigFile[],
 ): Promise<(Differences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Control answers once all is done. So every event is taken for that of the deployment until the answer says which it is.
+  // Control answers once all is done. So every event is taken for that of the deployment until the answer says which it
+  // is.
   const differencesAt = new Map<unknown, Differences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
@@ -147,7 +148,8 @@ async function compare(t: Device, root: string, files: readonly ConfigFile[]): P
     if (found[0] === undefined) lost.push(`${filepath} is not there`);
     else if (same === undefined)
       lost.push(
-        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ${JSON.stringify(found[0].text.slice(0, 80))}`,
+        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ` +
+          `${JSON.stringify(found[0].text.slice(0, 80))}`,
       );
     else if (!same.inPlace) altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
     else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);

@@ -106,7 +106,8 @@ const goneRestartCheck = check(
       const { lost } = await compactAway(t, streams);
       for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
         streams.use(await restart(t, signal));
-        // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all other events.
+        // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all
+        // other events.
         await (await subscribeAtKnownCursor(t, streams)).live.close();
         for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
           await expectGone(t, streams, { after: cursor });

@@ -16,7 +16,10 @@ const prefix = requirement({
   text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-/** What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked for. */
+/**
+ * What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked
+ * for.
+ */
 const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core' }, (t: Device) =>
   withStreams(t, async (streams) => {
     const { basePath } = t.http;

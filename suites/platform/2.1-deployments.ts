@@ -1,4 +1,7 @@
-/** Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a deployment. */
+/**
+ * Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a
+ * deployment.
+ */
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { check, type Platform } from './support/check.ts';
@@ -118,7 +121,9 @@ const removingCheck = check(
       const { status, activity_status: activity } = item;
       const onlyStatus = status === 'removing' && activity !== undefined && activity !== status;
       t.must(status !== 'removing' && activity !== 'removing', {
-        expected: `no status removing in 2026-03-09.tetons${onlyStatus ? `, but ${activity}, by the rule that merges activity and error` : ''}`,
+        expected:
+          'no status removing in ' +
+          `2026-03-09.tetons${onlyStatus ? `, but ${activity}, by the rule that merges activity and error` : ''}`,
         actual: { status, activity_status: activity, error_status: item['error_status'] },
         counterexample: item.id,
       });

@@ -49,7 +49,9 @@ const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) =
   });
 });
 
-/** The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501. */
+/**
+ * The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501.
+ */
 const isAbsent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
 const items = requirement({

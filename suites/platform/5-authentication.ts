@@ -1,4 +1,6 @@
-/** Section 5: whether the platform refuses requests without a valid API key, and pings without the scope `devices:read`. */
+/**
+ * Section 5: whether the platform refuses requests without a valid API key, and pings without the scope `devices:read`.
+ */
 
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
@@ -102,7 +104,10 @@ async function mustCreateNothing(t: Platform, http: HttpClient, how: string): Pr
   });
 }
 
-/** Tries to rename a config type: the specification names this request and its body. A platform that lacks it refuses it too. */
+/**
+ * Tries to rename a config type: the specification names this request and its body. A platform that lacks it refuses it
+ * too.
+ */
 async function mustNotChange(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
   const path = `/config_types/${encodeURIComponent(id)}`;
   const before = await readItem(t, 'config_types', id);
@@ -119,7 +124,8 @@ async function mustIssueNoToken(t: Platform, http: HttpClient, how: string): Pro
   const answer = await sendOnce(t, { method: 'POST', path: '/provisioning_tokens', body: {} }, http);
   const token = (answer.json as { token?: unknown } | null | undefined)?.token;
   if (typeof token === 'string') t.http.recorder.redactor.add(token);
-  // The specification does not show this body, so a platform that validates it first may refuse the body instead of the key.
+  // The specification does not show this body, so a platform that validates it first may refuse the body instead of the
+  // key.
   const alsoUsual = [400, 415, 422, ...NOT_SERVED];
   mustRefuse(t, answer, `POST /provisioning_tokens with ${how}`, { alsoUsual });
 }

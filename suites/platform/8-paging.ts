@@ -16,7 +16,10 @@ const pageSize = requirement({
   clause: 'Items of the page; length is at most `limit`',
   text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
 });
-/** Only first pages with a limit in range: other requirements decide about what is out of range, and the walk about later pages. */
+/**
+ * Only first pages with a limit in range: other requirements decide about what is out of range, and the walk about
+ * later pages.
+ */
 const pageSizeCheck = check(pageSize, { profile: 'core' }, async (t: Platform) => {
   const collections = await servedCollections(t);
   let seen = 0;

@@ -78,8 +78,8 @@ async function postInstance(t: Platform, format: Format, schemaFormat: Format = 
 }
 
 /**
- * Versions without `instance_format` may take the format of instances from their schema: if YAML is refused for a schema in JSON, it
- * is sent again for a schema in YAML.
+ * Versions without `instance_format` may take the format of instances from their schema: if YAML is refused for a
+ * schema in JSON, it is sent again for a schema in YAML.
  */
 async function postYamlInstance(t: Platform): Promise<Posted> {
   const first = await postInstance(t, 'yaml');

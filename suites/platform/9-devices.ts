@@ -1,4 +1,7 @@
-/** Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status `archived`. */
+/**
+ * Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status
+ * `archived`.
+ */
 import {
   codenamesBefore,
   codenamesFrom,
@@ -66,7 +69,9 @@ function mustNotBeExpanded(t: Platform, plain: readonly Item[], field: string): 
   t.should(empty === undefined, { expected: `${field} to be omitted, not empty`, actual: JSON.stringify(empty) });
 }
 
-/** The ids of devices that certainly have a current deployment: one of theirs is deployed, has that target and no error. */
+/**
+ * The ids of devices that certainly have a current deployment: one of theirs is deployed, has that target and no error.
+ */
 async function devicesWithDeployment(t: Platform): Promise<Set<unknown>> {
   if (!(await servedCollections(t)).includes('deployments')) return new Set();
   const { items } = await walk(t, 'deployments', LISTED_AT_MOST);
@@ -104,7 +109,10 @@ async function mustExpand(
   return seen;
 }
 
-/** The specification does not show that lists expand. If a list does not, or refuses to, single devices are read instead. */
+/**
+ * The specification does not show that lists expand. If a list does not, or refuses to, single devices are read
+ * instead.
+ */
 async function expandedDevices(t: Platform, plain: readonly Item[], ...fields: string[]): Promise<Item[]> {
   const response = await getList(t, 'devices', { limit: 100, expand: fields });
   const listed = refused(response) ? undefined : pageFrom(t, 'devices', response).data;

@@ -90,7 +90,9 @@ const atOnceCheck = check(parent, { ...options, aspect: 'at-once' }, (t: Platfor
     // A staged deployment is no target yet, so parent_id null stays true for any number of them.
     const targets = accepted.filter((item) => item['target_status'] === 'deployed');
     t.should(targets.length <= 1, {
-      expected: `one of ${AT_ONCE} deployments to be created: all have parent_id null, and were requested at once for one device`,
+      expected:
+        `one of ${AT_ONCE} deployments to be created: all have parent_id null, and were requested at once ` +
+        'for one device',
       actual: `${targets.length} were`,
     });
   }),
@@ -208,7 +210,10 @@ async function makeTarget({ everglades }: Stage, deployment: Item): Promise<void
   }
 }
 
-/** A device has one current target deployment. The spec does not say when the old target is cleared, so poll until the timeout. */
+/**
+ * A device has one current target deployment. The spec does not say when the old target is cleared, so poll until the
+ * timeout.
+ */
 async function shouldBeReplaced(t: Platform, old: Item, next: Item): Promise<void> {
   const targetOf = async ({ id }: Item): Promise<unknown> => (await readItem(t, 'deployments', id))['target_status'];
   // Only a SHOULD, and not worth a long wait.

@@ -56,7 +56,9 @@ async function postToken(t: Platform): Promise<HttpResponse> {
   return response;
 }
 
-/** Blocks the check if the platform refuses: neither the body of the request nor the number of tokens allowed is shown. */
+/**
+ * Blocks the check if the platform refuses: neither the body of the request nor the number of tokens allowed is shown.
+ */
 async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postToken(t);
   await requireEndpoint(t, PATH, response);

@@ -28,7 +28,10 @@ import robustnessNames from './robustness-names.ts';
 import robustnessReferences from './robustness-references.ts';
 import robustnessRoutes from './robustness-routes.ts';
 
-/** Every check of the Platform API, the plainest first, because a report leads with the first of several findings. `suite` refuses two checks with one id. */
+/**
+ * Every check of the Platform API, the plainest first, because a report leads with the first of several findings.
+ * `suite` refuses two checks with one id.
+ */
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   listEnvelope,
   paging,

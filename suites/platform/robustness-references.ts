@@ -77,7 +77,10 @@ const writtenCheck = check(
   },
 );
 
-/** A request that refers to something that does not exist. The platform accepts the same body if everything in it exists. */
+/**
+ * A request that refers to something that does not exist. The platform accepts the same body if everything in it
+ * exists.
+ */
 interface Reference {
   to: string;
   path: string;
@@ -98,7 +101,9 @@ function referencesOfReleases(t: Platform, { type, schema, content }: ReleaseFix
   ];
 }
 
-/** None if `parent_id` is not the field that holds the parent of a group, whose name the specification does not show. */
+/**
+ * None if `parent_id` is not the field that holds the parent of a group, whose name the specification does not show.
+ */
 async function referencesOfGroups(t: Platform): Promise<Reference[]> {
   const path = '/groups';
   const post = async (body: unknown): Promise<Item | undefined> =>

@@ -1,4 +1,6 @@
-/** Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device. */
+/**
+ * Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device.
+ */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { requirement } from '../../harness/runner/define.ts';
 import { uniqueName } from '../platform/support/create.ts';
@@ -50,8 +52,8 @@ const failedCheck = check(failed, options, async (t: System) => {
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device can apply the deployment, or goes on retrying: the specification says what becomes of
- * a fatal error, and not which errors are fatal.
+ * Ends the check as not applicable if the device can apply the deployment, or goes on retrying: the specification says
+ * what becomes of a fatal error, and not which errors are fatal.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   const outcome = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {

@@ -23,7 +23,10 @@ const onlineCheck = check(reachesDevice, { sharing: 'exclusive', profile: 'core'
 const MILLISECOND_NANOS = SECOND_NANOS / 1000;
 /** Of the first ping, which may be sent too early. */
 const FIRST_NANOS = SECOND_NANOS / 4;
-/** Of each one after a ping that was not answered, up to what section 8 allows: many short ones would keep a slow agent busy. */
+/**
+ * Of each one after a ping that was not answered, up to what section 8 allows: many short ones would keep a slow agent
+ * busy.
+ */
 const GROWTH = 2;
 /** The least that a device gets which must not answer. */
 const OFFLINE_NANOS = SECOND_NANOS;
@@ -31,8 +34,8 @@ const TIMES_LONGER = 2;
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**
- * Pings the device until an answer comes, within the run's patience: a device may be connected for a while before it hears pings, and
- * one of them can get lost. Resolves with how long the ping that was answered took, milliseconds.
+ * Pings the device until an answer comes, within the run's patience: a device may be connected for a while before it
+ * hears pings, and one of them can get lost. Resolves with how long the ping that was answered took, milliseconds.
  */
 async function mustReach(t: System, from: string): Promise<number> {
   const { patienceMs: timeoutMs } = t.platform;

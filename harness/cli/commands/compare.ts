@@ -1,4 +1,7 @@
-/** `muster compare`: what differs between reports, certificates, or implementations that are checked one after the other. */
+/**
+ * `muster compare`: what differs between reports, certificates, or implementations that are checked one after the
+ * other.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -42,7 +42,8 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
     return [
       ...below.map(
         (entry) =>
-          `${entry.level.padEnd(6)} ${paint('bold', entry.id)}  ${paint('dim', `section ${entry.section}`)}\n       ${entry.text}`,
+          `${entry.level.padEnd(6)} ${paint('bold', entry.id)}  ${paint('dim', `section ${entry.section}`)}\n  ` +
+          `     ${entry.text}`,
       ),
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
@@ -58,7 +59,8 @@ function one(entry: CataloguedRequirement, paint: Paint, columns: number): strin
   const field = (label: string, lines: string[]): string[] => hanging(paint('dim', label), lines, 2, 10);
   const room = columns - 14;
   return [
-    `${paint('bold', entry.id)}  ${paint('dim', `${entry.level} · ${entry.api} · section ${entry.section} ${entry.title} · since ${entry.since}`)}`,
+    `${paint('bold', entry.id)}  ` +
+      `${paint('dim', `${entry.level} · ${entry.api} · section ${entry.section} ${entry.title} · since ${entry.since}`)}`,
     '',
     ...wrap(entry.text, columns - 2).map((line) => `  ${line}`),
     '',

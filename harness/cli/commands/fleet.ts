@@ -76,8 +76,8 @@ export const fleet = command({
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
 /**
- * Where a run leaves its files, and of which run it is a part. Throws UsageError, PreflightError when it cannot write there, and
- * NoRunError when no run is announced in time.
+ * Where a run leaves its files, and of which run it is a part. Throws UsageError, PreflightError when it cannot write
+ * there, and NoRunError when no run is announced in time.
  */
 async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
@@ -98,7 +98,8 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Pla
 async function awaitedRun(args: FleetArguments, startWithinMs: number, signal: AbortSignal): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for nothing.
+  // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for
+  // nothing.
   createFolders({ out, stateDir: resolve(args.state) });
   process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
   return await announcedRun(out, startWithinMs, signal);

@@ -12,7 +12,8 @@ export const keygen = command({
   run({ file }) {
     const { keyId, publicFile } = generateKey(file);
     process.stdout.write(
-      `${file}      private: keep it secret, sign with --key ${file}\n${publicFile}  public: give it to those who verify\nkey id ${keyId}\n`,
+      `${file}      private: keep it secret, sign with --key ${file}\n${publicFile}  public: give it to those ` +
+        `who verify\nkey id ${keyId}\n`,
     );
     return 0;
   },

@@ -95,6 +95,7 @@ function volumeOf({ claim, storage, 'storage-class': storageClass }: Arguments):
 function label(option: string, text: string, most: number): string {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(text) && text.length <= most) return text;
   throw new UsageError(
-    `--${option}: '${text}' is not accepted; accepted: 1 to ${most} lower-case letters, digits and dashes, a letter or digit at both ends`,
+    `--${option}: '${text}' is not accepted; accepted: 1 to ${most} lower-case letters, digits and dashes, a ` +
+      'letter or digit at both ends',
   );
 }

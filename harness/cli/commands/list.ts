@@ -46,7 +46,8 @@ export function listText({ requirements, requirements_version }: Catalogue, pain
       ...entries.flatMap((entry) => requirementLines(entry, paint, columns)),
       '',
     ]),
-    `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster explain ID for more`,
+    `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster ` +
+      'explain ID for more',
     '',
   ].join('\n');
 }

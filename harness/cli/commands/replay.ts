@@ -1,4 +1,7 @@
-/** Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found them. */
+/**
+ * Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found
+ * them.
+ */
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readJson } from '../../reports/json.ts';
@@ -71,7 +74,8 @@ function readReport(file: string): ReplayableReport {
   }
   if (report?.options === undefined) {
     throw new UsageError(
-      `${file}: contains no options to run its checks with (an older Muster or another program wrote it); write a new one with --report json=FILE`,
+      `${file}: contains no options to run its checks with (an older Muster or another program wrote it); ` +
+        'write a new one with --report json=FILE',
     );
   }
   return report as ReplayableReport;

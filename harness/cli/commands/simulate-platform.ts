@@ -128,8 +128,8 @@ async function controlOf(args: SimulatePlatformArguments): Promise<Pick<Platform
 }
 
 /**
- * The key itself may contain `=`: scopes are what follows the last one, where that begins with the name of a resource that has any.
- * A wrong scope is then an error, and no part of a key that may do everything.
+ * The key itself may contain `=`: scopes are what follows the last one, where that begins with the name of a resource
+ * that has any. A wrong scope is then an error, and no part of a key that may do everything.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
@@ -195,7 +195,12 @@ export const simulatePlatformCommand = command({
     ['muster simulate platform --host 0.0.0.0 --port 8080 --mqtt-port 1883', 'for robots on other machines'],
     ['muster simulate platform --api-key a --api-key b=devices:read', 'a second key that may only read devices'],
   ],
-  epilogue: `When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the key when none was given. With --host 0.0.0.0 or :: they name an address of this machine that others can reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.`,
+  epilogue:
+    'When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the ' +
+    'key when none was given. With --host 0.0.0.0 or :: they name an address of this machine that others can ' +
+    `reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ` +
+    `${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against ` +
+    'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.',
   async run(args) {
     const asked = args.defect ?? args.variant;
     const list = asked === undefined ? undefined : listAsked(args, await known());

@@ -1,4 +1,6 @@
-/** A certificate authority made for one run, and a server certificate for loopback that it signed (RFC 5280, in DER). */
+/**
+ * A certificate authority made for one run, and a server certificate for loopback that it signed (RFC 5280, in DER).
+ */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /** PEM texts. */

@@ -1,4 +1,7 @@
-/** An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and certified. */
+/**
+ * An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and
+ * certified.
+ */
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -69,7 +72,9 @@ test('a container is refused before anything is started', async () => {
 
 test('an interrupt while an agent is awaited ends it as well', async () => {
   const [socket, dir, pidFile] = [join(folder, 'waits.sock'), join(folder, 'waits'), join(folder, 'waits.pid')];
-  const agent = `node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} --log-level warn`;
+  const agent =
+    `node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} ` +
+    '--log-level warn';
   const command = `echo $$ > ${pidFile}; exec ${agent}`;
   const checking = new Running(['check', 'device', '--command', command, '--socket', socket, '--control', 'platform']);
   await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
@@ -84,7 +89,9 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
 test('an agent that never enrols is reported, with what it needs', async () => {
   const redactor = new Redactor();
   const socket = join(folder, 'alone.sock');
-  const command = `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${join(folder, 'alone')} --log-level warn`;
+  const command =
+    `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ` +
+    `${join(folder, 'alone')} --log-level warn`;
   const options = { redactor, announce: () => {}, enrolMs: 500 };
   await using target = await openEnrolledDevice({ redactor, command, socket }, options);
   expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);
@@ -93,7 +100,8 @@ test('an agent that never enrols is reported, with what it needs', async () => {
 const MAIN = join(import.meta.dirname, '../main.ts');
 const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
 const agentLine = (dialect: string): string =>
-  `NODE_EXTRA_CA_CERTS={ca} exec node ${MAIN} simulate device --socket {socket} --dir {dir} --heartbeat 1s ${UPLINK} --dialect ${dialect}`;
+  `NODE_EXTRA_CA_CERTS={ca} exec node ${MAIN} simulate device --socket {socket} --dir {dir} --heartbeat 1s ` +
+  `${UPLINK} --dialect ${dialect}`;
 
 test('an agent enrols over TLS in another dialect, and what a platform lacks comes from the target file', async () => {
   const target = join(folder, 'tls.yaml');
@@ -146,7 +154,9 @@ test('a port that is taken is a usage error, and so is one without a platform of
 test('an agent that compacts by itself alone is made to by filling its log, and a kill leaves no call waiting', async () => {
   const target = join(folder, 'fills.yaml');
   const [socket, dir] = [join(folder, 'fills.sock'), join(folder, 'fills')];
-  const agent = `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} --retain 60`;
+  const agent =
+    `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ` +
+    `${dir} --retain 60`;
   const uplink = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
   const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;
   const copies = `Array.from({ length: 60 }, (_, at) => JSON.stringify({ ...kept, id: kept.id + at + 1 }) + '\\n')`;

@@ -1,6 +1,6 @@
 /**
- * Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments: `check device --control platform`,
- * and `check system` unless that names a platform.
+ * Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments: `check device
+ * --control platform`, and `check system` unless that names a platform.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,9 @@ export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
   /** Shows once what an agent that is started by hand needs; the token in it must not be masked. */
   announce(text: string): void;
-  /** The address that the agent gets instead, e.g. that of a proxy that can be cut; on that port where one is asked for. */
+  /**
+   * The address that the agent gets instead, e.g. that of a proxy that can be cut; on that port where one is asked for.
+   */
   relay?(url: string, port: number | undefined): Promise<string>;
   /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
   enrolMs?: number;
@@ -132,7 +134,10 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   };
 }
 
-/** What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will find. */
+/**
+ * What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will
+ * find.
+ */
 async function warmUp(control: Control): Promise<void> {
   await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
     if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
@@ -162,7 +167,8 @@ function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformO
   const timeoutMs = enrolMs ?? ENROL_MS;
   const timeoutError = (): Error =>
     new ControlError(
-      `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment`,
+      `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs ` +
+        'MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN from its environment',
     );
   const look = async () => (await client.online())[0]?.id;
   let enrolling: Promise<string> | undefined;
@@ -191,7 +197,10 @@ function notListening(error: unknown): unknown {
 
 // A device target whose agent enrols in a platform of Muster's own.
 
-/** Whether Muster starts the agent, and its target file. Throws UsageError for a container, whose loopback is another one. */
+/**
+ * Whether Muster starts the agent, and its target file. Throws UsageError for a container, whose loopback is another
+ * one.
+ */
 async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
@@ -206,7 +215,10 @@ async function agentSettings(
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/** Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is printed. */
+/**
+ * Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is
+ * printed.
+ */
 const announcer =
   (started: boolean) =>
   (text: string): void =>
@@ -353,7 +365,10 @@ export async function openSystem(
   }
 }
 
-/** As for a device, `--control platform` means Muster's own, which is what an agent gets here anyway. Throws UsageError beside another. */
+/**
+ * As for a device, `--control platform` means Muster's own, which is what an agent gets here anyway. Throws UsageError
+ * beside another.
+ */
 function controlledBy(args: OptionsOf<typeof systemTargetOptions>): OptionsOf<typeof systemTargetOptions> {
   if (args.control !== 'platform') return args;
   if (args.platform !== undefined)

@@ -1,4 +1,7 @@
-/** The published agent, unmodified, by the recipe of the README: what is red is exactly what the table of expected findings says. */
+/**
+ * The published agent, unmodified, by the recipe of the README: what is red is exactly what the table of expected
+ * findings says.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +20,9 @@ const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
 /** Where checks have files written. */
 const WRITTEN = ['/etc/muster', '/muster'];
 /** Its paths and its ports are fixed, so each run gets a network and folders of its own. */
-const OWN = `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs none $folder || exit; done`;
+const OWN =
+  `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs ` +
+  'none $folder || exit; done';
 
 function whyNot(): string | undefined {
   if (!process.env['MIRU_AGENT']) return 'MIRU_AGENT does not name it';
@@ -123,7 +128,9 @@ describe.skipIf(reason !== undefined)(
   },
 );
 
-/** Where its deafness after a reconnection can show first: that depends on when it notices that its connection is gone. */
+/**
+ * Where its deafness after a reconnection can show first: that depends on when it notices that its connection is gone.
+ */
 const DEAF: readonly string[] = [
   ...expectedRed('system'),
   'system.offline.newest',
@@ -132,7 +139,10 @@ const DEAF: readonly string[] = [
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
 
-/** What the agent has nothing of: a loopback, a refusal of `after=0`, and deployments that fail for good or are shown undeployed. */
+/**
+ * What the agent has nothing of: a loopback, a refusal of `after=0`, and deployments that fail for good or are shown
+ * undeployed.
+ */
 const LACKING = {
   device: [
     'device.deployment.failed',

@@ -1,4 +1,7 @@
-/** A container with too little memory: the kernel ends a worker at the limit, and the fleet lives to say which limit it was. */
+/**
+ * A container with too little memory: the kernel ends a worker at the limit, and the fleet lives to say which limit it
+ * was.
+ */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

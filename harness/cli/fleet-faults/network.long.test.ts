@@ -88,7 +88,9 @@ it.skipIf(noNamespaces !== '')(`a name that never resolves ends the run at once$
 
 const phases = '  - { do: rollout, over: 3s, within: 90s }\n  - { do: rollout, over: 500ms, within: 90s }\n';
 
-/** Takes the broker away in the middle of a roll-out, and gives it back when the platform has all of its deployments. */
+/**
+ * Takes the broker away in the middle of a roll-out, and gives it back when the platform has all of its deployments.
+ */
 async function outage(
   scene: Scene,
   platform: Addresses,

@@ -1,4 +1,7 @@
-/** Faults of the processes of a roll-out: a platform that resets answers, a worker that stands still, a clock that jumps. */
+/**
+ * Faults of the processes of a roll-out: a platform that resets answers, a worker that stands still, a clock that
+ * jumps.
+ */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

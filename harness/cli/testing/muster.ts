@@ -232,7 +232,10 @@ export async function junitProblems(xml: string): Promise<unknown[]> {
 export interface FleetRuns {
   /** A path in the folder of the test. Everything that a run leaves for a time lies there, in `tmp`. */
   path(...names: string[]): string;
-  /** The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is left out. */
+  /**
+   * The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is
+   * left out.
+   */
   words(phases: string, change?: Record<string, string | undefined>): string[];
   start(words: readonly string[], env?: Record<string, string>): Running;
   run(words: readonly string[], env?: Record<string, string>): Promise<Ended>;

@@ -1,4 +1,7 @@
-/** Runs a workflow as a runner does, as far as one can without GitHub: shell lines, and composite actions of this checkout. For tests. */
+/**
+ * Runs a workflow as a runner does, as far as one can without GitHub: shell lines, and composite actions of this
+ * checkout. For tests.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

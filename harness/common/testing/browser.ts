@@ -1,4 +1,7 @@
-/** A real browser for tests of pages: opens files and consoles, and sees what they ask for and whether they are accessible. */
+/**
+ * A real browser for tests of pages: opens files and consoles, and sees what they ask for and whether they are
+ * accessible.
+ */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,6 @@
-/** Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1). */
+/**
+ * Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1).
+ */
 import Type, { type Static } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';

@@ -1,4 +1,7 @@
-/** Config types: what kind of configuration there is. Slugs are immutable since everglades (specification section 9, rule 2). */
+/**
+ * Config types: what kind of configuration there is. Slugs are immutable since everglades (specification section 9,
+ * rule 2).
+ */
 import Type, { type Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { atLeast } from '../versions.ts';

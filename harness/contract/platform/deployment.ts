@@ -80,7 +80,9 @@ export interface CreateDeployment {
   release_id: string;
   device_id: string;
   config_instance_ids: string[];
-  /** Omitted: no claim. An id: that deployment. `null`: the device has no current target deployment (section 9, rule 3). */
+  /**
+   * Omitted: no claim. An id: that deployment. `null`: the device has no current target deployment (section 9, rule 3).
+   */
   parent_id?: string | null;
 }
 

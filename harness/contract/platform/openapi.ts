@@ -1,4 +1,6 @@
-/** The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here. */
+/**
+ * The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here.
+ */
 import Type, { type TSchema } from 'typebox';
 import { LIST_LIMITS } from '../limits.ts';
 import { errorBody, listEnvelope } from '../lists.ts';

@@ -1,4 +1,7 @@
-/** What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and 9). */
+/**
+ * What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and
+ * 9).
+ */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
@@ -15,7 +18,10 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Versions that have a thing: from `since` (default: the oldest) to `until`, both included. Without `until` it lives on. */
+/**
+ * Versions that have a thing: from `since` (default: the oldest) to `until`, both included. Without `until` it lives
+ * on.
+ */
 export interface Span {
   since?: SupportedCodename;
   until?: SupportedCodename;
@@ -107,7 +113,10 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
       summary,
       body,
     }),
-    /** An operation below one item, such as `/devices/{device_id}/ping`. It answers no resource unless `rest` names a `kind`. */
+    /**
+     * An operation below one item, such as `/devices/{device_id}/ping`. It answers no resource unless `rest` names a
+     * `kind`.
+     */
     below: (
       id: string,
       segment: string,

@@ -1,4 +1,7 @@
-/** Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made with. */
+/**
+ * Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made
+ * with.
+ */
 
 import type { KeyObject } from 'node:crypto';
 import { html, type Markup } from '../../common/html.ts';
@@ -185,10 +188,12 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: [
-      `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
+      `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
+        `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
         ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
-        : `Every MUST that applied held (${musts} checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+        : `Every MUST that applied held (${musts} ` +
+          `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
       ...identity.claims,
       ...(sameSuites ? ['The suites were the same as those of this muster.'] : []),
     ],
@@ -207,7 +212,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       ...(sameSuites
         ? []
         : [
-            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not compared with those of this muster.`,
+            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
+              'compared with those of this muster.',
           ]),
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
@@ -235,7 +241,8 @@ function identityIn(
   } else {
     claims.push('What was tested is known by what the signer says of it only.');
     not.push(
-      `The signer says that what was tested has the digest ${digest}; this certificate is of a Muster that did not measure it.`,
+      `The signer says that what was tested has the digest ${digest}; this certificate is of a Muster that did ` +
+        'not measure it.',
     );
   }
   if (missing !== undefined) not.push(`What the command ran has no digest: ${missing}.`);

@@ -1,6 +1,7 @@
 /**
- * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Nothing that bears on the statement
- * can change unnoticed; the layout of the file, line ends included, is free, since others write envelopes too.
+ * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Nothing that bears
+ * on the statement can change unnoticed; the layout of the file, line ends included, is free, since others write
+ * envelopes too.
  */
 
 import {
@@ -28,7 +29,10 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/** Makes a key pair and writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws UsageError. */
+/**
+ * Makes a key pair and writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws
+ * UsageError.
+ */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;

@@ -108,7 +108,10 @@ export function whyNotCertifiable(report: Report): string | undefined {
     (target.name === undefined || target.version === undefined)
   ) {
     const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
-    return `nothing says what was tested${why}: give --name and --target-version, an \`artifact\` in the target file, or test an image`;
+    return (
+      `nothing says what was tested${why}: give --name and --target-version, an \`artifact\` in the target ` +
+      'file, or test an image'
+    );
   }
   return undefined;
 }
@@ -229,7 +232,10 @@ export interface SuitesDigest {
   /** Lowercase hex SHA-256. */
   sha256: string;
   files: number;
-  /** `source`: the TypeScript of a checkout. `package`: the compiled files of the published package. They digest differently. */
+  /**
+   * `source`: the TypeScript of a checkout. `package`: the compiled files of the published package. They digest
+   * differently.
+   */
   form: 'source' | 'package';
 }
 

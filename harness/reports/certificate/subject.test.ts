@@ -76,7 +76,8 @@ test('an older certificate is verified, and says that its digest was not measure
   const { claims, not } = claimsOf(older('command'));
   expect(claims.join('\n')).not.toContain(measured);
   expect(not.join('\n')).toContain(
-    `The signer says that what was tested has the digest ${measured}; this certificate is of a Muster that did not measure it.`,
+    `The signer says that what was tested has the digest ${measured}; this certificate is of a Muster that did ` +
+      'not measure it.',
   );
   expect(claimsOf(older('image')).claims).toContain(`Muster ran the image with the digest ${measured}.`);
 });

@@ -38,7 +38,9 @@ export function compareText(comparison: Comparison, verdict: GateVerdict, paint:
 
 function legend({ entries, requirements, choices }: Comparison, paint: Paint, columns: number): string[] {
   const [first] = entries;
-  const about = `${plural(entries.length, 'report')} · ${plural(requirements.length, 'check')} · ${plural(choices.length, 'choice')}`;
+  const about =
+    `${plural(entries.length, 'report')} · ${plural(requirements.length, 'check')} · ` +
+    `${plural(choices.length, 'choice')}`;
   return [
     `${paint('bold', `compare ${first?.api ?? ''}`)}  ${paint('dim', about)}`,
     ...entries.map(({ label, startedAt }, index) => {
@@ -60,7 +62,8 @@ function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Pa
     ...(rows.length === 0 ? [] : [paint('dim', `  ${head}`)]),
     ...rows.map(
       ({ id, level, outcomes }) =>
-        `  ${outcomes.map((outcome) => mark(outcome, paint)).join('')}  ${cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - marks - 4))}`,
+        `  ${outcomes.map((outcome) => mark(outcome, paint)).join('')}  ` +
+        `${cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - marks - 4))}`,
     ),
     ...wrap(key(rows), columns - 2).map((line) => paint('dim', `  ${line}`)),
     ...(others === 0 ? [] : [paint('dim', `  ${others} were not decided by all of them; --report html lists these`)]),

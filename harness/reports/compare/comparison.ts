@@ -1,4 +1,6 @@
-/** Puts entries beside each other: requirement by requirement, and choice by choice where the specification is silent. */
+/**
+ * Puts entries beside each other: requirement by requirement, and choice by choice where the specification is silent.
+ */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +50,10 @@ export function readEntries(paths: readonly string[]): Entry[] {
 /** Most characters that all labels may begin with. */
 const LONGEST_START = 24;
 
-/** A label for each, made unique by a number where two would be the same. What all of them begin with is left out when it is long. */
+/**
+ * A label for each, made unique by a number where two would be the same. What all of them begin with is left out when
+ * it is long.
+ */
 export function labelled(given: readonly Entry[]): Entry[] {
   const start = commonStart(given.map(({ label }) => label));
   const entries =
@@ -124,7 +129,8 @@ function entryIn(file: string): Entry {
   const entry = entryFrom(readJson(file), file);
   if (entry !== undefined) return entry;
   throw new UsageError(
-    `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a folder of these`,
+    `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a ` +
+      'folder of these',
   );
 }
 

@@ -53,7 +53,9 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
     replay_path: 'A:B',
     curl: exchange.curl,
     exchanges: [exchange],
-    replay_command: `muster check device --socket /run/agent.sock --only ${change.id ?? 'device.events.replay.exclusive'} --seed 4711`,
+    replay_command:
+      'muster check device --socket /run/agent.sock --only ' +
+      `${change.id ?? 'device.events.replay.exclusive'} --seed 4711`,
     ...change,
   });
 }

@@ -1,4 +1,7 @@
-/** One run of a client, as a process group or in a container: its standard output by lines, whatever the pieces in which it comes. */
+/**
+ * One run of a client, as a process group or in a container: its standard output by lines, whatever the pieces in which
+ * it comes.
+ */
 
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
@@ -10,7 +13,8 @@ import { ProcessGroup } from '../launch/process.ts';
 import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientListener, ClientStart, RunningClient } from '../opened.ts';
 
-// What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its standard error.
+// What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its
+// standard error.
 
 /** Characters of one line; of a longer one the rest is dropped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -91,8 +95,8 @@ export function startClientProcess(
 const FOLDER = '/run/muster';
 
 /**
- * `--image IMAGE` of a client: a container for each situation. It has the network of this machine, since a situation is served on
- * loopback, and the folder of the situation.
+ * `--image IMAGE` of a client: a container for each situation. It has the network of this machine, since a situation is
+ * served on loopback, and the folder of the situation.
  */
 interface ClientImage {
   readonly ran: Ran;
@@ -106,7 +110,8 @@ export async function findClientImage(image: string, notify: (text: string) => v
   const { host } = client.info.containerRuntime;
   if (!(await isHere(host))) {
     throw new StartFailed(
-      `--image ${image}: Docker runs on ${host}, and a client is served on loopback of this machine. Use Docker on this machine, or run the client without a container: --command LINE`,
+      `--image ${image}: Docker runs on ${host}, and a client is served on loopback of this machine. Use ` +
+        'Docker on this machine, or run the client without a container: --command LINE',
     );
   }
   const name = testcontainers.ImageName.fromString(image);
@@ -133,7 +138,10 @@ export async function findClientImage(image: string, notify: (text: string) => v
   };
 }
 
-/** Whether a host name or address is one of this machine: then it can be listened on. Those of networks at rest are listed nowhere. */
+/**
+ * Whether a host name or address is one of this machine: then it can be listened on. Those of networks at rest are
+ * listed nowhere.
+ */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();
   try {

@@ -1,4 +1,7 @@
-/** The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check found. */
+/**
+ * The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check
+ * found.
+ */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -199,7 +202,10 @@ export class CheckControl extends Control implements TargetHooks {
     }
   }
 
-  /** A signal that ends the call; undefined when the control's own limit is enough. Throws ControlError for a call that is in vain. */
+  /**
+   * A signal that ends the call; undefined when the control's own limit is enough. Throws ControlError for a call that
+   * is in vain.
+   */
   #limit(name: CallName): AbortSignal | undefined {
     const { calls, untrue } = this.#agent;
     const why = untrue.get(name);

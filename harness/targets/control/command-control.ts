@@ -129,8 +129,8 @@ const SHOWN_CHARACTERS = 2000;
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
 /**
- * Resolves with the standard output of the line. Throws ControlRefused when it ends with another exit code than 0, ControlLate after its
- * time, otherwise ControlError; messages show the end of both outputs.
+ * Resolves with the standard output of the line. Throws ControlRefused when it ends with another exit code than 0,
+ * ControlLate after its time, otherwise ControlError; messages show the end of both outputs.
  */
 export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
   const { env, cwd, stdin, until, timeoutMs, signal } = options;

@@ -38,7 +38,9 @@ describe('control by shell lines', () => {
   });
 
   test('passes the request to drive in its environment and on stdin, and reads the answer from stdout', async () => {
-    const drive = `cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo "{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
+    const drive =
+      'cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo ' +
+      `"{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
     const driven = control({ drive });
     expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
     expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });

@@ -1,6 +1,6 @@
 /**
- * How a suite drives an agent: a call is data, and a control makes it. The ends, which speak to an agent, have a file each beside this
- * one; what stands between a check and an end is in `layers.ts`.
+ * How a suite drives an agent: a call is data, and a control makes it. The ends, which speak to an agent, have a file
+ * each beside this one; what stands between a check and an end is in `layers.ts`.
  */
 import {
   type ControlCompacted,
@@ -20,7 +20,9 @@ export class ControlError extends Blocked {
   override name = 'ControlError';
 }
 
-/** Control answered that it cannot, or will not, do what it was asked for: a state that the rig cannot bring about, say. */
+/**
+ * Control answered that it cannot, or will not, do what it was asked for: a state that the rig cannot bring about, say.
+ */
 export class ControlRefused extends ControlError {
   override name = 'ControlRefused';
 }
@@ -116,7 +118,8 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
 const SHAPES = { publish: controlPublished, compact: controlCompacted };
 
 /**
- * The answer to a call, from what control said. Throws ControlError for what is no such answer: `said` begins its message, and
+ * The answer to a call, from what control said. Throws ControlError for what is no such answer: `said` begins its
+ * message, and
  * `withoutId` is the whole of it for a deployment that has no id.
  */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {

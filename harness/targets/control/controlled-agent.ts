@@ -44,7 +44,10 @@ export class ControlledAgent {
   readonly log: LogPlace | undefined;
   /** Whether a check has failed because the agent ended by itself. */
   endIsReported = false;
-  /** Whether an event that control published has ever been found in the log, so that one which is missing there tells something. */
+  /**
+   * Whether an event that control published has ever been found in the log, so that one which is missing there tells
+   * something.
+   */
   logTells = false;
   /** Set once the target itself has been seen to lose events, so that their absence says nothing about control. */
   losesEvents = false;
@@ -62,7 +65,8 @@ export class ControlledAgent {
   }
 
   /**
-   * How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a process of its own.
+   * How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a
+   * process of its own.
    * `missing`: it could not be reached just now, so its end may be about to be known.
    */
   async endedByItself(signal: AbortSignal, { missing = false } = {}): Promise<string | undefined> {

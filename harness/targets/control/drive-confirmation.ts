@@ -1,6 +1,6 @@
 /**
- * What control said that it had done, and whether it had: keeps what a check drove, with what the event log tells of it, and looks for a
- * trace of it on the device once the check has found something that control may have made up.
+ * What control said that it had done, and whether it had: keeps what a check drove, with what the event log tells of
+ * it, and looks for a trace of it on the device once the check has found something that control may have made up.
  */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -36,7 +36,10 @@ type LogMark = ReadonlyMap<string, number>;
 /** A check that drives without end fills no memory. */
 const MOST_KEPT = 1000;
 
-/** The drives of one check since it last stopped the agent: a restart may lose what was there before, and checks are about that. */
+/**
+ * The drives of one check since it last stopped the agent: a restart may lose what was there before, and checks are
+ * about that.
+ */
 export class Drives {
   readonly #log: LogPlace | undefined;
   #all: Drive[] = [];
@@ -75,7 +78,10 @@ export class Drives {
     return this.#all;
   }
 
-  /** Those that may have left no trace. Of deployments the last one alone: it replaced the others. Compaction takes events away. */
+  /**
+   * Those that may have left no trace. Of deployments the last one alone: it replaced the others. Compaction takes
+   * events away.
+   */
   get unseen(): readonly Unseen[] {
     const last = this.#all.findLast(({ kind }) => kind !== 'publish');
     const left = this.compacted ?? 0n;
@@ -127,7 +133,10 @@ async function addedSince(log: LogPlace | undefined, mark: LogMark | undefined):
   return parts.join('\n');
 }
 
-/** How an agent lays a line out is not stated: any JSON value may be the id. Other drives may have taken ids that control made up. */
+/**
+ * How an agent lays a line out is not stated: any JSON value may be the id. Other drives may have taken ids that
+ * control made up.
+ */
 function storesDrive(text: string, drive: Drive): boolean {
   const id = drive.kind === 'publish' ? String(drive.last) : drive.id;
   return drive.kind === 'publish' ? new RegExp(`(?<![\\w.-])${id}(?![\\w.-])`).test(text) : text.includes(id);
@@ -149,7 +158,9 @@ export interface Untrue {
 /** What is asked of the agent, and learnt about it. */
 type Confirmed = Pick<ControlledAgent, 'client' | 'logTells' | 'losesEvents'>;
 
-/** Compares what control said with what the device shows. Control is contradicted only when there is no trace at all. */
+/**
+ * Compares what control said with what the device shows. Control is contradicted only when there is no trace at all.
+ */
 export class DriveConfirmation {
   readonly #control: Control;
   readonly #agent: Confirmed;
@@ -189,7 +200,9 @@ export class DriveConfirmation {
       if (cursor === undefined || cursor < 0n) continue;
       const id = await this.#firstAfter(http, cursor);
       if (id === undefined || id >= compacted) continue;
-      const why = `control said that the log begins with event ${compacted} after a compaction, and the device still has event ${id}`;
+      const why =
+        `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
+        `has event ${id}`;
       return { call: 'compact', why };
     }
     return undefined;
@@ -210,7 +223,10 @@ export class DriveConfirmation {
     return undefined;
   }
 
-  /** Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to `#isTruthful`. */
+  /**
+   * Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to
+   * `#isTruthful`.
+   */
   async #isTraced(http: HttpClient, drives: Drives, one: Unseen): Promise<boolean> {
     const { drive } = one;
     if (drive.kind !== 'publish') {

@@ -35,13 +35,17 @@ export class EventWatch implements AsyncDisposable {
     this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /** Resolves when the stream is open, and then misses nothing that happens later. Throws ControlError when it does not open in time. */
+  /**
+   * Resolves when the stream is open, and then misses nothing that happens later. Throws ControlError when it does not
+   * open in time.
+   */
   async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
     const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);
     if (opened === undefined)
       throw new ControlError(
-        `control: the device's event stream, which shows what was published, did not open within ${withinMs / 1000} s: ${this.#trouble}`,
+        `control: the device's event stream, which shows what was published, did not open within ` +
+          `${withinMs / 1000} s: ${this.#trouble}`,
       );
   }
 
@@ -70,7 +74,9 @@ export class EventWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  /** Connects again from the cursor whenever the connection is lost, until the watch is over. Any other error ends it. */
+  /**
+   * Connects again from the cursor whenever the connection is lost, until the watch is over. Any other error ends it.
+   */
   async #follow(): Promise<void> {
     const read = async (): Promise<undefined> => {
       try {

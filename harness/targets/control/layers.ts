@@ -1,4 +1,7 @@
-/** What stands between a check and a control: controls over other controls, each of which makes some calls itself and passes on the others. */
+/**
+ * What stands between a check and a control: controls over other controls, each of which makes some calls itself and
+ * passes on the others.
+ */
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Restarter } from '../launch/started.ts';
@@ -64,7 +67,10 @@ const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } = {
   start: 'restart',
 };
 
-/** Several ways to drive one agent: each call goes to the first that offers it, as its `info` says, which names what any of them offers. */
+/**
+ * Several ways to drive one agent: each call goes to the first that offers it, as its `info` says, which names what any
+ * of them offers.
+ */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
   if (second === noControl) return first;
@@ -114,7 +120,10 @@ export interface Filling {
 const FILL_MS = 60_000;
 const NEEDED_TO_FILL: readonly ControlCapability[] = ['drive', 'restart', 'log'];
 
-/** Whether a log can be filled so: the agent has to be stopped and started, to be made to publish, and to have a log that is known. */
+/**
+ * Whether a log can be filled so: the agent has to be stopped and started, to be made to publish, and to have a log
+ * that is known.
+ */
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
   NEEDED_TO_FILL.every((name) => capabilities.includes(name));
 

@@ -1,6 +1,6 @@
 /**
- * Control by deployments alone, over the agent's own uplink to a platform, so that an unmodified agent can be driven. Calls that
- * a platform cannot make an agent carry out (a pair of statuses, a compaction) throw ControlError.
+ * Control by deployments alone, over the agent's own uplink to a platform, so that an unmodified agent can be driven.
+ * Calls that a platform cannot make an agent carry out (a pair of statuses, a compaction) throw ControlError.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -51,7 +51,9 @@ export class PlatformClient {
     return new PlatformClient(this.#http.with({ signal }), this.#made);
   }
 
-  /** A release whose schema has one slot for each file, and the instances that fill them. No files: an empty release. */
+  /**
+   * A release whose schema has one slot for each file, and the instances that fill them. No files: an empty release.
+   */
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
     const version = `muster-${randomUUID()}`;
     if (files.length === 0)
@@ -198,7 +200,10 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /** A deployment takes many calls to the platform, with a key that the reader of a report may not have: so there is no shell line. */
+  /**
+   * A deployment takes many calls to the platform, with a key that the reader of a report may not have: so there is no
+   * shell line.
+   */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const reach: Reach =
       signal === undefined
@@ -258,7 +263,8 @@ export class PlatformControl extends Control {
       const event = await watch.until(isOfIt, mark, this.#timeoutMs, reach.signal);
       if (event === undefined) {
         throw new ControlLate(
-          `control: the agent reported ${id} as deployed, but its event stream had no event of it within ${this.#timeoutMs / 1000} s`,
+          `control: the agent reported ${id} as deployed, but its event stream had no event of it within ` +
+            `${this.#timeoutMs / 1000} s`,
         );
       }
       earliest ??= event.id;
@@ -335,7 +341,8 @@ export class PlatformControl extends Control {
       return settled(shown) ? shown : undefined;
     };
     const failure = () =>
-      `the agent did not report ${id} as ${what} within ${this.#timeoutMs / 1000} s; the platform shows ${shown?.activity_status}, error ${shown?.error_status}`;
+      `the agent did not report ${id} as ${what} within ${this.#timeoutMs / 1000} s; the platform shows ` +
+      `${shown?.activity_status}, error ${shown?.error_status}`;
     return this.#until(`${id} to be reported as ${what}`, look, failure, reach);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The files of an agent in a container, by their paths in it: on this machine where a mounted folder holds them, otherwise by
- * Docker's archive API, which needs no program in the container and works while it is stopped.
+ * The files of an agent in a container, by their paths in it: on this machine where a mounted folder holds them,
+ * otherwise by Docker's archive API, which needs no program in the container and works while it is stopped.
  */
 
 import { lstatSync, readlinkSync } from 'node:fs';
@@ -18,7 +18,10 @@ import {
 
 const BLOCK_BYTES = 512;
 
-/** One member of a tar archive as Docker's archive API speaks it: POSIX (ustar with pax headers), and the long names of GNU. */
+/**
+ * One member of a tar archive as Docker's archive API speaks it: POSIX (ustar with pax headers), and the long names of
+ * GNU.
+ */
 export interface TarEntry {
   /** Without a slash at the end. */
   readonly name: string;
@@ -32,8 +35,8 @@ export interface TarEntry {
 }
 
 /**
- * The members of an archive, in order; never more than one content is held. `wanted` says of which files to keep the content.
- * Throws Error for what is no archive, or ends in the middle.
+ * The members of an archive, in order; never more than one content is held. `wanted` says of which files to keep the
+ * content. Throws Error for what is no archive, or ends in the middle.
  */
 export async function* readTar(
   archive: Readable,
@@ -261,8 +264,8 @@ export class ContainerFiles implements TargetFiles {
   }
 
   /**
-   * Where a path of the container lies on this machine; undefined when it lies in no mounted folder. Links are resolved here, step by
-   * step, because an absolute one leads to another place in the container than on this machine.
+   * Where a path of the container lies on this machine; undefined when it lies in no mounted folder. Links are resolved
+   * here, step by step, because an absolute one leads to another place in the container than on this machine.
    */
   #onHost(path: string): string | undefined {
     let rest = partsOf(path);

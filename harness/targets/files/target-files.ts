@@ -18,8 +18,8 @@ export interface FileEntry extends FileInfo {
 }
 
 /**
- * Paths are those that the agent knows, absolute. Every method throws FilesUnreadable when this user may not read there, or when a
- * container does not answer.
+ * Paths are those that the agent knows, absolute. Every method throws FilesUnreadable when this user may not read
+ * there, or when a container does not answer.
  */
 export interface TargetFiles {
   /** Undefined when nothing is there. */
@@ -47,7 +47,10 @@ export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].incl
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** This machine's own file system. Synchronous inside, so that little happens between an event and the look at what it announces. */
+/**
+ * This machine's own file system. Synchronous inside, so that little happens between an event and the look at what it
+ * announces.
+ */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
@@ -107,8 +110,8 @@ const NAMED = [
 ] as const;
 
 /**
- * What control says, without the capabilities whose path leads nowhere in the container. The log or the folder itself may not be
- * there before the first deployment, but the folder around it is.
+ * What control says, without the capabilities whose path leads nowhere in the container. The log or the folder itself
+ * may not be there before the first deployment, but the folder around it is.
  */
 export async function withReadablePaths(
   info: ControlInfo,

@@ -1,5 +1,6 @@
 /**
- * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at the end. With
+ * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at
+ * the end. With
  * `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -30,7 +31,8 @@ export async function containerRuntime(
   const testcontainers = await import('testcontainers');
   const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
     throw new StartFailed(
-      `--image needs Docker, and no container runtime answers (${reasonOf(error)}). Start Docker and try \`docker info\`, set DOCKER_HOST, or ${instead}`,
+      `--image needs Docker, and no container runtime answers (${reasonOf(error)}). Start Docker and try ` +
+        `\`docker info\`, set DOCKER_HOST, or ${instead}`,
       { cause: error },
     );
   });
@@ -229,7 +231,10 @@ function containerFor(
   return container;
 }
 
-/** Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left out. */
+/**
+ * Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left
+ * out.
+ */
 async function start(container: GenericContainer, plan: ContainerPlan, docker: Docker): Promise<StartedTestContainer> {
   try {
     return await container.start();
@@ -263,7 +268,10 @@ const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() 
 /** Where an image is expected to put its socket unless the options name another path. */
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
-/** Starts an agent, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another folder. */
+/**
+ * Starts an agent, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
+ * folder.
+ */
 export const startDeviceImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
   image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
 

@@ -1,6 +1,6 @@
 /**
- * Shell lines in process groups of their own, so that each is ended with everything it started; and `--command LINE`: started, waited for
- * until it serves, restarted on request.
+ * Shell lines in process groups of their own, so that each is ended with everything it started; and `--command LINE`:
+ * started, waited for until it serves, restarted on request.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -114,7 +114,9 @@ export class ProcessGroup {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
-  /** Whether something that it started outlived the group and still holds its output. Known when `stop` has resolved. */
+  /**
+   * Whether something that it started outlived the group and still holds its output. Known when `stop` has resolved.
+   */
   get leftBehind(): boolean {
     return this.#leftBehind;
   }
@@ -337,7 +339,10 @@ function readyForm(transports: readonly Transport[]): string {
     placeholder === undefined ? [] : [`{${addressField}}`],
   );
   const options = fields.map((name) => `--${name}`);
-  return `{"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} on standard output (the command names no place to serve at: put ${places.join(' or ')} into it, or give ${options.join(', ')})`;
+  return (
+    `{"ready":true,${fields.map((name) => `"${name}"`).join('|')}:…} on standard output (the command names no ` +
+    `place to serve at: put ${places.join(' or ')} into it, or give ${options.join(', ')})`
+  );
 }
 
 async function untilControllable(group: ServingGroup, options: CommandOptions): Promise<void> {

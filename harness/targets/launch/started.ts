@@ -1,4 +1,7 @@
-/** A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and what it wrote. */
+/**
+ * A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and
+ * what it wrote.
+ */
 
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
@@ -118,7 +121,8 @@ export async function waitUntil<T>(
   if (found !== undefined) return found;
   const more = hint?.();
   throw new StartFailed(
-    `${name} is running, but has not ${what} within ${timeoutMs / 1000} s${more === undefined ? '' : ` (${more})`}${lastLines(await output())}`,
+    `${name} is running, but has not ${what} within ${timeoutMs / 1000} ` +
+      `s${more === undefined ? '' : ` (${more})`}${lastLines(await output())}`,
   );
 }
 
@@ -178,8 +182,8 @@ export function lastLines(output: string): string {
 const LONGEST_READY_LINE_BYTES = 65_536;
 
 /**
- * Finds the line on standard output by which a target says that it serves: the first that is a JSON object with `"ready":true`, in whatever
- * pieces it comes. Holds one line at a time.
+ * Finds the line on standard output by which a target says that it serves: the first that is a JSON object with
+ * `"ready":true`, in whatever pieces it comes. Holds one line at a time.
  */
 export class ReadyLineReader {
   #line: Buffer[] = [];

@@ -22,8 +22,8 @@ import {
 } from './transport.ts';
 
 /**
- * The Device API on a unix socket, named by its path: no credentials, because the permissions of the file decide who may connect
- * (section 5).
+ * The Device API on a unix socket, named by its path: no credentials, because the permissions of the file decide who
+ * may connect (section 5).
  */
 export const unix = {
   name: 'unix',
@@ -66,7 +66,10 @@ export class UnixConnection implements Connection {
   }
 
   get hint(): string {
-    return `Is the agent running, and may this user open the socket? Try: curl --unix-socket ${this.socketPath} http://localhost${DEVICE_API_PREFIX}/deployments/current`;
+    return (
+      `Is the agent running, and may this user open the socket? Try: curl --unix-socket ${this.socketPath} ` +
+      `http://localhost${DEVICE_API_PREFIX}/deployments/current`
+    );
   }
 
   client(recorder: Recorder): HttpClient {
@@ -82,7 +85,10 @@ export class UnixConnection implements Connection {
 /** The variable that a report's `curl` lines take the token from. */
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/** The Device API on loopback TCP, named by the path of a discovery file, which has the port and the bearer token (section 5). */
+/**
+ * The Device API on loopback TCP, named by the path of a discovery file, which has the port and the bearer token
+ * (section 5).
+ */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -147,7 +153,10 @@ export class LoopbackConnection implements Connection {
   }
 
   get hint(): string {
-    return `Is the agent running, and does ${this.discovery} belong to this start of it? Try: curl -H "Authorization: Bearer $${TOKEN_VARIABLE}" http://127.0.0.1:${this.port}${DEVICE_API_PREFIX}/deployments/current`;
+    return (
+      `Is the agent running, and does ${this.discovery} belong to this start of it? Try: curl -H ` +
+      `"Authorization: Bearer $${TOKEN_VARIABLE}" http://127.0.0.1:${this.port}${DEVICE_API_PREFIX}/deployments/current`
+    );
   }
 
   client(recorder: Recorder): HttpClient {
@@ -202,7 +211,9 @@ function tryDiscovery(file: string): DiscoveryFile | undefined {
 /** An address that leads nowhere: nothing serves port 1 of loopback. */
 export const NOWHERE = 'http://127.0.0.1:1';
 
-/** The Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token where the agent wants one. */
+/**
+ * The Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token where the agent wants one.
+ */
 export const url = {
   name: 'url',
   fields: {

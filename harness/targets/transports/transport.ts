@@ -1,6 +1,7 @@
 /**
  * What a transport of the Device API consists of (specification section 5). Those of Muster are in `index.ts`;
- * the options of the command line, the fields of a target file, of the ready line and of a command are derived from that list.
+ * the options of the command line, the fields of a target file, of the ready line and of a command are derived from
+ * that list.
  */
 import { connect } from 'node:net';
 import { Unreachable } from '../../client/errors.ts';
@@ -9,7 +10,9 @@ import type { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
-/** A field by which a user names a target: an option of `muster check device`, and a field of `device` in a target file. */
+/**
+ * A field by which a user names a target: an option of `muster check device`, and a field of `device` in a target file.
+ */
 export interface TransportField {
   /** Help text of the option. */
   readonly help: string;
@@ -42,7 +45,10 @@ export interface Transport<Field extends string = string> {
   readonly addressField: Field;
   /** The option with its value, e.g. `--socket PATH`. */
   readonly usage: string;
-  /** File name, in a private folder of the run, that `{<addressField>}` in a command stands for. Absent: no such placeholder. */
+  /**
+   * File name, in a private folder of the run, that `{<addressField>}` in a command stands for. Absent: no such
+   * placeholder.
+   */
   readonly placeholder?: string;
   /** Called before an agent is started that is to serve at `address`. Throws Error when it could not serve there. */
   prepare?(address: string): Promise<void>;

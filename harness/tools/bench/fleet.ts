@@ -56,7 +56,9 @@ export const runFleet = (dir: string, { port, ...run }: FleetRun & { port: numbe
 export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
   fleet.said(new RegExp(`hold .*robots online ${robots}\\b`));
 
-/** What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say. */
+/**
+ * What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say.
+ */
 function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
   if (costs === undefined) return undefined;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');

@@ -59,7 +59,9 @@ function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const p99 = of(own, 'p99Ms');
   const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
-  const told = `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ${loadavg()[0]?.toFixed(1)}`;
+  const told =
+    `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ` +
+    `${loadavg()[0]?.toFixed(1)}`;
   const judged = tool === fleet;
   return [
     {

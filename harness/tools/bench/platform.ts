@@ -61,7 +61,9 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   ];
 }
 
-/** Rounds take turns, so that whatever else the machine does falls on all alike. The best of each: others only slow it. */
+/**
+ * Rounds take turns, so that whatever else the machine does falls on all alike. The best of each: others only slow it.
+ */
 async function interleaved<K extends string>(requests: Record<K, Request[]>) {
   const names = Object.keys(requests) as K[];
   const measured = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<K, number[]>;

@@ -109,7 +109,9 @@ interface MqttInput extends PacketsInput {
   end: 'end' | 'reset';
 }
 
-/** Stand for the attacker's own topics and for those of the other robot; as long as an id, so that lengths stay right. */
+/**
+ * Stand for the attacker's own topics and for those of the other robot; as long as an id, so that lengths stay right.
+ */
 const OWN = 'dvc_own_own_own_own_own_own_';
 const OTHER = 'dvc_other_other_other_other_';
 const topics = [OWN, OTHER].flatMap((id) => Object.values(agentTopics).map((topic) => topic(id)));

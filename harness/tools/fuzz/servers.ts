@@ -25,7 +25,9 @@ export class Server implements AsyncDisposable {
     this.ready = ready;
   }
 
-  /** Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for. */
+  /**
+   * Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for.
+   */
   static async start(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
     const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
     const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);

@@ -20,7 +20,9 @@ export function tell(): { heap: number; timers: number; resources: number } {
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/** What this process cannot let go of: bytes of the heap and of buffers outside of it, right after a full collection. */
+/**
+ * What this process cannot let go of: bytes of the heap and of buffers outside of it, right after a full collection.
+ */
 function held(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -255,7 +257,10 @@ export function verdictOf({ unit, slope }: Judged): string {
   if (slope === undefined) return 'too short to say';
   const { perMinute, low, high, median, grows } = slope;
   const of = unit === '' ? '' : ` ${unit}`;
-  return `${grows ? 'grows' : 'flat '} ${shown(median).padStart(7)}${of}, ${shown(perMinute)}${of}/min (${shown(low)} to ${shown(high)})`;
+  return (
+    `${grows ? 'grows' : 'flat '} ${shown(median).padStart(7)}${of}, ${shown(perMinute)}${of}/min ` +
+    `(${shown(low)} to ${shown(high)})`
+  );
 }
 
 /** One line a series: name, course, verdict. */
@@ -264,7 +269,8 @@ export function table(all: readonly Judged[]): string {
   return all
     .map(
       (one) =>
-        `${one.slope?.grows ? '✗' : ' '} ${`${one.subject} ${one.what}`.padEnd(width)} ${spark(one)} ${verdictOf(one)}\n`,
+        `${one.slope?.grows ? '✗' : ' '} ${`${one.subject} ${one.what}`.padEnd(width)} ${spark(one)} ` +
+        `${verdictOf(one)}\n`,
     )
     .join('');
 }

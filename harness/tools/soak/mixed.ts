@@ -21,7 +21,9 @@ import { childrenOf, muster } from '../measure/process.ts';
 import { judge, page, Sampler, table } from '../measure/series.ts';
 import { refuse, toolOptions } from '../options.ts';
 
-/** What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains. */
+/**
+ * What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains.
+ */
 interface Tally {
   done: Map<string, number>;
   problems: string[];
@@ -287,7 +289,9 @@ export async function runMixed(words: readonly string[]): Promise<boolean> {
   const took = readableDuration(performance.now() - started);
   const done = [...tally.done].map(([what, times]) => `${times.toLocaleString('en')} ${what}`).join(', ');
   const growing = judged.filter(({ slope }) => slope?.grows ?? false);
-  const summary = `${took}: ${done}; ${growing.length} series grow, ${tally.problems.length} problems, ${tally.slow.length} times too slow`;
+  const summary =
+    `${took}: ${done}; ${growing.length} series grow, ${tally.problems.length} problems, ` +
+    `${tally.slow.length} times too slow`;
   writeFileSync(join(out, 'soak.html'), page(`Soak of ${took}`, judged));
   writeFileSync(
     join(out, 'soak.json'),

@@ -62,7 +62,8 @@ function show(api: string, seed: number, { points, injected, lost, violations }:
   if (violations.length > MOST_SHOWN) process.stdout.write(`  and ${violations.length - MOST_SHOWN} more\n`);
   const kinds = Object.entries(injected).map(([kind, count]) => `${count} × ${kind}`);
   process.stdout.write(
-    `${api}: ${points} points in ${took}, seed ${seed} (${kinds.join(', ')}): ${lost} lost, ${violations.length} violations\n`,
+    `${api}: ${points} points in ${took}, seed ${seed} (${kinds.join(', ')}): ${lost} lost, ` +
+      `${violations.length} violations\n`,
   );
 }
 
@@ -131,7 +132,8 @@ async function runKills(words: readonly string[]): Promise<boolean> {
   });
   for (const problem of problems) process.stdout.write(`✗ ${problem}\n`);
   process.stdout.write(
-    `device: ${kills} kills, seed ${seed}: ${latest} events, ${acknowledged} acknowledged, the last ${seen} seen by clients compared: ${problems.length} problems\n`,
+    `device: ${kills} kills, seed ${seed}: ${latest} events, ${acknowledged} acknowledged, the last ${seen} ` +
+      `seen by clients compared: ${problems.length} problems\n`,
   );
   return problems.length === 0 && acknowledged > 0;
 }

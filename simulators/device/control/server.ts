@@ -23,7 +23,9 @@ export type ControlOption = { port: number; token?: string } | { path: string };
 /** A control API that is served. */
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
-  /** What requests carry as `Authorization: Bearer TOKEN`; undefined on a unix socket, whose mode says who may open it. */
+  /**
+   * What requests carry as `Authorization: Bearer TOKEN`; undefined on a unix socket, whose mode says who may open it.
+   */
   readonly token: string | undefined;
   close(): Promise<void>;
 }

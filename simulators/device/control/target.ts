@@ -36,7 +36,10 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/** What the control API drives: a device in this process, or an agent in one of its own. Every call resolves when its effect is visible. */
+/**
+ * What the control API drives: a device in this process, or an agent in one of its own. Every call resolves when its
+ * effect is visible.
+ */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
   /** Resolves when the agent serves. Does nothing while it is up. */
@@ -56,7 +59,9 @@ export abstract class ControlTarget {
   remove(id: string): Promise<Deployment> {
     return this.call('remove', id);
   }
-  /** Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids. */
+  /**
+   * Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids.
+   */
   publish(count: number): Promise<ControlPublished> {
     return this.call('publish', count);
   }

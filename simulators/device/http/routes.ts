@@ -126,7 +126,9 @@ interface Route {
   handle(exchange: Exchange, id: string): void | Promise<void>;
 }
 
-/** A resource that is a JSON document. `read` gives undefined for one that does not exist; that is answered with 404. */
+/**
+ * A resource that is a JSON document. `read` gives undefined for one that does not exist; that is answered with 404.
+ */
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,

@@ -1,6 +1,7 @@
 /**
- * One HTTP server for all devices of the process. A device listens on its own sockets and hands each connection over, so that an
- * idle device costs a listening socket and nothing else. What is kept here for the whole process belongs to connections.
+ * One HTTP server for all devices of the process. A device listens on its own sockets and hands each connection over,
+ * so that an idle device costs a listening socket and nothing else. What is kept here for the whole process belongs to
+ * connections.
  */
 
 import type http from 'node:http';
@@ -47,7 +48,8 @@ export function takeOver(socket: Socket): void {
 
 function hub(): http.Server {
   if (server) return server;
-  // An import would load the HTTP client and WebSocket of Node as well, a third of the time that an agent takes to start.
+  // An import would load the HTTP client and WebSocket of Node as well, a third of the time that an agent takes to
+  // start.
   const { createServer } = getBuiltinModule('node:http');
   server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
   server.on('request', (request, response) => {

@@ -48,7 +48,8 @@ describe('appending', () => {
     await log.append(drafts(1)); // writes the mark as well
     const before = { stores, others };
     await Promise.all(range(1, 50).map(() => log.append(drafts(1))));
-    expect({ stores: stores - before.stores, others: others - before.others }).toEqual({ stores: 1, others: 1 }); // the id of the last event, which is not waited for
+    // the id of the last event, which is not waited for
+    expect({ stores: stores - before.stores, others: others - before.others }).toEqual({ stores: 1, others: 1 });
     await log.close();
   });
 

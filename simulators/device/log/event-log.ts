@@ -1,6 +1,6 @@
 /**
- * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is durable before
- * it is passed to `onStored`, and the memory needed does not grow with the number of events.
+ * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is
+ * durable before it is passed to `onStored`, and the memory needed does not grow with the number of events.
  */
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
@@ -16,7 +16,10 @@ export interface EventLogOptions {
   retain: number;
   /** Bytes kept at most; compaction leaves 80 % of them. */
   retainBytes: number;
-  /** Whether stored events are on the disk. Otherwise they are in the page cache, which survives the process but not the machine. */
+  /**
+   * Whether stored events are on the disk. Otherwise they are in the page cache, which survives the process but not the
+   * machine.
+   */
   durable: boolean;
   io: DiskIo;
   /** The directory is new, so there is nothing to recover. */
@@ -97,8 +100,8 @@ export class EventLog {
   }
 
   /**
-   * Stores events and resolves with their ids once they are durable and delivered. Events of one call are stored together
-   * and in order. Rejects with EventLogError when they could not be stored; none of them is delivered then.
+   * Stores events and resolves with their ids once they are durable and delivered. Events of one call are stored
+   * together and in order. Rejects with EventLogError when they could not be stored; none of them is delivered then.
    */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
@@ -117,8 +120,8 @@ export class EventLog {
   }
 
   /**
-   * Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended; rejects with
-   * CompactionError when it could not be done.
+   * Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended;
+   * rejects with CompactionError when it could not be done.
    */
   compact(): Promise<void> {
     if (this.#state !== 'open')
@@ -270,8 +273,8 @@ export class EventLog {
   }
 
   /**
-   * Keeps so many events, or fewer when the disk has no room for them: a full disk is not freed otherwise. Resolves with the reason,
-   * which was noticed too, when it could not be done.
+   * Keeps so many events, or fewer when the disk has no room for them: a full disk is not freed otherwise. Resolves
+   * with the reason, which was noticed too, when it could not be done.
    */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;

@@ -1,8 +1,8 @@
 /** One file of the log as it is known in memory: its bounds, the ids it lacks, and a sparse index. */
 
 /**
- * One file of the log, from the compaction that made it to the one that replaces it. A reader keeps the generation it began
- * with, and so reads the same file to its end, even when the name leads to another file.
+ * One file of the log, from the compaction that made it to the one that replaces it. A reader keeps the generation it
+ * began with, and so reads the same file to its end, even when the name leads to another file.
  */
 export interface Generation {
   /** Bytes that are durable; readers stop there. */
@@ -58,8 +58,8 @@ export class SparseIndex {
 }
 
 /**
- * Ids that were given up after damage. They belong to no event, so they must not count as retained: otherwise the log would
- * drop real events to stay within its limit.
+ * Ids that were given up after damage. They belong to no event, so they must not count as retained: otherwise the log
+ * would drop real events to stay within its limit.
  */
 export interface Gap {
   /** Last id before it. */

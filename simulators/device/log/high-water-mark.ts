@@ -1,7 +1,8 @@
 /**
- * What is known of a log besides the log, so that no id is assigned twice, even when the log was deleted, emptied or torn: ids are
- * reserved in blocks in the high-water mark, and a clean stop writes the exact highest id there. A durable log also keeps the id of
- * its last event, in place: that costs no wait for the disk, and shows after a crash of the process that lines are missing.
+ * What is known of a log besides the log, so that no id is assigned twice, even when the log was deleted, emptied or
+ * torn: ids are reserved in blocks in the high-water mark, and a clean stop writes the exact highest id there. A
+ * durable log also keeps the id of its last event, in place: that costs no wait for the disk, and shows after a crash
+ * of the process that lines are missing.
  */
 
 import { constants, readFileSync } from 'node:fs';
@@ -99,9 +100,10 @@ export function nextBlock(previous: number): number {
 }
 
 /**
- * The highest id that counts as assigned when the log ends with `last`. After a clean stop the mark is exact. After a crash, an
- * undamaged durable log that reaches into the reserved block is complete, because an event is on the disk before any client sees
- * it. Otherwise events that clients saw may be missing, and the whole block is given up; where the mark is missing, the largest one.
+ * The highest id that counts as assigned when the log ends with `last`. After a clean stop the mark is exact. After a
+ * crash, an undamaged durable log that reaches into the reserved block is complete, because an event is on the disk
+ * before any client sees it. Otherwise events that clients saw may be missing, and the whole block is given up; where
+ * the mark is missing, the largest one.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

@@ -1,9 +1,9 @@
 /**
- * The file operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a write, fill
- * the disk or stop the process between two steps.
+ * The file operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a
+ * write, fill the disk or stop the process between two steps.
  *
- * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait for the disk
- * or move much at once are asynchronous, so that the disk of one robot does not delay the others.
+ * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait
+ * for the disk or move much at once are asynchronous, so that the disk of one robot does not delay the others.
  */
 
 import fs from 'node:fs';
@@ -22,7 +22,10 @@ export interface DiskIo {
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
   /** Writes all of `buffer` at `position`, or throws; after a throw any part of it may be in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Like `write`, for so much at once that others must not wait. In a file opened with `DURABLE` it is on the disk in the end. */
+  /**
+   * Like `write`, for so much at once that others must not wait. In a file opened with `DURABLE` it is on the disk in
+   * the end.
+   */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
@@ -43,7 +46,10 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** With O_DSYNC a write ends when it is on the disk: one wait instead of two. Other systems than Linux promise less for it. */
+/**
+ * With O_DSYNC a write ends when it is on the disk: one wait instead of two. Other systems than Linux promise less for
+ * it.
+ */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
 /** Flags to open a file that `store` writes. */
@@ -114,7 +120,8 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
 }
 
 /**
- * Replaces a file in one step: a reader, or a crash at any moment, leaves either the whole old file or the whole new one. With
+ * Replaces a file in one step: a reader, or a crash at any moment, leaves either the whole old file or the whole new
+ * one. With
  * `durable`, the result resolves when the new one is on the disk.
  */
 export async function replaceFile(
@@ -133,8 +140,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes a new file beside `path`, has it filled, and renames it into place; `placed` is called in the tick of the rename. A failure
- * leaves `path` as it was, and nothing beside it.
+ * Makes a new file beside `path`, has it filled, and renames it into place; `placed` is called in the tick of the
+ * rename. A failure leaves `path` as it was, and nothing beside it.
  */
 export async function putInPlace(
   io: DiskIo,
@@ -159,14 +166,18 @@ export async function putInPlace(
   }
 }
 
-/** After a failure that is told already: an agent that was killed cannot remove anything any more, its next start does. */
+/**
+ * After a failure that is told already: an agent that was killed cannot remove anything any more, its next start does.
+ */
 function discard(io: DiskIo, path: string): void {
   try {
     io.remove(path);
   } catch {}
 }
 
-/** Removes files and links that a crash has left before they were put in place, in a directory that nobody else uses. */
+/**
+ * Removes files and links that a crash has left before they were put in place, in a directory that nobody else uses.
+ */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -175,7 +186,9 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
 }
 
 /** How an event log fails. */
-/** The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered. */
+/**
+ * The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered.
+ */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }

@@ -1,6 +1,7 @@
 /**
- * The stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as the last member. The
- * checksum is of the envelope without it, which is what clients get. So a line that a disk has changed is never taken for an event.
+ * The stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as the last
+ * member. The checksum is of the envelope without it, which is what clients get. So a line that a disk has changed is
+ * never taken for an event.
  */
 import { crc32 } from 'node:zlib';
 
@@ -60,8 +61,8 @@ export function unseal(line: string): string | undefined {
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
 /**
- * The event in the bytes of a line, from `start` to `end` without its line break; undefined when there is no whole event. Behind
- * damage that has taken a line break away, the event at the end of the line is found.
+ * The event in the bytes of a line, from `start` to `end` without its line break; undefined when there is no whole
+ * event. Behind damage that has taken a line break away, the event at the end of the line is found.
  */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;

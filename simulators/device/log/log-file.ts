@@ -7,8 +7,8 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-// Compaction: the newest events are copied to a new file, made durable, and renamed over the log. A crash before the rename leaves
-// the old log, a crash after it the new one; both are whole.
+// Compaction: the newest events are copied to a new file, made durable, and renamed over the log. A crash before the
+// rename leaves the old log, a crash after it the new one; both are whole.
 
 /** Bytes copied at once; other robots' disks get their turn between two portions. */
 const COPY_BYTES = 262_144;
@@ -62,8 +62,8 @@ export async function copyBytes({ io, fd, generation }: OpenLog, from: number, c
   }
 }
 
-// Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that thousands of
-// idle robots hold no descriptors. One timer serves all of them, and runs only while a log is open.
+// Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that
+// thousands of idle robots hold no descriptors. One timer serves all of them, and runs only while a log is open.
 
 const SWEEP_MS = 1_000;
 /** Logs open at once in this process; beyond that, the idle one that was used longest ago is closed. */
@@ -194,15 +194,16 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Only the first mark of a new robot may get lost with its machine: a later one must never be taken for the one before.
+    // Only the first mark of a new robot may get lost with its machine: a later one must never be taken for the one
+    // before.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
   /**
-   * Writes `lines`, up to the event `last`, behind the stored events. Resolves when they are as durable as promised; readers do not
-   * see them yet.
+   * Writes `lines`, up to the event `last`, behind the stored events. Resolves when they are as durable as promised;
+   * readers do not see them yet.
    */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
@@ -223,8 +224,8 @@ export class LogFile {
   }
 
   /**
-   * What a failed write has left holds ids that are given out again, so it must be gone before they are: from the file, and the
-   * name from an older file that a compaction has replaced since. A durable log waits with its next write.
+   * What a failed write has left holds ids that are given out again, so it must be gone before they are: from the file,
+   * and the name from an older file that a compaction has replaced since. A durable log waits with its next write.
    */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
@@ -256,7 +257,10 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Writes the exact highest id to the mark, if ids were assigned since the log was opened. Rejects when it cannot be known. */
+  /**
+   * Writes the exact highest id to the mark, if ids were assigned since the log was opened. Rejects when it cannot be
+   * known.
+   */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -296,8 +300,8 @@ export class LogFile {
   }
 
   /**
-   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark. Until then only the
-   * torn end shows that they were lost.
+   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark. Until then
+   * only the torn end shows that they were lost.
    */
   #tidy(): void {
     const { io, directory, durable } = this.#options;

@@ -34,9 +34,9 @@ interface Found {
 }
 
 /**
- * Calls `visit` with each event in ascending order of ids, and its offset, until it returns false. Returns the offset of the line
- * after the last one that was visited. An event without a checksum counts when the next one does not contradict it: an id that is
- * out of order on both sides is the damaged one, and hides none of those after it.
+ * Calls `visit` with each event in ascending order of ids, and its offset, until it returns false. Returns the offset
+ * of the line after the last one that was visited. An event without a checksum counts when the next one does not
+ * contradict it: an id that is out of order on both sides is the damaged one, and hides none of those after it.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -79,9 +79,9 @@ let shared: Buffer | undefined;
 type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
 /**
- * Calls `visit` for every whole line until it returns false: with a buffer, the bounds of the line in it without its line break,
- * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`: the process has
- * one buffer for all scans.
+ * Calls `visit` for every whole line until it returns false: with a buffer, the bounds of the line in it without its
+ * line break, and its offset in the file. Returns the offset after the last visited line. `visit` must not call
+ * `scanLines`: the process has one buffer for all scans.
  */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Entry point of an agent process, which a supervisor drives over IPC. A process of its own makes SIGKILL a real one, and lets the
- * control API stay up while the agent is down.
+ * Entry point of an agent process, which a supervisor drives over IPC. A process of its own makes SIGKILL a real one,
+ * and lets the control API stay up while the agent is down.
  */
 
 import { createRequire, flushCompileCache } from 'node:module';
@@ -53,7 +53,9 @@ async function begin(settings: ProcessSettings): Promise<void> {
 
 const require = createRequire(import.meta.url);
 
-/** An agent hardly ever has something to say, and pino takes a fifth of the time in which one starts: it is loaded then. */
+/**
+ * An agent hardly ever has something to say, and pino takes a fifth of the time in which one starts: it is loaded then.
+ */
 function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   let opened: Logger | undefined;
   const open = (): Logger => {

@@ -19,9 +19,9 @@ export interface Outside {
 }
 
 /**
- * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control` or a console, the agent
- * is a child process, so that it can be killed and started again. Rejects with StartError or DirectoryInUseError when something
- * that an option names cannot be used.
+ * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control` or
+ * a console, the agent is a child process, so that it can be killed and started again. Rejects with StartError or
+ * DirectoryInUseError when something that an option names cannot be used.
  */
 export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {
   const stopped = untilSignal();

@@ -72,7 +72,10 @@ export type Reply =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
-/** Resolves when the device serves. Rejects as `simulateDevice` does, and when a defect, a variant or an address is unknown. */
+/**
+ * Resolves when the device serves. Rejects as `simulateDevice` does, and when a defect, a variant or an address is
+ * unknown.
+ */
 export async function startDevice(
   settings: ProcessSettings,
   log: Logger,
@@ -101,8 +104,8 @@ export async function startDevice(
 const NAMED_WITHIN_MS = 5000;
 
 /**
- * The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. It waits no longer
- * once `stopped`.
+ * The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. It
+ * waits no longer once `stopped`.
  */
 export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();

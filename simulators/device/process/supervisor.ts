@@ -11,7 +11,10 @@ import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/** Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types. */
+/**
+ * Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no
+ * types.
+ */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -50,7 +53,10 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Spare processes. More would be loaded beside a suite that restarts the agent again and again, and take its processor time. */
+/**
+ * Spare processes. More would be loaded beside a suite that restarts the agent again and again, and take its processor
+ * time.
+ */
 const MOST_SPARES = 2;
 
 /** Processes that have loaded everything and wait for their settings, so that an agent starts again at once. */

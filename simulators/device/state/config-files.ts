@@ -1,6 +1,7 @@
 /**
- * Config files on the robot's disk, all or none. A set is written to its own directory, made durable, and put in place by renaming
- * one symbolic link over another. A reader sees either the old set or the new one, also after a crash at any moment.
+ * Config files on the robot's disk, all or none. A set is written to its own directory, made durable, and put in place
+ * by renaming one symbolic link over another. A reader sees either the old set or the new one, also after a crash at
+ * any moment.
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -130,8 +131,8 @@ const LONGEST_NAME = 255;
 const LONGEST_PATH = 2_048;
 
 /**
- * The path of `filepath` relative to the root: an absolute one is taken as if the root were `/`. Throws a DeployError that is
- * not retryable for anything that could lead elsewhere or cannot be a file name.
+ * The path of `filepath` relative to the root: an absolute one is taken as if the root were `/`. Throws a DeployError
+ * that is not retryable for anything that could lead elsewhere or cannot be a file name.
  */
 export function relativePath(filepath: string): string {
   const refuse = (why: string): never => {
@@ -148,7 +149,9 @@ export function relativePath(filepath: string): string {
   return names.join('/');
 }
 
-/** The relative paths of a whole set. Two files in one place, or a file where another needs a directory, are refused. */
+/**
+ * The relative paths of a whole set. Two files in one place, or a file where another needs a directory, are refused.
+ */
 export function relativePaths(filepaths: readonly string[]): string[] {
   const paths = filepaths.map(relativePath);
   const taken = new Set(paths);

@@ -1,6 +1,7 @@
 /**
- * The records of a robot's deployments and releases, and the events that announce changes to them. A change is saved together
- * with its events; the events are appended to the log after that. So a start after a crash in between can publish the missing ones.
+ * The records of a robot's deployments and releases, and the events that announce changes to them. A change is saved
+ * together with its events; the events are appended to the log after that. So a start after a crash in between can
+ * publish the missing ones.
  */
 
 import { readFileSync } from 'node:fs';
@@ -64,8 +65,8 @@ function gitCommitOf({ object, id, sha, message, commit_url, created_at }: Agent
 }
 
 /**
- * `count` events, which suites and load ask for by number, for a log whose newest id is `latest`. Each pair deploys and removes
- * one deployment; the current one stays.
+ * `count` events, which suites and load ask for by number, for a log whose newest id is `latest`. Each pair deploys and
+ * removes one deployment; the current one stays.
  */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
@@ -301,7 +302,10 @@ export class DeploymentBook {
     this.#unsaved = false;
   }
 
-  /** Appends the announced events to the log. Rejects with EventLogError when they could not be stored; they stay announced. */
+  /**
+   * Appends the announced events to the log. Rejects with EventLogError when they could not be stored; they stay
+   * announced.
+   */
   async publish(): Promise<void> {
     const pending = this.#state.unpublished;
     if (!pending) return;

@@ -1,7 +1,7 @@
 /**
- * The deployments of one robot: target × activity × error (specification section 2.2), and the config files of the active one.
- * Changes happen one at a time, and in this order: files in place, state on disk, events in the log. The next start completes a
- * change that a crash has interrupted.
+ * The deployments of one robot: target × activity × error (specification section 2.2), and the config files of the
+ * active one. Changes happen one at a time, and in this order: files in place, state on disk, events in the log. The
+ * next start completes a change that a crash has interrupted.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -76,7 +76,10 @@ export interface DeploymentsOptions {
   behaviour: DeploymentBehaviour;
   /** Milliseconds before the first retry; doubles. */
   retryMs: number;
-  /** Milliseconds for which a deployment driven to `failed` stays in the state asked for, before it is archived and removed. */
+  /**
+   * Milliseconds for which a deployment driven to `failed` stays in the state asked for, before it is archived and
+   * removed.
+   */
   failedMs: number;
   onNotice(notice: string, error?: unknown): void;
 }
@@ -178,8 +181,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Puts a new deployment into the state asked for, as current. Files that can never be written make it `failed`, files that
-   * the disk does not take now make it `retrying`. Rejects with EventLogError when its event could not be stored.
+   * Puts a new deployment into the state asked for, as current. Files that can never be written make it `failed`, files
+   * that the disk does not take now make it `retrying`. Rejects with EventLogError when its event could not be stored.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -283,7 +286,9 @@ export class Deployments implements DeploymentPort {
     return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /** Removes the files if they are this deployment's, and archives it. Announces that if it was active, or if `always`. */
+  /**
+   * Removes the files if they are this deployment's, and archives it. Announces that if it was active, or if `always`.
+   */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files, behaviour } = this.#options;
     const wasActive = isActive(record);

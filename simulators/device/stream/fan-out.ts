@@ -47,7 +47,9 @@ export class FanOut {
     return this.#all.size;
   }
 
-  /** The view of all subscribers with this filter and framing. It is shared from the first `enrol` to the last `forget`. */
+  /**
+   * The view of all subscribers with this filter and framing. It is shared from the first `enrol` to the last `forget`.
+   */
   view(filter: TypeFilter, chunked: boolean): View {
     const known = this.#views.get(keyOf(filter, chunked));
     return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };

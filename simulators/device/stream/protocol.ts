@@ -1,11 +1,17 @@
-/** The event stream's protocol: what a client asks for (specification section 4.1), and frames as they travel (section 6.1). */
+/**
+ * The event stream's protocol: what a client asks for (specification section 4.1), and frames as they travel (section
+ * 6.1).
+ */
 import type { StoredEvent } from '../log/line.ts';
 
 /** An event id: decimal digits of a signed 64-bit integer, nothing else. */
 const DIGITS = /^(0|[1-9]\d{0,18})$/;
 const LARGEST = 2n ** 63n - 1n;
 
-/** The cursor in `text`, or undefined when it is no event id. Ids larger than this robot can ever assign become one number. */
+/**
+ * The cursor in `text`, or undefined when it is no event id. Ids larger than this robot can ever assign become one
+ * number.
+ */
 export function parseCursor(text: string): number | undefined {
   if (!DIGITS.test(text) || BigInt(text) > LARGEST) return undefined;
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
@@ -40,7 +46,8 @@ export interface Retained {
  *
  * - No cursor: live events only.
  * - `earliest - 1` is served, because nothing after it is lost. So is 0 as long as the log was never compacted.
- * - A cursor beyond the newest event (of another robot, or from before this one was set up again) gets all live events from
+ * - A cursor beyond the newest event (of another robot, or from before this one was set up again) gets all live events
+ * from
  *   now on: holding back those up to the cursor would lose them.
  */
 export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
@@ -52,7 +59,10 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 /** The event types a client wants; undefined means all. */
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** The filter in the values of `types`: comma-separated, and a repeated parameter adds to the list. An empty list matches no type. */
+/**
+ * The filter in the values of `types`: comma-separated, and a repeated parameter adds to the list. An empty list
+ * matches no type.
+ */
 export function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

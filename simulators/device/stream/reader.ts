@@ -27,8 +27,9 @@ export class LogReader {
   }
 
   /**
-   * The next portion of events, empty when everything stored at this moment has been read. `overtaken`: events after the
-   * position were compacted away while the reader was behind. Throws the system's error when the file cannot be read.
+   * The next portion of events, empty when everything stored at this moment has been read. `overtaken`: events after
+   * the position were compacted away while the reader was behind. Throws the system's error when the file cannot be
+   * read.
    */
   read(): StoredEvent[] | 'overtaken' {
     for (;;) {
@@ -89,10 +90,10 @@ export class LogReader {
   }
 }
 
-// Shares the process between replays and everything else. Replays wait in one queue and send one portion a turn; the turns that
-// fit into a few milliseconds run together, and then the event loop goes on. It accepts one connection each time round, so
-// while connections come in, replays wait for most of the time: a request behind thousands of others would else wait for as many
-// slices of replay.
+// Shares the process between replays and everything else. Replays wait in one queue and send one portion a turn; the
+// turns that fit into a few milliseconds run together, and then the event loop goes on. It accepts one connection each
+// time round, so while connections come in, replays wait for most of the time: a request behind thousands of others
+// would else wait for as many slices of replay.
 
 /** How long turns run before the event loop goes on. One turn always runs, and ends however long it takes. */
 const SLICE_MS = 5;

@@ -1,7 +1,7 @@
 /**
- * One client of the event stream. It replays from the file at the client's pace, joins the live subscribers in the tick in which
- * it has read everything stored, and goes back to the file when it falls behind. So a slow client needs little memory, and no
- * client misses an event between replay and live.
+ * One client of the event stream. It replays from the file at the client's pace, joins the live subscribers in the tick
+ * in which it has read everything stored, and goes back to the file when it falls behind. So a slow client needs little
+ * memory, and no client misses an event between replay and live.
  */
 
 import type { Socket } from 'node:net';
@@ -14,8 +14,8 @@ import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
 import { LAST_CHUNK, type TypeFilter } from './protocol.ts';
 import { LogReader, leaveTurn, takeTurn } from './reader.ts';
 
-// Heartbeats of all streams in the process: one timer for each interval, a wheel whose slots are served in turn. One timer for
-// each stream would cost a process with thousands of devices more than the streams themselves.
+// Heartbeats of all streams in the process: one timer for each interval, a wheel whose slots are served in turn. One
+// timer for each stream would cost a process with thousands of devices more than the streams themselves.
 
 /** A stream that sends heartbeats. */
 export interface HeartbeatTarget {
@@ -201,7 +201,9 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Joins at once when nothing is to be replayed. A replay holds its file from this tick on, and waits for its turn. */
+  /**
+   * Joins at once when nothing is to be replayed. A replay holds its file from this tick on, and waits for its turn.
+   */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();

@@ -71,7 +71,9 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
   return { kills: rounds, seen: seen.size, acknowledged, latest, problems };
 }
 
-/** Every event that was seen and is still retained is there with the same content, and new events follow without a gap. */
+/**
+ * Every event that was seen and is still retained is there with the same content, and new events follow without a gap.
+ */
 async function compare(
   socket: string,
   seen: Map<number, string>,

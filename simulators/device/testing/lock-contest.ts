@@ -9,7 +9,10 @@ const TAKER = new URL('./lock-taker.ts', import.meta.url);
 const DEAD = '4194305-1-0-1';
 const DEAD_TAKER = '4194306-1-0-1';
 
-/** What went wrong, empty when exactly one process won each round. Every `killEvery` rounds the dead owner was a real process. */
+/**
+ * What went wrong, empty when exactly one process won each round. Every `killEvery` rounds the dead owner was a real
+ * process.
+ */
 export async function contest(size: { processes: number; rounds: number; killEvery: number }): Promise<string[]> {
   using home = scratch();
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Model of an agent and its log: what stays true whatever is done to them, in any order. Each command changes the agent and the
- * model, and compares the two.
+ * Model of an agent and its log: what stays true whatever is done to them, in any order. Each command changes the agent
+ * and the model, and compares the two.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -76,7 +76,9 @@ const compact = command('compact', 'up', async (model, real) => {
   await settle(model, real);
 });
 
-/** A new client without a cursor, or with one between 0 and a little more than the newest event (`at` is the fraction). */
+/**
+ * A new client without a cursor, or with one between 0 and a little more than the newest event (`at` is the fraction).
+ */
 const subscribe = (at: number | undefined, byHeader: boolean): Command => {
   const where = at === undefined ? 'live' : `at ${Math.round(at * 100)} % by ${byHeader ? 'header' : 'query'}`;
   return command(`subscribe ${where}`, 'up', async (model, real) => {

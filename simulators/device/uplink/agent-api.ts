@@ -63,11 +63,15 @@ export interface AgentUplinkOptions extends CommonOptions {
   /** URL of the platform. Only its host counts: the agent API lies at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token, needed until the robot has an identity on disk. A function is called when one is needed, because tokens
-   * are valid for minutes only, and once more with a token that the platform refused. `start` rejects with its rejection.
+   * Provisioning token, needed until the robot has an identity on disk. A function is called when one is needed,
+   * because tokens are valid for minutes only, and once more with a token that the platform refused. `start` rejects
+   * with its rejection.
    */
   token?: string | ((refused?: string) => string | Promise<string>);
-  /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a loopback address. */
+  /**
+   * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a
+   * loopback address.
+   */
   mqtt?: string;
   /** Size of the RSA key to make. Default 2048. */
   keyBits?: number;
@@ -138,7 +142,9 @@ function agentHeaders(dialect: Dialect, agentVersion: string): Record<string, st
 const PAGE = 100;
 /** A token that expires within this is replaced before use. Milliseconds. */
 const EXPIRY_MARGIN = 30_000;
-/** A new token is used for so long, even if a clock says that it has expired: the platform refuses it when that is so. */
+/**
+ * A new token is used for so long, even if a clock says that it has expired: the platform refuses it when that is so.
+ */
 const LEAST_USE = 5_000;
 
 const LIST_QUERY =

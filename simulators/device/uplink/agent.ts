@@ -1,4 +1,6 @@
-/** The uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP. */
+/**
+ * The uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP.
+ */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
 import { ApiError } from '../../common/platform-http.ts';

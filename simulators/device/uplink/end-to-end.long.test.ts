@@ -1,4 +1,7 @@
-/** A deployment from the platform to the robot's disk and event stream, and its report back: both simulators, real sockets. */
+/**
+ * A deployment from the platform to the robot's disk and event stream, and its report back: both simulators, real
+ * sockets.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -65,7 +65,9 @@ export async function publicKeyPem(dir: string): Promise<string> {
     .toString();
 }
 
-/** The JWT that proves possession of the key. The key is read each time: it is rarely needed, and costs memory to keep. */
+/**
+ * The JWT that proves possession of the key. The key is read each time: it is rarely needed, and costs memory to keep.
+ */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });

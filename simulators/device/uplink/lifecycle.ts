@@ -126,7 +126,10 @@ export class Scheduler {
     return { code: 'in_cooldown', message: error.message };
   }
 
-  /** Whatever the cool-down says: a timer may be early by a fraction of a millisecond, and nothing else would set it again. */
+  /**
+   * Whatever the cool-down says: a timer may be early by a fraction of a millisecond, and nothing else would set it
+   * again.
+   */
   #due(): void {
     if (this.#running) this.#again = true;
     else if (!this.#signal.aborted) void this.#run();
@@ -245,7 +248,10 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     }
   }
 
-  /** Milliseconds before attempt number `attempt` to reach the platform; drawn from the robot's name, so that runs repeat. */
+  /**
+   * Milliseconds before attempt number `attempt` to reach the platform; drawn from the robot's name, so that runs
+   * repeat.
+   */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }

@@ -1,7 +1,8 @@
 /**
- * An MQTT 3.1.1 client connection with only what an agent needs. Written by hand so that thousands of robots fit in a process: an
- * idle connection takes 21 KiB of resident memory, one of the `mqtt` package (5.16) 36 to 42 KiB. It has no timer, no read
- * buffer and no store of unacknowledged messages: after a reconnect the agent syncs, which replaces lost messages.
+ * An MQTT 3.1.1 client connection with only what an agent needs. Written by hand so that thousands of robots fit in a
+ * process: an idle connection takes 21 KiB of resident memory, one of the `mqtt` package (5.16) 36 to 42 KiB. It has no
+ * timer, no read buffer and no store of unacknowledged messages: after a reconnect the agent syncs, which replaces lost
+ * messages.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -60,7 +61,8 @@ export class KeepAlive {
   };
 }
 
-// Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it gets whole packets only.
+// Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it gets whole packets
+// only.
 
 /** The platform sends far less; a larger packet comes from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
@@ -99,7 +101,9 @@ function parse(bytes: Buffer): Packet {
   }
 }
 
-/** Total length of the packet at `start`; undefined while the length field is not complete. Throws when it is malformed. */
+/**
+ * Total length of the packet at `start`; undefined while the length field is not complete. Throws when it is malformed.
+ */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -116,8 +120,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over. Packets are
- * views of the input, valid during the call only. Throws when the stream is not MQTT.
+ * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over.
+ * Packets are views of the input, valid during the call only. Throws when the stream is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,
@@ -190,7 +194,10 @@ export interface MqttListener {
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
-/** Bytes are consumed before the next read of any connection, so all connections read into one buffer. Not with overlapped I/O. */
+/**
+ * Bytes are consumed before the next read of any connection, so all connections read into one buffer. Not with
+ * overlapped I/O.
+ */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const canShareReadBuffer = process.platform !== 'win32';
 

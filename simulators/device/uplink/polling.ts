@@ -1,9 +1,11 @@
 /**
  * An uplink that uses only the public Platform API: it polls the deployments of its device and applies them.
  *
- * The public API offers no way to report, and no presence. On the platform, a deployment that this robot has applied stays `queued`
- * (and is archived when the next one replaces it), a deployment that cannot be applied shows no error, the device is never
- * `online`, and a ping to it times out. On the robot itself (files, event stream, current deployment) all is as with other uplinks.
+ * The public API offers no way to report, and no presence. On the platform, a deployment that this robot has applied
+ * stays `queued` (and is archived when the next one replaces it), a deployment that cannot be applied shows no error,
+ * the device is never
+ * `online`, and a ping to it times out. On the robot itself (files, event stream, current deployment) all is as with
+ * other uplinks.
  */
 
 import Type from 'typebox';
@@ -53,7 +55,10 @@ export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
   /** Base URL of the Platform API, e.g. `https://host/beta`; a bare host stands for its `/beta`. */
   platform: string;
-  /** Needs the scopes `deployments:read` and `config_instances:read`, and `devices:read` and `devices:write` unless `deviceId` is given. */
+  /**
+   * Needs the scopes `deployments:read` and `config_instances:read`, and `devices:read` and `devices:write` unless
+   * `deviceId` is given.
+   */
   apiKey: string;
   /** Id of the robot's device. Default: the device with its name, created when it does not exist. */
   deviceId?: string;
@@ -95,7 +100,9 @@ export class PollingApi implements DeploymentSource {
     this.deviceId = hub.deviceId;
   }
 
-  /** Finds out which device this robot is: the one given, the one remembered on disk, the one of its name, or a new one. */
+  /**
+   * Finds out which device this robot is: the one given, the one remembered on disk, the one of its name, or a new one.
+   */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;

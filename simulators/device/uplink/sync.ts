@@ -48,8 +48,8 @@ export class Syncer {
   }
 
   /**
-   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts. A
-   * deployment that cannot be applied is not a rejection: it is reported, and tried again later.
+   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal
+   * aborts. A deployment that cannot be applied is not a rejection: it is reported, and tried again later.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);

@@ -61,9 +61,15 @@ export const transientDelay = (random: Random): number => 500 + random.next() * 
 /** After failure number `attempt` (from 0) of a deployment, or of a sync as a whole: 15 s, doubling, to 24 h. */
 export const failureDelay = (attempt: number): number => backoffMs(FAILURE, attempt);
 
-/** After `attempt` + 1 syncs in a row that could not reach the platform: 15 s, doubling, to 5 min. They count as no failure. */
+/**
+ * After `attempt` + 1 syncs in a row that could not reach the platform: 15 s, doubling, to 5 min. They count as no
+ * failure.
+ */
 export const networkDelay = (attempt: number): number => backoffMs(NETWORK, attempt);
 
-/** Before attempt number `attempt` (from 0) to reach the platform again: 1 s, doubling, to 5 min, ± 25 % so that a fleet spreads. */
+/**
+ * Before attempt number `attempt` (from 0) to reach the platform again: 1 s, doubling, to 5 min, ± 25 % so that a fleet
+ * spreads.
+ */
 export const reconnectDelay = (attempt: number, random: Random): number =>
   backoffMs(RECONNECT, attempt, () => random.next());

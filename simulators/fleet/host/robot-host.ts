@@ -97,7 +97,9 @@ export class Canary {
     const message = masked(error.message, this.#config.platform);
     return {
       end: step === 'provisioning' ? 'refused' : 'fatal',
-      message: `the canary ${name} did not come online, and no other robot would: ${message}${remedy === undefined ? '' : `; ${remedy}`}`,
+      message:
+        `the canary ${name} did not come online, and no other robot would: ` +
+        `${message}${remedy === undefined ? '' : `; ${remedy}`}`,
     };
   }
 }
@@ -130,7 +132,10 @@ function remedyFor(
       if (!(error instanceof ApiError) || error.status === 404)
         return `--agent-url sets the base URL of /agent/v1 (now ${(platform as PlatformAddress).agentUrl})`;
       if (keyBits >= USUAL_KEY_BITS) return undefined;
-      return `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform --min-key-bits ${keyBits}\` accepts the short ones)`;
+      return (
+        `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
+        `--min-key-bits ${keyBits}\` accepts the short ones)`
+      );
     case 'agent API':
       return undefined;
   }

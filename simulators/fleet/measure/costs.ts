@@ -169,7 +169,8 @@ export function costLine(costs: RunCosts): string {
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${kibibytes(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
-    `${mebibytes(whole.peak_bytes)} ${costs.memory} (${parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ')})`,
+    `${mebibytes(whole.peak_bytes)} ${costs.memory} ` +
+      `(${parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ')})`,
     ...(each === '' ? [] : [each]),
     `${whole.cpu_seconds.toFixed(1)} CPU s`,
   ].join(' · ');

@@ -214,7 +214,10 @@ function sentence({ histograms }: FleetResult, reach: Reach): string {
     encoded === undefined || reach.inTime * 2 < reach.attempts
       ? 'Less than half had in time.'
       : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
-  return `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} It ends at ${percentText(reach.inTime, reach.attempts)}${reach.late > 0 ? `, and at ${percentText(reach.inTime + reach.late, reach.attempts)} with those that came late` : ''}.`;
+  return (
+    `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} It ends at ` +
+    `${percentText(reach.inTime, reach.attempts)}${reach.late > 0 ? `, and at ${percentText(reach.inTime + reach.late, reach.attempts)} with those that came late` : ''}.`
+  );
 }
 
 /** A share that is 100 % only when it is all of them. */
@@ -249,7 +252,10 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const others = Object.entries(MISSED_WORDS).map(([kind, words]) => ({ kind, words }));
   return {
     title: 'Roll-outs by robot and time',
-    about: `Each row is ${perRow === 1 ? 'a robot' : `${perRow} robots`}, each column ${readableDuration(columnMs)} in which POSTs were sent; the colour is the slowest arrival. ${wrong === 0 ? 'No cell has a robot that missed its roll-out.' : `${wrong} of ${cells.length} cells have a robot that missed its roll-out.`}`,
+    about:
+      `Each row is ${perRow === 1 ? 'a robot' : `${perRow} robots`}, each column ${readableDuration(columnMs)} ` +
+      'in which POSTs were sent; the colour is the slowest arrival. ' +
+      `${wrong === 0 ? 'No cell has a robot that missed its roll-out.' : `${wrong} of ${cells.length} cells have a robot that missed its roll-out.`}`,
     x: { unit: 's', from, to, ticks: ticks(from, to, 8) },
     y: { unit: 'number', from: robots, to: 0, ticks: ticks(0, robots, 4) },
     bands: inView.map((band) => ({ ...band, from: Math.max(band.from, from), to: Math.min(band.to, to) })),

@@ -312,7 +312,10 @@ function banner(result: FleetResult, outcome: FleetOutcome): Markup {
 function meaning(result: FleetResult, outcome: FleetOutcome): string {
   const { violations: found, thresholds: wanted, complete } = result;
   if (found.length > 0)
-    return `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or reordered events`;
+    return (
+      `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or ` +
+      'reordered events'
+    );
   if (!complete) return 'The run did not do all that it should, so nothing is decided';
   if (outcome === 'INCOMPLETE') return 'The load generator could not keep up, so its figures decide nothing';
   if (!isJudged(result))
@@ -322,7 +325,8 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
   return wanted.length === 0
     ? 'Nothing went wrong; no thresholds were given'
-    : `${wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`}, and every event stream was whole`;
+    : `${wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`}, and every event ` +
+        'stream was whole';
 }
 
 const GENERATOR = {

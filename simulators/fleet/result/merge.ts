@@ -100,7 +100,8 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
     if (other === undefined) continue;
     throw new MergeError(
-      `${first.name} and ${other.name} belong to different runs: ${field} is ${first.result[field] ?? 'absent'} and ${other.result[field] ?? 'absent'}`,
+      `${first.name} and ${other.name} belong to different runs: ${field} is ` +
+        `${first.result[field] ?? 'absent'} and ${other.result[field] ?? 'absent'}`,
     );
   }
 }

@@ -233,7 +233,8 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
   } catch (error) {
     if (!(error instanceof PollTimeout)) throw error;
     throw new NoRunError(
-      `--run-id auto: nobody announced a run in ${dir} for ${timeoutMs / 1000} s; is 'muster merge ${dir} --watch --run-id …' running?`,
+      `--run-id auto: nobody announced a run in ${dir} for ${timeoutMs / 1000} s; is 'muster merge ${dir} ` +
+        `--watch --run-id …' running?`,
     );
   }
 }

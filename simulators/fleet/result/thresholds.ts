@@ -107,7 +107,8 @@ export function checkThreshold(text: string): Threshold {
     const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
     throw refuse(
       text,
-      `there is no metric '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
+      `there is no metric '${metric}'${near === undefined ? '' : `; did you mean ${near}?`}\n  accepted ` +
+        `durations: ${DURATIONS.join(', ')}\n  accepted counters: ${COUNTERS.join(', ')}, http.status.NNN`,
     );
   }
   if (!duration && statistic !== 'count' && statistic !== 'rate') {

@@ -59,14 +59,18 @@ export function gradeRun({ metrics, counters, samples, connections }: Evidence):
   if (exhausted > 0) {
     findings.push({
       verdict: 'invalid',
-      reason: `${exhausted} actions failed because local descriptors, ports or buffers ran out; raise 'ulimit -n', use more --workers, or --shard over more machines`,
+      reason:
+        `${exhausted} actions failed because local descriptors, ports or buffers ran out; raise 'ulimit -n', ` +
+        'use more --workers, or --shard over more machines',
     });
   }
   if (crowded > 0) {
     const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
     findings.push({
       verdict: 'invalid',
-      reason: `${crowded} requests waited because ${all} of their worker to the platform were in use; raise --connections, use more --workers, or ask for a lower rate`,
+      reason:
+        `${crowded} requests waited because ${all} of their worker to the platform were in use; raise ` +
+        '--connections, use more --workers, or ask for a lower rate',
     });
   }
   if (findings.length > 0) findings.push(...crowdedFindings(samples));
@@ -82,7 +86,8 @@ function latenessFindings(lateness: Summary | undefined, connecting: Summary | u
   return compared(
     lateness.p99,
     LIMITS.lateness,
-    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}; use more --workers, fewer robots per machine (--shard), or a lower rate`,
+    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ` +
+      `ms)${slow}; use more --workers, fewer robots per machine (--shard), or a lower rate`,
   );
 }
 
@@ -99,17 +104,20 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
     ...compared(
       longest,
       [LIMITS.longestStallMs, Number.POSITIVE_INFINITY],
-      `${worker}: it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} s), stopped by someone or starved; its robots did nothing in that time`,
+      `${worker}: it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} ` +
+        's), stopped by someone or starved; its robots did nothing in that time',
     ),
     ...compared(
       stalled,
       LIMITS.stalled,
-      `${worker}: the event loop stalled for over ${LIMITS.loopStallMs} ms in ${percent(stalled)} of the seconds; use more --workers or a machine with more cores`,
+      `${worker}: the event loop stalled for over ${LIMITS.loopStallMs} ms in ${percent(stalled)} of the ` +
+        'seconds; use more --workers or a machine with more cores',
     ),
     ...compared(
       busy,
       LIMITS.busy,
-      `${worker}: a whole core was in use in ${percent(busy)} of the seconds; use more --workers, up to the number of cores, then --shard over more machines`,
+      `${worker}: a whole core was in use in ${percent(busy)} of the seconds; use more --workers, up to the ` +
+        'number of cores, then --shard over more machines',
     ),
     ...compared(
       used,
@@ -126,7 +134,9 @@ function crowdedFindings(samples: Evidence['samples']): Finding[] {
     return longest > LIMITS.cpuWait ? [`${worker} up to ${percent(longest)} of a second`] : [];
   });
   if (crowded.length === 0) return [];
-  const reason = `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are more workers than cores`;
+  const reason =
+    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or ` +
+    'there are more workers than cores';
   return [{ verdict: 'valid', reason }];
 }
 
@@ -169,7 +179,8 @@ export function gradeDisturbances(
     const example = examples.get(kind as DisturbanceKind);
     if (times === 0) return [];
     return [
-      `not by the scenario: ${times.toLocaleString('en')} ${what}${example === undefined ? '' : `, the first with: ${example}`}`,
+      `not by the scenario: ${times.toLocaleString('en')} ` +
+        `${what}${example === undefined ? '' : `, the first with: ${example}`}`,
     ];
   });
   return { verdict: reasons.length > 0 ? 'suspect' : 'valid', reasons };

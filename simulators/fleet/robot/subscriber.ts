@@ -301,7 +301,8 @@ export class Subscriber {
     });
     socket.on('connect', () => {
       socket.write(
-        `GET ${DEVICE_API_PREFIX}/events?after=${this.check.last} HTTP/1.1\r\nHost: robot\r\nAccept: text/event-stream\r\n\r\n`,
+        `GET ${DEVICE_API_PREFIX}/events?after=${this.check.last} HTTP/1.1\r\nHost: robot\r\nAccept: ` +
+          `text/event-stream\r\n\r\n`,
       );
     });
     socket.on('data', (bytes: Buffer) => {

@@ -199,7 +199,11 @@ export function preflight(robots: number, processes: FleetProcesses, cost: Robot
     .map((resource) => {
       const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';
       const remedy = remedyFor(resource, robots, workers, cost, limits);
-      return `${thousands(robots)} robots do not fit: ${resource} of ${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ${thousands(capacity[resource])}; ${remedy}`;
+      return (
+        `${thousands(robots)} robots do not fit: ${resource} of ` +
+        `${contained && resource === 'memory' ? CONTAINER : 'this machine'} ${hold} ` +
+        `${thousands(capacity[resource])}; ${remedy}`
+      );
     });
   return { capacity, contained, robots: Math.min(...Object.values(capacity)), problems };
 }
@@ -262,7 +266,8 @@ export function capacityLine({ capacity, contained }: Preflight, workers: number
   const holders = workers === 0 ? 'this process holds' : workers === 1 ? '1 worker holds' : `${workers} workers hold`;
   const held = Object.entries(capacity).map(
     ([resource, robots]) =>
-      `${Number.isFinite(robots) ? thousands(robots) : 'any number'} (${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
+      `${Number.isFinite(robots) ? thousands(robots) : 'any number'} ` +
+      `(${contained && resource === 'memory' ? `memory of ${CONTAINER}` : resource})`,
   );
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${thousands(wanted)} are wanted`;
 }
@@ -274,7 +279,10 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
     bytes === 0 ? [] : [`${name}${name === 'files' ? ' in memory' : ''} ${Math.round(bytes / 2 ** 20)}`],
   );
   const marginal = memoryOf(robots + 1, cost, processes).whole - whole;
-  return `preflight: about ${mebibytes(whole)} of memory (${held.join(', ')}): a robot ${kibibytes(whole / Math.max(robots, 1))}, one more ${kibibytes(marginal)}`;
+  return (
+    `preflight: about ${mebibytes(whole)} of memory (${held.join(', ')}): a robot ` +
+    `${kibibytes(whole / Math.max(robots, 1))}, one more ${kibibytes(marginal)}`
+  );
 }
 
 const FEWEST_CONNECTIONS = 256;

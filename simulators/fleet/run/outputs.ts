@@ -152,7 +152,8 @@ function notesOn(
   const notes: string[] = [];
   if ((counters['uplink.crowded'] ?? 0) > 0) {
     notes.push(
-      `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.`,
+      `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
+        'share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.',
     );
   }
   if (platform === 'embedded') {

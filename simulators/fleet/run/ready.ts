@@ -36,7 +36,8 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
       for (const own of created) rmdirSync(own);
       const { code, message } = error as NodeJS.ErrnoException;
       throw new PreflightError(
-        `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder, or one that can be created`,
+        `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder, or one that ` +
+          'can be created',
       );
     }
   }
@@ -143,7 +144,8 @@ function locked(option: string, folder: string, lock: () => Lock): Lock {
   } catch (error) {
     if (error instanceof DirectoryInUseError) {
       throw new PreflightError(
-        `--${option}: ${folder} is in use by another fleet (process ${error.pid}); accepted: a folder of its own for each`,
+        `--${option}: ${folder} is in use by another fleet (process ${error.pid}); accepted: a folder of its ` +
+          'own for each',
       );
     }
     const { code, message } = error as NodeJS.ErrnoException;

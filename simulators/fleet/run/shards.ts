@@ -48,7 +48,8 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
   const result = join(out, RESULT_FILE);
   if (existsSync(result) && (jobId === undefined || readResult(result).job_id !== jobId)) {
     throw new PreflightError(
-      `--run-id: ${runId} has a result of shard ${shard.index}/${shard.count} already, in ${out}; accepted: an id of its own for each run`,
+      `--run-id: ${runId} has a result of shard ${shard.index}/${shard.count} already, in ${out}; accepted: an ` +
+        'id of its own for each run',
     );
   }
   if (![RESULT_FILE, ALIVE_FILE, FAILED_FILE].some((name) => existsSync(join(out, name)))) return [];
@@ -83,7 +84,8 @@ export async function othersReady(
   } catch (error) {
     if (!(error instanceof PollTimeout)) throw error;
     throw new StartTimeout(
-      `shard ${missing.join(', ')} did not come up within ${startWithinMs / 1000} s; is there room for all shards at once?`,
+      `shard ${missing.join(', ')} did not come up within ${startWithinMs / 1000} s; is there room for all ` +
+        'shards at once?',
     );
   }
 }
@@ -157,7 +159,8 @@ function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
   if (runId !== undefined && existsSync(file) && readResult(file).run_id === runId) {
     throw new MergeError(
-      `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge without --watch`,
+      `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
+        'without --watch',
     );
   }
   try {

@@ -10,7 +10,10 @@ import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 export type Admission = 'new' | 'replayed' | 'full';
 
 export interface ReplayGuard {
-  /** Records `id`. False when it was recorded within the lifetime, or when the guard is full: it refuses rather than forgets. */
+  /**
+   * Records `id`. False when it was recorded within the lifetime, or when the guard is full: it refuses rather than
+   * forgets.
+   */
   admit(id: string): Admission;
 }
 
@@ -119,7 +122,10 @@ export interface DeviceKey {
   fingerprint: string;
 }
 
-/** Reads `public_key_pem` of a provisioning request. Throws PlatformError 400 when it is not an acceptable RSA public key. */
+/**
+ * Reads `public_key_pem` of a provisioning request. Throws PlatformError 400 when it is not an acceptable RSA public
+ * key.
+ */
 export function parseDeviceKey(pem: string, minBits: number): DeviceKey {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);

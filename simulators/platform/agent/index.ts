@@ -213,7 +213,8 @@ export function deviceRoutes(app: FastifyInstance, context: AgentContext): void 
   });
 }
 
-// What a device reads besides its deployments: content of config instances, releases, git commits, the service's version.
+// What a device reads besides its deployments: content of config instances, releases, git commits, the service's
+// version.
 
 const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
 const DISPOSITIONS = ['inline', 'attachment'];

@@ -1,7 +1,8 @@
 /**
- * The embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
- * and reaches its own topics only. Sessions never outlive their connection, even when a client asks for that: what an offline
- * device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs to be queued for it.
+ * The embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password =
+ * token) and reaches its own topics only. Sessions never outlive their connection, even when a client asks for that:
+ * what an offline device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs
+ * to be queued for it.
  */
 
 import { type EventEmitter, once } from 'node:events';
@@ -13,9 +14,13 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Bounds the packets of an MQTT client: a parser keeps what it has of a packet until it is complete, which may be never.
+// Bounds the packets of an MQTT client: a parser keeps what it has of a packet until it is complete, which may be
+// never.
 
-/** Bytes. Before CONNECT a client is nobody, and sends an id, a name and a token. Afterwards it reports in a few hundred. */
+/**
+ * Bytes. Before CONNECT a client is nobody, and sends an id, a name and a token. Afterwards it reports in a few
+ * hundred.
+ */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
@@ -39,8 +44,9 @@ export function limitPackets(client: Client, onTooLarge: (error: Error) => void)
 
 // Retained messages of the embedded broker, found by their exact topic.
 //
-// The stock in-memory persistence tests every retained topic against every subscription, which costs a fleet of n robots
-// n² pattern matches to connect. Here no subscription has a wildcard (the access rules see to that), so a lookup is enough.
+// The stock in-memory persistence tests every retained topic against every subscription, which costs a fleet of n
+// robots n² pattern matches to connect. Here no subscription has a wildcard (the access rules see to that), so a lookup
+// is enough.
 
 interface RetainedPacket {
   cmd: 'publish';
@@ -101,8 +107,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Straight to the one client that may subscribe to it. aedes' own publish takes messages that overtake each other (a QoS 0
-    // message and a retained one) for duplicates, and drops the one that was overtaken.
+    // Straight to the one client that may subscribe to it. aedes' own publish takes messages that overtake each other
+    // (a QoS 0 message and a retained one) for duplicates, and drops the one that was overtaken.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -126,8 +132,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 }
 
 /**
- * Calls back when everything has been read that is there now. Of a robot that has given up on a busy broker, CONNECT is read first and
- * the end of the connection in the next turn of the event loop.
+ * Calls back when everything has been read that is there now. Of a robot that has given up on a busy broker, CONNECT is
+ * read first and the end of the connection in the next turn of the event loop.
  */
 const nextTurn = (then: () => void): void => void setImmediate(setImmediate, then);
 
@@ -164,8 +170,8 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
 /** The connected clients by device id, kept up to date. */
 function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
   const connected = new Map<string, Client>();
-  // A device that connects again takes over from its old connection: only the newest one is the device's. Its end is seen on the
-  // socket, because aedes reports nothing when one connection of a client ends while another begins.
+  // A device that connects again takes over from its old connection: only the newest one is the device's. Its end is
+  // seen on the socket, because aedes reports nothing when one connection of a client ends while another begins.
   aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);

@@ -1,6 +1,7 @@
 /**
- * A broker that runs elsewhere (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. Who may connect and which topics
- * are open to whom is that broker's own configuration; the platform's user needs to publish on `cmd/devices/+/sync` and
+ * A broker that runs elsewhere (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. Who may connect and
+ * which topics are open to whom is that broker's own configuration; the platform's user needs to publish on
+ * `cmd/devices/+/sync` and
  * `v1/cmd/devices/+/ping`, and to subscribe to `cmd/devices/+/sync` and `v1/resp/devices/+/pong`.
  */
 
@@ -10,9 +11,9 @@ import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, steadyClock } from '../../common/clock.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Who is online, where the broker cannot tell: on an external broker the published protocol has neither a last will nor a birth
-// message. A device counts as online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Every
-// device that has been online is pinged twice a minute, so that an idle one gives such signs.
+// Who is online, where the broker cannot tell: on an external broker the published protocol has neither a last will nor
+// a birth message. A device counts as online for a minute after each message from it: an HTTP request, a pong, a report
+// of a sync. Every device that has been online is pinged twice a minute, so that an idle one gives such signs.
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
@@ -102,7 +103,9 @@ interface ExternalBrokerEvents extends BrokerEvents {
   probe(deviceId: string): void;
 }
 
-/** Rejects with BrokerError when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards. */
+/**
+ * Rejects with BrokerError when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards.
+ */
 export async function externalBroker(options: ExternalBrokerOptions, events: ExternalBrokerEvents): Promise<Broker> {
   const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {

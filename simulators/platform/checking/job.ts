@@ -1,4 +1,7 @@
-/** What is checked outside of the event loop, and what comes of it. Both are plain data, because they cross to another thread. */
+/**
+ * What is checked outside of the event loop, and what comes of it. Both are plain data, because they cross to another
+ * thread.
+ */
 
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 
@@ -13,7 +16,10 @@ export interface ContentText {
   data: string;
 }
 
-/** Whether documents are a JSON Schema, or whether content parses and satisfies one. `schema`: none for a language that is not checked. */
+/**
+ * Whether documents are a JSON Schema, or whether content parses and satisfies one. `schema`: none for a language that
+ * is not checked.
+ */
 export type CheckJob =
   | { kind: 'schema'; schema: SchemaText }
   | { kind: 'content'; content: ContentText; schema?: SchemaText & { digest: string } };

@@ -1,6 +1,6 @@
 /**
- * Threads that compile the schemas of users and check content against them, so that no schema can hold up the event loop. A job that
- * overruns its time or its memory ends with its thread; the next one gets a new thread.
+ * Threads that compile the schemas of users and check content against them, so that no schema can hold up the event
+ * loop. A job that overruns its time or its memory ends with its thread; the next one gets a new thread.
  */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -63,7 +63,9 @@ export class CheckPool implements AsyncDisposable {
     await Promise.all([...this.#all].map((thread) => thread.stop()));
   }
 
-  /** Gives the oldest job to an idle thread. Where there is none it waits, and gets a new thread if that takes too long. */
+  /**
+   * Gives the oldest job to an idle thread. Where there is none it waits, and gets a new thread if that takes too long.
+   */
   #next(): void {
     if (this.#queue.length === 0) return;
     const thread = this.#idle.pop() ?? (this.#all.size === 0 ? this.#started() : undefined);
@@ -127,7 +129,8 @@ class Thread {
   }
 
   async run(job: CheckJob): Promise<Refused | undefined> {
-    // Whoever waits for the answer must not end before it: while a platform starts, nothing else keeps its process alive.
+    // Whoever waits for the answer must not end before it: while a platform starts, nothing else keeps its process
+    // alive.
     this.#worker.ref();
     try {
       await this.#up;
@@ -144,7 +147,10 @@ class Thread {
     }
   }
 
-  /** Looks at the job in a while, unless it is done by then. `before`: what the thread had spent when it was looked at first. */
+  /**
+   * Looks at the job in a while, unless it is done by then. `before`: what the thread had spent when it was looked at
+   * first.
+   */
   #watch(pauseMs: number, before?: number): void {
     const look = async (): Promise<void> => {
       const timer = this.#watching;

@@ -8,8 +8,8 @@ import formats from 'ajv-formats';
 import { parseDocument } from 'yaml';
 import { type CheckJob, type ContentText, parseJsonc, type Refused, type SchemaText } from './job.ts';
 
-// Content against its schema: JSON Schema by ajv; cue is stored and accepted; opaque accepts anything. Both texts are a user's and may
-// take any time and memory, so this runs in a worker (`pool.ts`).
+// Content against its schema: JSON Schema by ajv; cue is stored and accepted; opaque accepts anything. Both texts are a
+// user's and may take any time and memory, so this runs in a worker (`pool.ts`).
 
 type Validate = ((value: unknown) => unknown) & {
   errors?: { instancePath: string; message?: string }[] | null;

@@ -335,7 +335,8 @@ export class PlatformConsole implements AsyncDisposable {
         const { group_id: groupId } = bodyOf({ group_id }, groupBody);
         const { name } = control.assignGroup(String(id), groupId);
         note(
-          `${String(name)} is in ${groupId === null ? 'no group' : this.#core.store.collections.group.byId(groupId)?.name}`,
+          `${String(name)} is in ` +
+            `${groupId === null ? 'no group' : this.#core.store.collections.group.byId(groupId)?.name}`,
         );
       },
       show: ({ device }) => {

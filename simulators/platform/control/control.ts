@@ -102,8 +102,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Makes a device online without an agent: it answers pings at once and applies no deployment. Or makes it offline, ending the
-   * connection of an agent, which may come back.
+   * Makes a device online without an agent: it answers pings at once and applies no deployment. Or makes it offline,
+   * ending the connection of an agent, which may come back.
    */
   setOnline(id: string, online: boolean): Resource {
     const row = find(this.#core, 'device', id);

@@ -71,7 +71,9 @@ export class Plans {
     this.onChange();
   }
 
-  /** What this request gets, which counts as one use; undefined when nothing is planned. `path` is below the base path. */
+  /**
+   * What this request gets, which counts as one use; undefined when nothing is planned. `path` is below the base path.
+   */
   take(method: string, path: string): { answer: PlannedAnswer } | { faults: PlatformFaults } | undefined {
     const segments = path.split('/');
     const entry = this.#entries.find(

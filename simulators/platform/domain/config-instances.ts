@@ -28,8 +28,8 @@ export function storeContent(core: Core, configInstanceId: string, data: string)
 }
 
 /**
- * Resolves to the write, once the content has been checked. Rejects with PlatformError for a format, slot or content that the schema
- * does not allow.
+ * Resolves to the write, once the content has been checked. Rejects with PlatformError for a format, slot or content
+ * that the schema does not allow.
  */
 export async function newConfigInstance(
   core: Core,
@@ -45,7 +45,9 @@ export async function newConfigInstance(
   return () => writeConfigInstance(core, request);
 }
 
-/** Content has been checked. Throws PlatformError: its schema may be gone, because a platform can be reset meanwhile. */
+/**
+ * Content has been checked. Throws PlatformError: its schema may be gone, because a platform can be reset meanwhile.
+ */
 export function writeConfigInstance(core: Core, request: CreateConfigInstance): ConfigInstanceRow {
   const { schema, slot } = placeOf(core, request);
   const { content } = request;

@@ -47,8 +47,8 @@ async function checked(core: Core, job: CheckJob): Promise<void> {
 }
 
 /**
- * Resolves to the write, once its documents have been checked. Rejects with PlatformError for documents that are no schema, for an
- * unknown config type or commit, and for slots that collide.
+ * Resolves to the write, once its documents have been checked. Rejects with PlatformError for documents that are no
+ * schema, for an unknown config type or commit, and for slots that collide.
  */
 export async function newConfigSchema(
   core: Core,
@@ -56,7 +56,8 @@ export async function newConfigSchema(
   version: SupportedVersion,
 ): Promise<() => ConfigSchemaRow> {
   const { language, format, documents } = request;
-  // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks again.
+  // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks
+  // again.
   draft(core, request, version);
   if (language === 'jsonschema') await checkSchema(core, { format, documents });
   return () => writeConfigSchema(core, request, version);

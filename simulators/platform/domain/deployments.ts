@@ -1,4 +1,7 @@
-/** Creating, deploying and archiving deployments: target and activity only move forward (specification sections 2.2 and 3). */
+/**
+ * Creating, deploying and archiving deployments: target and activity only move forward (specification sections 2.2 and
+ * 3).
+ */
 
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
 import type {

@@ -20,8 +20,8 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
 type NewRows = { [K in ResourceKind]: Omit<Rows[K], 'seq' | 'id'> };
 
 /**
- * Adds a row under the next id, as a part of the write under way if there is one. `fields` is a function where they depend on
- * the id.
+ * Adds a row under the next id, as a part of the write under way if there is one. `fields` is a function where they
+ * depend on the id.
  */
 export const insert = <K extends ResourceKind>(
   core: Core,

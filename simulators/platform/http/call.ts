@@ -35,8 +35,8 @@ export function valuesOf(query: Query, name: string): readonly string[] {
 }
 
 /**
- * The items of a list parameter, which may be repeated, and separated by `,` or `|`: published clients use each of the three. Empty
- * items are left out. `isOne` says that a text with commas is one item.
+ * The items of a list parameter, which may be repeated, and separated by `,` or `|`: published clients use each of the
+ * three. Empty items are left out. `isOne` says that a text with commas is one item.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts

@@ -104,7 +104,9 @@ function values(bytes: Buffer): number {
   return count;
 }
 
-/** One pass over valid JSON: nesting is bounded, and no object names a member twice (JSON.parse would keep the last). */
+/**
+ * One pass over valid JSON: nesting is bounded, and no object names a member twice (JSON.parse would keep the last).
+ */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let literal = '';

@@ -181,7 +181,10 @@ function addDelay(app: FastifyInstance, { behaviour }: Core): void {
   if (delayMs) app.addHook('onRequest', () => setTimeout(delayMs(), undefined, { ref: false }));
 }
 
-/** Answers before a body is read, which the router's own "not found" does not. That is left with methods that the router does not know. */
+/**
+ * Answers before a body is read, which the router's own "not found" does not. That is left with methods that the router
+ * does not know.
+ */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -5,7 +5,8 @@ import type { Core } from '../core.ts';
 import type { DeploymentRow, DeviceRow } from '../store/rows.ts';
 import { at, DAY, NOTES, type SeededRelease } from './catalogue.ts';
 
-// The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can have.
+// The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can
+// have.
 
 export type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 

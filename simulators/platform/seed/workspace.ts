@@ -1,7 +1,7 @@
 /**
  * A believable workspace: config types with schemas, releases with commits, a tree of groups, devices with names that a
- * plant would give them, and a history of deployments. The same for the same seed, timestamps included. No seeded device
- * is online: nothing is connected.
+ * plant would give them, and a history of deployments. The same for the same seed, timestamps included. No seeded
+ * device is online: nothing is connected.
  */
 
 import { type Random, random } from '../../common/random.ts';

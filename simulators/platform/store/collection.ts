@@ -258,7 +258,10 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(sql).all(...(Object.values(values) as SQLInputValue[])) as unknown as Row[];
   }
 
-  /** Rows for which this SQL holds, one after the other, the newest first. `condition` is never made of anything from a client. */
+  /**
+   * Rows for which this SQL holds, one after the other, the newest first. `condition` is never made of anything from a
+   * client.
+   */
   *newest(condition: string, values: readonly SQLInputValue[]): Generator<Row, undefined> {
     // A statement of its own, which a later call takes over: rows may be read in turns, or left unread.
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq DESC`;

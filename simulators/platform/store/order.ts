@@ -18,7 +18,10 @@ export interface OrderPlan {
   facet?: { field: string; descending: boolean };
 }
 
-/** How to serve these terms from the kept orders; `undefined` when the database has to sort. Terms end with `id` (a total order). */
+/**
+ * How to serve these terms from the kept orders; `undefined` when the database has to sort. Terms end with `id` (a
+ * total order).
+ */
 export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]): OrderPlan | undefined {
   const first = terms[0];
   if (first === undefined) return undefined;
@@ -43,8 +46,9 @@ export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   return end === -1 ? [...kept, { field: 'id', descending: false }] : kept.slice(0, end + 1);
 }
 
-// What a collection needs of an index in memory. The database alone gives the same answers with `ORDER BY … LIMIT … OFFSET`
-// (`store.test.ts` compares the two), but walks over every row before the offset: too slow for a million devices.
+// What a collection needs of an index in memory. The database alone gives the same answers with `ORDER BY … LIMIT …
+// OFFSET` (`store.test.ts` compares the two), but walks over every row before the offset: too slow for a million
+// devices.
 
 /** Column to accepted values: AND across columns, OR within one. */
 export type Filters = Readonly<Record<string, readonly string[]>>;

@@ -1,7 +1,8 @@
 /**
- * Row numbers in a fixed order, with access by position. A page at any offset needs that, since a plain SQL OFFSET walks over
- * everything before it. The rows lie in sorted chunks. For each filter in use a tally counts the passing rows of each chunk, so
- * that a page far out skips whole chunks under a filter too. `npm run bench -- --only platform` measures the effect.
+ * Row numbers in a fixed order, with access by position. A page at any offset needs that, since a plain SQL OFFSET
+ * walks over everything before it. The rows lie in sorted chunks. For each filter in use a tally counts the passing
+ * rows of each chunk, so that a page far out skips whole chunks under a filter too. `npm run bench -- --only platform`
+ * measures the effect.
  */
 
 // One column in memory, as small integers by row number, for filters and counts.

@@ -1,4 +1,7 @@
-/** What the store keeps of each resource, in the newest version's vocabulary. `seq` is the row number, in order of creation. */
+/**
+ * What the store keeps of each resource, in the newest version's vocabulary. `seq` is the row number, in order of
+ * creation.
+ */
 
 import type {
   DeploymentActivityStatus,
@@ -72,7 +75,10 @@ export interface DeploymentRow extends BaseRow {
   queue_before: number;
   /** Its own number among them; null until queued. */
   queue_order: number | null;
-  /** The activity as its agent knows it; null before the agent was told of it, and once the agent has reported it archived. */
+  /**
+   * The activity as its agent knows it; null before the agent was told of it, and once the agent has reported it
+   * archived.
+   */
   agent_activity: DeploymentActivityStatus | null;
 }
 

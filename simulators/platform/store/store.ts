@@ -42,7 +42,10 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   13: { code: 'disk_full', message: 'the disk is full' },
 };
 
-/** The error to answer with, 503 as for a robot whose event log takes nothing; `error` itself when it is of another kind. */
+/**
+ * The error to answer with, 503 as for a robot whose event log takes nothing; `error` itself when it is of another
+ * kind.
+ */
 export function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
   const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
@@ -72,8 +75,8 @@ export class Store {
   #pending: (() => void)[] | undefined;
 
   /**
-   * Opens or creates the database, for this process alone. A file survives SIGKILL: when `write` returns, its changes are on disk.
-   * Throws DatabaseError.
+   * Opens or creates the database, for this process alone. A file survives SIGKILL: when `write` returns, its changes
+   * are on disk. Throws DatabaseError.
    */
   constructor(path: string) {
     this.database = openAlone(path);
@@ -166,8 +169,8 @@ function makePrivate(path: string): void {
 }
 
 /**
- * Brings the names of the database and its log to the disk: without them a power loss takes every later commit. SQLite tries once,
- * and goes on when the disk fails.
+ * Brings the names of the database and its log to the disk: without them a power loss takes every later commit. SQLite
+ * tries once, and goes on when the disk fails.
  */
 function syncNames(path: string): void {
   if (path === ':memory:' || process.platform === 'win32') return;

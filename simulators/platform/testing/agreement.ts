@@ -1,6 +1,6 @@
 /**
- * Model of a platform and an agent together: whatever is deployed, replaced, archived, cut or restarted, at every step of a sync,
- * no agent has two targets, states only move forward, and in the end both sides agree.
+ * Model of a platform and an agent together: whatever is deployed, replaced, archived, cut or restarted, at every step
+ * of a sync, no agent has two targets, states only move forward, and in the end both sides agree.
  */
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';

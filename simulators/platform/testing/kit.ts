@@ -154,7 +154,8 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string, m
 export const stage = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged', more))).id;
 
-// Two agents that are built differently, for the model of platform and agent: Muster's own, and one that keeps all it was told.
+// Two agents that are built differently, for the model of platform and agent: Muster's own, and one that keeps all it
+// was told.
 
 /** What becomes of a deployment on the device: its description says it. */
 export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
@@ -207,8 +208,8 @@ interface Known {
 }
 
 /**
- * As a published agent is built: it keeps every deployment that it was told of, changes only what it is told about, brings about
- * nothing while it has two targets, and retries for ever.
+ * As a published agent is built: it keeps every deployment that it was told of, changes only what it is told about,
+ * brings about nothing while it has two targets, and retries for ever.
  */
 export function keepingAgent(source: DeploymentSource): TestAgent {
   const known = new Map<string, Known>();
@@ -313,7 +314,8 @@ export async function comparePages(
   }
 }
 
-// Compares answers with a served OpenAPI document, strictly: what the document does not name must not be there. For tests.
+// Compares answers with a served OpenAPI document, strictly: what the document does not name must not be there. For
+// tests.
 
 type DocumentJson = Record<string, unknown>;
 

@@ -1,4 +1,7 @@
-/** What every check of this suite is given, how a check is declared, what it rests on, and how a client is told where the server is. */
+/**
+ * What every check of this suite is given, how a check is declared, what it rests on, and how a client is told where
+ * the server is.
+ */
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace, JOB_TABLE } from '../../../harness/contract/client.ts';
@@ -36,7 +39,9 @@ export function addressAt(place: ClientPlace, url: string, pathOf: (name: string
 export const discoveryOf = (url: string, token: string): string =>
   JSON.stringify({ port: Number(new URL(url).port), token });
 
-/** Writes a file that users of a container may read too. Its folder, which is closed by default, says who gets there. */
+/**
+ * Writes a file that users of a container may read too. Its folder, which is closed by default, says who gets there.
+ */
 export function writeShared(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o644);

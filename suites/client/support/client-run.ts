@@ -1,4 +1,7 @@
-/** One run of a client: what server and client did on one time axis, what the client printed, and how long to wait for either. */
+/**
+ * One run of a client: what server and client did on one time axis, what the client printed, and how long to wait for
+ * either.
+ */
 
 import type { Axis } from '../../../harness/client/recorder.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
@@ -181,7 +184,10 @@ const TOLD_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
 
-/** Jobs with which a client has asked for something, and those with which it never did: further runs show no more of those. */
+/**
+ * Jobs with which a client has asked for something, and those with which it never did: further runs show no more of
+ * those.
+ */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 export abstract class ClientRun implements AsyncDisposable {

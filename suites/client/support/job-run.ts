@@ -1,6 +1,6 @@
 /**
- * A run of a job that ends by itself: the check says how each request is answered, and reads what came of the whole. With a Platform API
- * as the specification has it, for what a check leaves open.
+ * A run of a job that ends by itself: the check says how each request is answered, and reads what came of the whole.
+ * With a Platform API as the specification has it, for what a check leaves open.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -154,7 +154,10 @@ export class JobRun extends ClientRun {
     const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
     const shown =
       said.length <= 20 ? said.join(', ') : `${said.slice(0, 10).join(', ')} … ${said.slice(-5).join(', ')}`;
-    return `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ${this.state.replaceAll(this.secret, '…')}`;
+    return (
+      `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ` +
+      `${this.state.replaceAll(this.secret, '…')}`
+    );
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

@@ -209,8 +209,8 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   /**
-   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: a client that asks there again would
-   * otherwise disturb the next one who gets the port, such as another run.
+   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: a client that asks
+   * there again would otherwise disturb the next one who gets the port, such as another run.
    */
   async leave(): Promise<void> {
     this.#leaving = true;

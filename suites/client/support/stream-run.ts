@@ -210,7 +210,10 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** Waits for the last of the events, and compares all that was dispatched with them: in order, once each, with their payloads. */
+/**
+ * Waits for the last of the events, and compares all that was dispatched with them: in order, once each, with their
+ * payloads.
+ */
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[]): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;

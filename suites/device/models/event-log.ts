@@ -1,6 +1,6 @@
 /**
- * The event log as the specification describes it: events in order, the oldest of which may be gone, and clients that have read up to
- * some event. With the commands that act on a device and on the model, and compare the two.
+ * The event log as the specification describes it: events in order, the oldest of which may be gone, and clients that
+ * have read up to some event. With the commands that act on a device and on the model, and compare the two.
  */
 
 import fc, { type AsyncCommand } from 'fast-check';
@@ -33,7 +33,9 @@ interface Client {
   subscription: Subscription;
   /** It has asked for the events after this id. */
   cursor: bigint;
-  /** The log was compacted before it had read all: the device may end its stream, so that it comes back and gets 410. */
+  /**
+   * The log was compacted before it had read all: the device may end its stream, so that it comes back and gets 410.
+   */
   mayEnd: boolean;
 }
 
@@ -226,7 +228,9 @@ async function connectClient(
   const due = fate(model, cursor);
   const allowed = due === 'either' ? [200, 410] : due === 'served' ? [200] : [410];
   t.must(allowed.includes(stream.status), {
-    expected: `${allowed.join(' or ')} for ${describeOpen(options)}${due === 'expired' ? `; events up to ${model.gone.at(-1)} are compacted away` : ''}`,
+    expected:
+      `${allowed.join(' or ')} for ` +
+      `${describeOpen(options)}${due === 'expired' ? `; events up to ${model.gone.at(-1)} are compacted away` : ''}`,
     actual: stream.status,
   });
   if (stream.status !== 200) return stream.close();

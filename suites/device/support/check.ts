@@ -1,6 +1,6 @@
 /**
- * How a device check is declared, what it is given, how long it waits for something that should happen at once, and what driving the
- * agent costs. At the end, the premises on which checks rest.
+ * How a device check is declared, what it is given, how long it waits for something that should happen at once, and
+ * what driving the agent costs. At the end, the premises on which checks rest.
  */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
@@ -20,9 +20,9 @@ export type Device = DeviceContext & CheckContext;
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
- * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end of a stream, a
- * state that a deployment is to reach, files that are to go with it, the event of a deployment, or an answer to a request that no
- * careful client sends.
+ * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end
+ * of a stream, a state that a deployment is to reach, files that are to go with it, the event of a deployment, or an
+ * answer to a request that no careful client sends.
  */
 export type Awaited = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
@@ -34,11 +34,17 @@ export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: Awaite
 export const recordSuccess = ({ session }: Device, kind: Awaited, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/** Something of that kind did not come in time. The check has failed, and later waits for it are short, in other checks as well. */
+/**
+ * Something of that kind did not come in time. The check has failed, and later waits for it are short, in other checks
+ * as well.
+ */
 export const recordTimeout = ({ session, lenient }: Device, kind: Awaited): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Waits for something of that kind, and remembers how long it took. `attempt` throws when it does not come within the milliseconds. */
+/**
+ * Waits for something of that kind, and remembers how long it took. `attempt` throws when it does not come within the
+ * milliseconds.
+ */
 export async function inTime<T>(t: Device, kind: Awaited, attempt: (within: number) => Promise<T>): Promise<T> {
   const within = timeoutMs(t, kind);
   const started = performance.now();
@@ -71,7 +77,9 @@ export async function restart(
   return relocate(t);
 }
 
-/** Points the context to where the agent is now, since it may come back at another address, and gives the client for it. */
+/**
+ * Points the context to where the agent is now, since it may come back at another address, and gives the client for it.
+ */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -84,8 +92,8 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
 const declare = checks<DeviceContext>();
 
 /**
- * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have restarted it.
- * Without the path that `log` or `files` depends on, the check is not applicable.
+ * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have
+ * restarted it. Without the path that `log` or `files` depends on, the check is not applicable.
  */
 export const check: typeof declare = (requirement, options, run) =>
   declare(requirement, options, async (given) => {
@@ -124,7 +132,10 @@ const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> 
   );
 
 interface LogState {
-  /** The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is certainly served. */
+  /**
+   * The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is
+   * certainly served.
+   */
   knownCursor: bigint | undefined;
   /** How often the log was compacted or the agent stopped. */
   changes: number;
@@ -138,7 +149,10 @@ export function logMayDiffer({ session }: Pick<Device, 'session'>): void {
 
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked'>;
 
-/** The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in this run. */
+/**
+ * The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in
+ * this run.
+ */
 export function pacedControl(t: Driven): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -183,8 +197,9 @@ export function pacedControl(t: Driven): Control {
 }
 
 /*
- * The plainest checks that show what others need, so that one bug is found once. Each stands for those that it rests on itself. They are
- * quick, and fail for nothing but what they are about: one that follows replays does not fail for what is lost on live streams.
+ * The plainest checks that show what others need, so that one bug is found once. Each stands for those that it rests on
+ * itself. They are quick, and fail for nothing but what they are about: one that follows replays does not fail for what
+ * is lost on live streams.
  */
 
 /** Paths are found below the version prefix. */

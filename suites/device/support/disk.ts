@@ -15,7 +15,10 @@ export interface LogLine {
   value: unknown;
 }
 
-/** Every complete line. The last one also counts without its newline when it is JSON: the agent may be about to write that. */
+/**
+ * Every complete line. The last one also counts without its newline when it is JSON: the agent may be about to write
+ * that.
+ */
 export async function readLog(t: Device): Promise<LogLine[]> {
   const texts: string[] = [];
   for (const file of await segments(t)) texts.push((await t.files.read(file))?.toString('utf8') ?? '');
@@ -106,8 +109,8 @@ export interface FoundFile {
 }
 
 /**
- * Every file below the root that may be this one: first the one at the very path, last those that share only its name. Below `/`, the
- * whole machine, there is only the one at the very path.
+ * Every file below the root that may be this one: first the one at the very path, last those that share only its name.
+ * Below `/`, the whole machine, there is only the one at the very path.
  */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);

@@ -1,4 +1,6 @@
-/** A silent stream is asked with one more event, so that a lost event is proven at once and a late one is waited for. */
+/**
+ * A silent stream is asked with one more event, so that a lost event is proven at once and a late one is waited for.
+ */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -16,7 +18,8 @@ import { publish, readUpTo } from './drive.ts';
 import { withStreams } from './streams.ts';
 
 const frame = (id: number): string =>
-  `id: ${id}\nevent: a.b\ndata: ${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
+  `id: ${id}\nevent: a.b\ndata: ` +
+  `${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
 
 /** A device that sends each event when `send` says so. */
 async function startDevice(send: (id: number, write: () => void) => void) {

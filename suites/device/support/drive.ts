@@ -1,4 +1,7 @@
-/** Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their ids. */
+/**
+ * Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their
+ * ids.
+ */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
@@ -30,8 +33,9 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes one event and subscribes after it: its id is a cursor that is certainly served. The id before it is not, since it may
- * be older than the earliest retained event. Where events are published slowly, the last one that a check published will do.
+ * Publishes one event and subscribes after it: its id is a cursor that is certainly served. The id before it is not,
+ * since it may be older than the earliest retained event. Where events are published slowly, the last one that a check
+ * published will do.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -43,8 +47,8 @@ export async function subscribeAtKnownCursor(
 }
 
 /**
- * Reads up to the last of the published events. When nothing comes for a while, one more event is published: where that one comes and
- * the last of the others has not, it is lost, and nobody has to wait for it.
+ * Reads up to the last of the published events. When nothing comes for a while, one more event is published: where that
+ * one comes and the last of the others has not, it is lost, and nobody has to wait for it.
  */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
@@ -63,7 +67,9 @@ export async function readUpTo(subscription: Subscription, published: Published)
   return seen;
 }
 
-/** Reads up to the `deployment.deployed` of a deployment. Once a later event has come, it is not waited for much longer. */
+/**
+ * Reads up to the `deployment.deployed` of a deployment. Once a later event has come, it is not waited for much longer.
+ */
 export function readUpToDeployed(
   subscription: Subscription,
   { id, activity_status }: Deployment,
@@ -110,8 +116,8 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Reads up to the published events wherever they come. Whether all of them come is decided elsewhere, so the finding is given back only
- * when not one event has come on any of the streams.
+ * Reads up to the published events wherever they come. Whether all of them come is decided elsewhere, so the finding is
+ * given back only when not one event has come on any of the streams.
  */
 export async function readWhatComes(
   subscriptions: readonly Subscription[],
@@ -132,7 +138,10 @@ const SHARE_OF_RETENTION = 1 / 4;
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 
-/** As many of the `wanted` events as come soon, and as a check may publish without the log being compacted meanwhile. At least 1. */
+/**
+ * As many of the `wanted` events as come soon, and as a check may publish without the log being compacted meanwhile. At
+ * least 1.
+ */
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
@@ -171,8 +180,8 @@ export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
 /**
- * Makes an event of every kind that control can cause, between two published ones: once the last has come, so have the others. A
- * device that takes seconds for each gets the published ones alone.
+ * Makes an event of every kind that control can cause, between two published ones: once the last has come, so have the
+ * others. A device that takes seconds for each gets the published ones alone.
  */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   if (t.session.isSlow('event', 'deployment')) return publish(t, 2);
@@ -186,12 +195,18 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   return { first, last, count: 4, at };
 }
 
-/** For what a device need not do, so that control may refuse it; any other error, such as control that fails, is thrown on. */
+/**
+ * For what a device need not do, so that control may refuse it; any other error, such as control that fails, is thrown
+ * on.
+ */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
 }
 
-/** Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is above that. */
+/**
+ * Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is
+ * above that.
+ */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
@@ -199,7 +214,10 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
 }
 
 export interface Compacted {
-  /** Ids of events that are gone, each with a later one that is gone too: older than the earliest retained event in every reading. */
+  /**
+   * Ids of events that are gone, each with a later one that is gone too: older than the earliest retained event in
+   * every reading.
+   */
   lost: bigint[];
   /** The earliest event that is retained: there is one. */
   earliest: bigint;
@@ -211,8 +229,8 @@ const TIMES_THE_LIMIT = 3;
 const FIRST_BATCH_WITHOUT_LIMIT = 100;
 
 /**
- * Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove them. Where events
- * are published slowly, compaction comes first: it may remove enough.
+ * Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove
+ * them. Where events are published slowly, compaction comes first: it may remove enough.
  */
 export async function compactAway(t: Device, streams: Streams): Promise<Compacted> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
@@ -230,7 +248,8 @@ export async function compactAway(t: Device, streams: Streams): Promise<Compacte
     if (t.info.compact_restarts === true) streams.use(t.http);
     const gone = seen.filter((id) => id < earliest);
     if (gone.length <= 1) continue;
-    // The last one may lie just before the earliest: a device may serve it as a cursor, since no event after it is lost.
+    // The last one may lie just before the earliest: a device may serve it as a cursor, since no event after it is
+    // lost.
     const lost = [...gone.slice(0, -1), ...(filling === undefined ? [] : lostNearBoundary(filling, earliest))];
     // A log may be compacted to nothing; then the next event is the earliest that it retains.
     return { lost, earliest: earliest <= latest ? earliest : (await publish(t, 1)).last };

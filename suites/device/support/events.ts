@@ -32,11 +32,16 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
-/** Every event that has come on a stream, read or not; of a stream that brought more than a check causes, the newest. */
+/**
+ * Every event that has come on a stream, read or not; of a stream that brought more than a check causes, the newest.
+ */
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
-/** A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id alone. */
+/**
+ * A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id
+ * alone.
+ */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
@@ -98,7 +103,10 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** The members of section 2.3. Any other member may describe the delivery, so it may differ from one delivery to the next. */
+/**
+ * The members of section 2.3. Any other member may describe the delivery, so it may differ from one delivery to the
+ * next.
+ */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(
@@ -109,7 +117,10 @@ export function sameEnvelope(
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/** Deep equality, but a moment may be written in another way: a device may keep milliseconds where it first sent microseconds. */
+/**
+ * Deep equality, but a moment may be written in another way: a device may keep milliseconds where it first sent
+ * microseconds.
+ */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
@@ -122,7 +133,8 @@ function sameContent(left: unknown, right: unknown): boolean {
   return sameJson(left, right);
 }
 
-// What the specification says of a deployment, a frame, an envelope, a payload and a sequence of events, wherever they were seen.
+// What the specification says of a deployment, a frame, an envelope, a payload and a sequence of events, wherever they
+// were seen.
 
 /** Where a value departs from a shape; undefined when it does not. */
 export function problemsOf(shape: Shape, value: unknown): string | undefined {

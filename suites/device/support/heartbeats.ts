@@ -1,4 +1,6 @@
-/** Watches a stream on which nothing happens. Only times without events count, since others may be driving the device. */
+/**
+ * Watches a stream on which nothing happens. Only times without events count, since others may be driving the device.
+ */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
@@ -6,7 +8,10 @@ import { DECIMAL, parseObject, showFrame } from './events.ts';
 import { CURRENT } from './requests.ts';
 import type { Subscription } from './streams.ts';
 
-/** In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was opened. */
+/**
+ * In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was
+ * opened.
+ */
 const BY_THE_CLOCK = 0.25;
 /** In intervals. An idle stream without a comment for longer than this is a finding. */
 const LATE = 1.5;
@@ -26,8 +31,9 @@ function namedHeartbeat(comments: readonly SseComment[]): readonly SseComment[] 
 }
 
 /**
- * Waits for `wanted` heartbeats that each end an idle time, and gives them back. Gives fewer when comments come so often that there
- * is no idle time. An idle time without a comment longer than 1.5 intervals is a finding. `onFrame` sees every frame.
+ * Waits for `wanted` heartbeats that each end an idle time, and gives them back. Gives fewer when comments come so
+ * often that there is no idle time. An idle time without a comment longer than 1.5 intervals is a finding. `onFrame`
+ * sees every frame.
  */
 export async function awaitHeartbeats(
   t: Device,
@@ -130,7 +136,9 @@ class HeartbeatWatch {
       }
       notApplicableIfEndedBusy(this.#t, this.#subscription);
       this.#t.must(false, {
-        expected: `a comment line within ${(LATE * this.intervalMs) / 1000} s on an idle stream (an interval of ${this.#t.heartbeatSeconds} s is declared)`,
+        expected:
+          `a comment line within ${(LATE * this.intervalMs) / 1000} s on an idle stream (an interval of ` +
+          `${this.#t.heartbeatSeconds} s is declared)`,
         actual: error instanceof StreamEnded ? error.message : this.#describeSilence(),
       });
       throw error;
@@ -186,8 +194,8 @@ const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
 /**
- * Only an event moves the cursor of a client: a block without data has the id of the last event. As a stream opens, such a block
- * may say where the stream begins.
+ * Only an event moves the cursor of a client: a block without data has the id of the last event. As a stream opens,
+ * such a block may say where the stream begins.
  */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
@@ -206,7 +214,9 @@ export function expectCursorKept(t: Device, { stream }: Subscription): void {
   }
 }
 
-/** Stays until the stream has been idle for `idleMs` without a break, or events have kept it busy for three times that. */
+/**
+ * Stays until the stream has been idle for `idleMs` without a break, or events have kept it busy for three times that.
+ */
 export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;

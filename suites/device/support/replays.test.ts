@@ -16,7 +16,8 @@ import { record } from './replays.ts';
 import { withStreams } from './streams.ts';
 
 const frame = (id: number): string =>
-  `id: ${id}\nevent: a.b\ndata: ${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
+  `id: ${id}\nevent: a.b\ndata: ` +
+  `${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
 
 /** Runs `work` on a device that replays every event it was made to publish, and compacts nothing. */
 async function onDevice(work: (t: Device, published: () => number) => Promise<void>): Promise<void> {

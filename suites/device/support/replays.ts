@@ -1,4 +1,7 @@
-/** Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published before. */
+/**
+ * Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published
+ * before.
+ */
 
 import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
@@ -32,7 +35,10 @@ interface Extent {
 
 const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
-/** The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is empty. */
+/**
+ * The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is
+ * empty.
+ */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
   return (await sampleRetained(t, streams)) ?? t.notApplicable('the device replays no event that it retained');
 }
@@ -52,7 +58,10 @@ export async function sampleRetained(t: Device, streams: Streams): Promise<Subsc
   return new Subscription(t, stream);
 }
 
-/** 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and may still be. */
+/**
+ * 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and
+ * may still be.
+ */
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
     const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
@@ -83,9 +92,9 @@ async function earliestServed(streams: Streams, known = 0n): Promise<bigint | un
 }
 
 /**
- * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a longest replay or a
- * number of events loaded at a start. A device may compact its log and end a long stream whenever it likes; then the reader comes
- * back.
+ * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a
+ * longest replay or a number of events loaded at a start. A device may compact its log and end a long stream whenever
+ * it likes; then the reader comes back.
  */
 export interface LogStretch {
   /** The event before the first of them. */
@@ -103,7 +112,10 @@ const FIRST_PORTION = 50;
 const FILLING_MS = 6000;
 const ATTEMPTS = 4;
 
-/** Publishes `most` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at once. */
+/**
+ * Publishes `most` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at
+ * once.
+ */
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
@@ -150,8 +162,8 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
 }
 
 /**
- * The stretch replays as it was read, from the earliest cursor that is served. Nothing is decided when the log is compacted past the
- * cursor meanwhile, several times in a row. `when` completes the words that describe the replay.
+ * The stretch replays as it was read, from the earliest cursor that is served. Nothing is decided when the log is
+ * compacted past the cursor meanwhile, several times in a row. `when` completes the words that describe the replay.
  */
 export async function expectStretchReplayed(
   t: Device,
@@ -171,7 +183,10 @@ export async function expectStretchReplayed(
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
-/** The same for a stream that was opened with that cursor. False when it has expired since, so that nothing was compared. */
+/**
+ * The same for a stream that was opened with that cursor. False when it has expired since, so that nothing was
+ * compared.
+ */
 export async function expectReplay(
   t: Device,
   streams: Streams,
@@ -255,8 +270,8 @@ const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
 const KEPT_MS = 60_000;
 
 /**
- * Fills a stretch of the log and reads it back. Where each event takes a while, checks share a stretch that is certainly retained. What a
- * live stream loses or changes does not matter here.
+ * Fills a stretch of the log and reads it back. Where each event takes a while, checks share a stretch that is
+ * certainly retained. What a live stream loses or changes does not matter here.
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
@@ -291,8 +306,8 @@ export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEve
   distinct(events).filter(({ id }) => id > cursor);
 
 /**
- * Any id in the stretch, up to the last but one. Ids need not be contiguous, and whether a number between two of them is a valid
- * cursor is not stated.
+ * Any id in the stretch, up to the last but one. Ids need not be contiguous, and whether a number between two of them
+ * is a valid cursor is not stated.
  */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
@@ -301,8 +316,8 @@ export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**
- * Publishes until an event has come on each stream, and gives the newest that was waited for: from then on they are live. Those that
- * were lost before are for the check of the seam between replay and live to find.
+ * Publishes until an event has come on each stream, and gives the newest that was waited for: from then on they are
+ * live. Those that were lost before are for the check of the seam between replay and live to find.
  */
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
   const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));

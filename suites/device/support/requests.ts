@@ -1,4 +1,7 @@
-/** Requests that must be answered: a silent or dropped connection is the target's doing, and ends the check as a finding. */
+/**
+ * Requests that must be answered: a silent or dropped connection is the target's doing, and ends the check as a
+ * finding.
+ */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';
@@ -25,7 +28,8 @@ const LONGEST_PAUSE_MS = 2000;
 
 interface RetryOptions<A> {
   /**
-   * Whether the cause may go away by itself, such as a stream of another check. Then the request is soon sent again, whatever
+   * Whether the cause may go away by itself, such as a stream of another check. Then the request is soon sent again,
+   * whatever
    * `Retry-After` says, since the device cannot know when that will be. Default: no.
    */
   mayClear?: () => boolean;
@@ -36,9 +40,9 @@ interface RetryOptions<A> {
 }
 
 /**
- * A device may limit how many requests and streams it serves at once, or how often: the specification shows no limit. So a request is
- * sent until its answer does not throttle, as long as the cause may clear or the device names a time to come back. Gives the last
- * answer, which may be a throttling one.
+ * A device may limit how many requests and streams it serves at once, or how often: the specification shows no limit.
+ * So a request is sent until its answer does not throttle, as long as the cause may clear or the device names a time to
+ * come back. Gives the last answer, which may be a throttling one.
  */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
@@ -148,7 +152,10 @@ export function describeResponse(response: HttpResponse): string {
 
 const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 
-/** Whether the answer means that there is no current deployment. The specification does not say how, so every plausible way counts. */
+/**
+ * Whether the answer means that there is no current deployment. The specification does not say how, so every plausible
+ * way counts.
+ */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
@@ -174,8 +181,8 @@ export async function currentDeployment(t: Device): Promise<Record<string, unkno
   return body;
 }
 
-// Requests that are malformed, too long or unusual, with the answers to each that are acceptable; and wrong Authorization headers, of
-// which some come close to the right one.
+// Requests that are malformed, too long or unusual, with the answers to each that are acceptable; and wrong
+// Authorization headers, of which some come close to the right one.
 
 export interface OddRequest {
   name: string;

@@ -18,7 +18,9 @@ import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } 
 
 // A stream of events as checks read it. An event that does not come in time is a finding of the check.
 
-/** Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor. */
+/**
+ * Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor.
+ */
 export type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
 /** Asked when a stream is silent: whether it still brings what is published. */
@@ -103,8 +105,8 @@ export class Subscription {
   }
 
   /**
-   * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts again with
-   * each event that is newer than those before it.
+   * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts
+   * again with each event that is newer than those before it.
    */
   async until(
     fits: (event: SeenEvent) => boolean,
@@ -130,8 +132,8 @@ export class Subscription {
   }
 
   /**
-   * Reads until the event `last`, or one after it, has come, the stream ends or nothing newer comes in time. Without `last`, the time
-   * is that of a sample. Closes the stream and gives all that came, without a finding.
+   * Reads until the event `last`, or one after it, has come, the stream ends or nothing newer comes in time. Without
+   * `last`, the time is that of a sample. Closes the stream and gives all that came, without a finding.
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
@@ -221,7 +223,10 @@ export class Subscription {
     }
   }
 
-  /** Looks at the clock again and again: the time may come to be shorter while it waits, and longer as bytes of a block come. */
+  /**
+   * Looks at the clock again and again: the time may come to be shorter while it waits, and longer as bytes of a block
+   * come.
+   */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -247,8 +252,8 @@ export class Subscription {
   }
 
   /**
-   * A server may end a stream in order, and the client comes back with the last id it saw. It does so once without a new event: a
-   * stream that always ends before it brings anything is of no use.
+   * A server may end a stream in order, and the client comes back with the last id it saw. It does so once without a
+   * new event: a stream that always ends before it brings anything is of no use.
    */
   async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
@@ -278,14 +283,16 @@ function silenceMs({ session }: Device): number {
 export const quietMs = ({ session }: Device, ms: number): number =>
   Math.min(ms, Math.max(LEAST_QUIET_MS, TIMES_THE_SLOWEST * session.waits.device.slowestMs('event')));
 
-/** The device serves no more streams at once while other checks hold some: this check closes its own and starts again. */
+/**
+ * The device serves no more streams at once while other checks hold some: this check closes its own and starts again.
+ */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
 /**
- * Runs `use`, and closes every stream that it opened. When the device throttles it while other checks hold streams, `use` runs a
- * second time, after other checks that were throttled, and then waits for a stream to become free.
+ * Runs `use`, and closes every stream that it opened. When the device throttles it while other checks hold streams,
+ * `use` runs a second time, after other checks that were throttled, and then waits for a stream to become free.
  */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
@@ -341,7 +348,9 @@ export class Streams {
     return this.follow(stream);
   }
 
-  /** Subscribes to a stream that `try` opened. It resumes after the last event read, where it was opened with a cursor. */
+  /**
+   * Subscribes to a stream that `try` opened. It resumes after the last event read, where it was opened with a cursor.
+   */
   follow(stream: EventStream, http?: HttpClient): Subscription {
     const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
     return new Subscription(this.#t, stream, async (last) => {
@@ -412,7 +421,10 @@ export async function describeAnswer(t: Device, stream: EventStream): Promise<st
   const stays = stream.status === 200;
   const ending = (within: number) => stream.rest({ within, atMost: within, for: 'the end of the answer' });
   if (!stays) await inTime(t, 'answer', ending).catch(() => '');
-  return `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ${JSON.stringify(stream.head().slice(0, 300))}`;
+  return (
+    `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ` +
+    `${JSON.stringify(stream.head().slice(0, 300))}`
+  );
 }
 
 export function describeOpen(options: OpenEvents): string {

@@ -1,6 +1,6 @@
 /**
- * What a client can know about the deployments of a device that is never online: target and activity only move forward, status
- * follows the merge rule, and device, release, creation and description never change.
+ * What a client can know about the deployments of a device that is never online: target and activity only move forward,
+ * status follows the merge rule, and device, release, creation and description never change.
  */
 
 import fc, { type AsyncCommand } from 'fast-check';
@@ -42,7 +42,10 @@ export const deploymentCommands = (replayPath: string | undefined) =>
     { maxCommands: 10, ...defined({ replayPath }) },
   );
 
-/** Creates a deployment of the device. The platform may refuse; otherwise the deployment has the target that was asked for. */
+/**
+ * Creates a deployment of the device. The platform may refuse; otherwise the deployment has the target that was asked
+ * for.
+ */
 class Create implements Command {
   readonly target: Target;
   readonly release: number;

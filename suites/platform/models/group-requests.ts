@@ -1,6 +1,6 @@
 /**
- * How this platform renames and moves groups. The specification shows neither the paths nor the fields, so the usual ones are tried
- * once, on groups created for that, before the model runs.
+ * How this platform renames and moves groups. The specification shows neither the paths nor the fields, so the usual
+ * ones are tried once, on groups created for that, before the model runs.
  */
 
 import { create, uniqueName } from '../support/create.ts';
@@ -41,7 +41,10 @@ export async function findGroupRequests(t: Platform): Promise<GroupRequests> {
 const createGroup = (t: Platform, parent: object = {}): Promise<Item> =>
   create(t, '/groups', { name: uniqueName('group'), ...parent });
 
-/** `parent_id`, or else a field that takes the id of the parent when a group is created and shows it when the group is read. */
+/**
+ * `parent_id`, or else a field that takes the id of the parent when a group is created and shows it when the group is
+ * read.
+ */
 async function findParentField(t: Platform, above: string): Promise<{ parentField: string; group: Item }> {
   const usual = await createGroup(t, { parent_id: above });
   const shown = await readItem(t, 'groups', usual.id);
@@ -67,7 +70,10 @@ const moveRequests = (parentField: string): GroupRequest[] => [
   ({ id, name, parent }) => ({ method: 'PUT', path: pathOf(id), body: { name, [parentField]: parent } }),
 ];
 
-/** The first request is the published one: it is taken if the path is served at all. Any other has to be seen to take effect. */
+/**
+ * The first request is the published one: it is taken if the path is served at all. Any other has to be seen to take
+ * effect.
+ */
 async function firstThatWorks(
   t: Platform,
   requests: readonly GroupRequest[],

@@ -151,7 +151,9 @@ class Move implements Command {
   }
 }
 
-/** A chain of three groups whose top moves below its end: the shortest circle that is more than a group below itself. */
+/**
+ * A chain of three groups whose top moves below its end: the shortest circle that is more than a group below itself.
+ */
 export const CIRCLE: Command[] = [new Create(0), new Create(1), new Move(0, 2)];
 
 const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % items.length];

@@ -17,7 +17,10 @@ export const ANY_LIST = 'platform.list.envelope.any';
 /** So many random values are tried however slow the platform is. */
 const LEAST_RANDOM = 2;
 
-/** No random value is tried after `randomMs`, but for the first ones; no smaller counterexample is looked for after `shrinkMs`. */
+/**
+ * No random value is tried after `randomMs`, but for the first ones; no smaller counterexample is looked for after
+ * `shrinkMs`.
+ */
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
   shrinkMs,
   tryMs: () => randomMs,
@@ -28,8 +31,8 @@ export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBoun
 const BOUNDS = propertyBounds(5000, 10_000);
 
 /**
- * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it archive. A check that
- * was never decided because others kept writing ends as blocked.
+ * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
+ * archive. A check that was never decided because others kept writing ends as blocked.
  */
 export function check(
   requirement: Parameters<typeof declare>[0],

@@ -1,6 +1,6 @@
 /**
- * Creates what a check needs. The specification shows none of these request bodies, so they are those of published platforms. A
- * refusal says nothing about conformance and blocks the check.
+ * Creates what a check needs. The specification shows none of these request bodies, so they are those of published
+ * platforms. A refusal says nothing about conformance and blocks the check.
  */
 
 import { randomInt } from 'node:crypto';
@@ -24,15 +24,16 @@ export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.
 const ENDINGS = 36 ** 9;
 
 /**
- * Unlike every other name on the platform, including those of earlier runs; therefore not drawn from the run's seed. Short, and only
- * small letters, digits and dashes, because the specification does not show what a name may contain.
+ * Unlike every other name on the platform, including those of earlier runs; therefore not drawn from the run's seed.
+ * Short, and only small letters, digits and dashes, because the specification does not show what a name may contain.
  */
 export const uniqueName = (what: string): string =>
   `muster-${what}-${randomInt(ENDINGS).toString(36).padStart(9, '0')}`;
 
 /**
- * Ends the check as not applicable if the platform has no such endpoint: the specification does not show these paths, so a platform
- * may lack them. Likewise if the key may not write there, which a 403 shows as long as no write of this kind has succeeded.
+ * Ends the check as not applicable if the platform has no such endpoint: the specification does not show these paths,
+ * so a platform may lack them. Likewise if the key may not write there, which a 403 shows as long as no write of this
+ * kind has succeeded.
  */
 export async function requireEndpoint(t: Platform, path: string, response: HttpResponse): Promise<void> {
   const { status } = response;
@@ -58,7 +59,9 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** The specification does not show what a slug may contain: if dashes are refused, letters and digits alone are tried. */
+/**
+ * The specification does not show what a slug may contain: if dashes are refused, letters and digits alone are tried.
+ */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = uniqueName('type');
   const path = '/config_types';
@@ -219,8 +222,8 @@ export interface Attempt {
 }
 
 /**
- * Tries each target with each release until a deployment is created: some platforms refuse `staged` for the device's current
- * release, and some accept `deployed` for that release only.
+ * Tries each target with each release until a deployment is created: some platforms refuse `staged` for the device's
+ * current release, and some accept `deployed` for that release only.
  */
 export async function tryDeployment(
   t: Platform,
@@ -271,8 +274,8 @@ export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Pr
 const TIDYING_MS = 900;
 
 /**
- * Archives the deployments that the check has made, as far as the platform lets us, also when the check is over. Neither a refusal
- * nor silence matters: the check has its verdict already.
+ * Archives the deployments that the check has made, as far as the platform lets us, also when the check is over.
+ * Neither a refusal nor silence matters: the check has its verdict already.
  */
 export async function archiveMade(t: Platform): Promise<void> {
   const { made } = t.state;

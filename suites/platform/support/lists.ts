@@ -1,4 +1,7 @@
-/** Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that reads it. */
+/**
+ * Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that
+ * reads it.
+ */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
@@ -32,8 +35,9 @@ type Collections = [Collection, ...Collection[]];
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
- * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a run. Fails the
- * check if there are none, and blocks it if every one refuses the key. A single broken collection is left out: only
+ * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a
+ * run. Fails the check if there are none, and blocks it if every one refuses the key. A single broken collection is
+ * left out: only
  * `platform.list.envelope` should fail because of it.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
@@ -114,7 +118,10 @@ export async function getPage(
   return pageFrom(t, collection, await getList(t, collection, query, http));
 }
 
-/** The page in an answer. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read the list. */
+/**
+ * The page in an answer. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read
+ * the list.
+ */
 export function pageFrom(t: Platform, collection: string, response: HttpResponse): Page {
   if (response.status === 401 || response.status === 403) {
     t.blocked(`the API key may not read the list: GET /${collection} answered ${describeResponse(response)}`);
@@ -193,7 +200,9 @@ export async function walk(t: Platform, collection: string, options: WalkOptions
   return { items, whole: false };
 }
 
-/** One item by its id. The path is not shown for most resources, so the list is searched if that path does not answer. */
+/**
+ * One item by its id. The path is not shown for most resources, so the list is searched if that path does not answer.
+ */
 export async function readItem(
   t: Platform,
   collection: string,

@@ -27,7 +27,9 @@ export interface PageRequest {
 export const describePage = ({ collection, limit, offset }: PageRequest): string =>
   describeList(collection, { limit, offset });
 
-/** Collections with fewer items than this are counted page by page; for larger ones the platform's own count is taken. */
+/**
+ * Collections with fewer items than this are counted page by page; for larger ones the platform's own count is taken.
+ */
 export const COUNTED_BY_PAGES = 3000;
 
 /** The collections with at least `least` items, and how many items each has. */
@@ -73,7 +75,10 @@ export async function collectionsToPage(t: Platform): Promise<Map<Collection, nu
 
 const CREATED_AT_ONCE = 8;
 
-/** The smallest collection of at least `least` items. Creates config types if there is none; undefined if the run may not. */
+/**
+ * The smallest collection of at least `least` items. Creates config types if there is none; undefined if the run may
+ * not.
+ */
 export async function collectionWith(t: Platform, least: number): Promise<Collection | undefined> {
   const collections = await servedCollections(t);
   const counts = await Promise.all(
@@ -192,7 +197,10 @@ export interface WalkPlan {
   items: number;
 }
 
-/** Fails the check if a walk with `limit` misses, repeats or reorders items of a walk with limit 100 while nothing changes. */
+/**
+ * Fails the check if a walk with `limit` misses, repeats or reorders items of a walk with limit 100 while nothing
+ * changes.
+ */
 export async function mustWalkInSameOrder(t: Platform, collection: string, plan: WalkPlan): Promise<void> {
   const { limit, from, items } = plan;
   const inTime = Math.floor(LONGEST_WALK_MS / Math.max(1, t.session.typicalMs('answer')));
@@ -226,7 +234,9 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
         itemsChanged([first.items, walked.items, second.items], before) ||
         (await itemsReplaced(t, collection, first.items, second.items)),
       finding: {
-        expected: `a walk through ${collection} with limit ${limit} to give each item once, in the order of a walk with limit ${REFERENCE_LIMIT}`,
+        expected:
+          `a walk through ${collection} with limit ${limit} to give each item once, in the order of a walk ` +
+          `with limit ${REFERENCE_LIMIT}`,
         actual: difference,
       },
     };
@@ -234,7 +244,10 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
   await whileUnchanged(t, collection, observe, { decidesOrder: true });
 }
 
-/** An item reads differently in two walks, or (where the platform gives no count) the walks show different sets of items. */
+/**
+ * An item reads differently in two walks, or (where the platform gives no count) the walks show different sets of
+ * items.
+ */
 function itemsChanged(walks: readonly Item[][], count: number | undefined): boolean {
   const seen = new Map<string, string>();
   for (const item of walks.flat()) {
@@ -248,8 +261,8 @@ function itemsChanged(walks: readonly Item[][], count: number | undefined): bool
 const MISSING_ITEMS_READ = 5;
 
 /**
- * As many items were deleted as created, so the count stayed the same: items of the first walk are missing from the second, and can
- * no longer be read. Where no item can be read by its id, their absence from the list is enough.
+ * As many items were deleted as created, so the count stayed the same: items of the first walk are missing from the
+ * second, and can no longer be read. Where no item can be read by its id, their absence from the list is enough.
  */
 async function itemsReplaced(t: Platform, collection: string, first: Item[], second: Item[]): Promise<boolean> {
   const still = new Set(ids(second));
@@ -291,9 +304,9 @@ const AT_ONCE = 8;
 const LONGEST_SWEEP_MS = 5000;
 
 /**
- * Sweeps every limit from 1 to 100 by reading its second page, and returns the first one whose page differs from the reference. The
- * caller walks the collection with that limit, and that walk gives the verdict. On a slow platform the sweep ends after five
- * seconds, and the property samples limits at random.
+ * Sweeps every limit from 1 to 100 by reading its second page, and returns the first one whose page differs from the
+ * reference. The caller walks the collection with that limit, and that walk gives the verdict. On a slow platform the
+ * sweep ends after five seconds, and the property samples limits at random.
  */
 export async function sweepLimits(
   t: Platform,

@@ -12,7 +12,10 @@ export const MILLISECOND_NANOS = 1_000_000;
 /** Section 8: no ping may wait longer. */
 export const LONGEST_PING_MS = 10_000;
 
-/** The online device if one was named, else the offline one, else the first that is listed, else a new one if the run may write. */
+/**
+ * The online device if one was named, else the offline one, else the first that is listed, else a new one if the run
+ * may write.
+ */
 export async function findDevice(t: Platform): Promise<string | undefined> {
   const named = t.onlineDevice ?? t.offlineDevice;
   return named ?? listedDevice(t);
@@ -101,8 +104,8 @@ export function blockIfForbidden(t: Platform, response: HttpResponse): void {
 }
 
 /**
- * Proves that the platform serves pings, so that a later refusal means something, and returns the device that was pinged. Fails the
- * check if an online device cannot be pinged; blocks it if the only known device may be the reason.
+ * Proves that the platform serves pings, so that a later refusal means something, and returns the device that was
+ * pinged. Fails the check if an online device cannot be pinged; blocks it if the only known device may be the reason.
  */
 export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);

@@ -1,4 +1,7 @@
-/** What every check of this suite is given; its requests, which are repeated while the platform answers 429; answers in findings. */
+/**
+ * What every check of this suite is given; its requests, which are repeated while the platform answers 429; answers in
+ * findings.
+ */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/durations.ts';
@@ -18,7 +21,10 @@ import type { PlatformContext } from '../../../harness/targets/opened.ts';
 export class CheckState {
   /** Ids of the deployments that it has made and not archived yet. */
   readonly made = new Set<string>();
-  /** Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy platform. */
+  /**
+   * Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy
+   * platform.
+   */
   readonly changing = new Set<string>();
   /** Those of them that keep their items but list them in another order each time. */
   readonly unordered = new Set<string>();
@@ -61,7 +67,9 @@ export function pauseMs(headers: RetryHeaders, attempt: number): number {
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
 }
 
-/** Sends the request again, after a pause, for as long as the answer is 429. Blocks the check after a minute of that. */
+/**
+ * Sends the request again, after a pause, for as long as the answer is 429. Blocks the check after a minute of that.
+ */
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
@@ -77,7 +85,10 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   return response;
 }
 
-/** Sends the request, whatever the answer. Waits less for a kind of request that the platform has left unanswered before. */
+/**
+ * Sends the request, whatever the answer. Waits less for a kind of request that the platform has left unanswered
+ * before.
+ */
 export async function sendOnce(
   t: Platform,
   request: PlatformRequest,
@@ -106,7 +117,9 @@ export const kindOfRequest = (method: string, path: string): string =>
 /** Kinds of write that succeeded. */
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** Whether this run has seen a write of this kind succeed. If so, a later 403 does not mean that the key lacks a scope. */
+/**
+ * Whether this run has seen a write of this kind succeed. If so, a later 403 does not mean that the key lacks a scope.
+ */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
@@ -117,7 +130,9 @@ export const describeResponse = (response: HttpResponse): string =>
 /** Characters of a body in a finding. */
 const BODY_SHOWN = 300;
 
-/** A request in one line, as a finding shows it: `POST /deployments {"parent_id":null}`. Text is shown as it is sent. */
+/**
+ * A request in one line, as a finding shows it: `POST /deployments {"parent_id":null}`. Text is shown as it is sent.
+ */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return [method, path, ...(text === undefined ? [] : [show(text, BODY_SHOWN)])].join(' ');

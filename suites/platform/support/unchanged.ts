@@ -1,4 +1,7 @@
-/** Other clients may write while a check reads. What their writes may have caused must not count as a fault of the platform. */
+/**
+ * Other clients may write while a check reads. What their writes may have caused must not count as a fault of the
+ * platform.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { getPage, type Item } from './lists.ts';
@@ -20,8 +23,9 @@ const SUSPICIOUS_CHANGES = 3;
 const DISAGREEMENTS_TO_FAIL = 2;
 
 /**
- * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing changed. When
- * something changed every time, or the platform gives another order with every read, notes that nothing was decided about
+ * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing
+ * changed. When something changed every time, or the platform gives another order with every read, notes that nothing
+ * was decided about
  * `collection`. `decidesOrder`: the requirement is about the order itself.
  */
 export async function whileUnchanged(
@@ -75,11 +79,15 @@ export function blockIfUndecided(t: Platform): void {
 }
 
 const reorderedReason = (collections: string): string =>
-  `${collections}: the same items, in another order from one read to the next (platform.list.walk and .stable decide about that)`;
+  `${collections}: the same items, in another order from one read to the next (platform.list.walk and .stable ` +
+  'decide about that)';
 
 const ORDER_ROUNDS = 4;
 
-/** Whether a collection keeps its items but lists them in another order each time. Writes of other clients do not cause that. */
+/**
+ * Whether a collection keeps its items but lists them in another order each time. Writes of other clients do not cause
+ * that.
+ */
 async function isReordered(t: Platform, collection: string): Promise<boolean> {
   const orders = new Set<string>();
   let contents: string | undefined;

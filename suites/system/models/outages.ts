@@ -1,4 +1,7 @@
-/** Deployments while a device goes offline and its agent restarts: what a client knows of both sides, and sequences of that. */
+/**
+ * Deployments while a device goes offline and its agent restarts: what a client knows of both sides, and sequences of
+ * that.
+ */
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';

@@ -1,6 +1,6 @@
 /**
- * What every check of this suite is given, how a check is declared, how it waits for an effect, and what it follows: a deployment from
- * the platform to the device, the events of the device, and a device that is offline.
+ * What every check of this suite is given, how a check is declared, how it waits for an effect, and what it follows: a
+ * deployment from the platform to the device, the events of the device, and a device that is offline.
  */
 
 import { join } from 'node:path';
@@ -36,7 +36,10 @@ const declare = checks<SystemContext>();
 /** Soak runs take longer than requests, and a smaller counterexample costs a wait for what never comes. */
 const SOAK = propertyBounds(30_000, 500);
 
-/** Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it archive. */
+/**
+ * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
+ * archive.
+ */
 export const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -105,8 +108,8 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
 // The device without a connection to the platform, for as long as a check needs that.
 
 /**
- * Runs `body`, and connects the device again however it ends. What `body` throws matters more than trouble with the connection, which
- * blocks the check otherwise.
+ * Runs `body`, and connects the device again however it ends. What `body` throws matters more than trouble with the
+ * connection, which blocks the check otherwise.
  */
 export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
   try {
@@ -167,7 +170,8 @@ export function untilCurrent(t: System, id: string): Promise<Item> {
 
 /** The four statuses of a deployment, for a finding. */
 export const statuses = (item: Item): string =>
-  `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ${item['target_status']}`;
+  `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ` +
+  `${item['target_status']}`;
 
 /** Whether the files of the device can be read. */
 export const canReadFiles = (t: System): boolean =>
@@ -269,7 +273,9 @@ export class EventFollower implements AsyncDisposable {
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
       expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
-      actual: `no such event; on the platform: ${statuses(item)}; ${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
+      actual:
+        `no such event; on the platform: ${statuses(item)}; ` +
+        `${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
     });
   }
 

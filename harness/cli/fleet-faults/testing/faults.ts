@@ -46,7 +46,8 @@ export class Authority implements Disposable {
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-// A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an answer.
+// A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an
+// answer.
 
 export interface ProxyOptions {
   /** Where it listens. Default 127.0.0.1. */
@@ -168,7 +169,8 @@ export class FaultyProxy implements AsyncDisposable {
 const reset = (socket: Socket): void =>
   void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 
-// A network namespace for robots at the far end of a cable, and names that a test changes. Needs root and `ip`. For tests.
+// A network namespace for robots at the far end of a cable, and names that a test changes. Needs root and `ip`. For
+// tests.
 
 /** Names of interfaces have at most 15 characters. */
 let cables = 0;
@@ -228,7 +230,10 @@ export class Cable implements Disposable {
   }
 }
 
-/** The words before a command that resolves names by the file `hosts` alone, which may change while it runs. Writes both files. */
+/**
+ * The words before a command that resolves names by the file `hosts` alone, which may change while it runs. Writes both
+ * files.
+ */
 export function withHosts(hosts: string, services: string, names: string): string[] {
   writeFileSync(hosts, names);
   writeFileSync(services, 'hosts: files\n');

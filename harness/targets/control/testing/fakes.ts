@@ -1,4 +1,7 @@
-/** What the tests of control drive and ask: a control that answers from a table, and a device that shows what a test says. */
+/**
+ * What the tests of control drive and ask: a control that answers from a table, and a device that shows what a test
+ * says.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

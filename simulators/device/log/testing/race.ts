@@ -1,4 +1,7 @@
-/** Readers of a log that is compacted meanwhile: each gets every event after its cursor, or learns that events were lost. */
+/**
+ * Readers of a log that is compacted meanwhile: each gets every event after its cursor, or learns that events were
+ * lost.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';

@@ -1,4 +1,6 @@
-/** The smallest platform core that both ends of the agent protocol can be tested against. For tests and benches only. */
+/**
+ * The smallest platform core that both ends of the agent protocol can be tested against. For tests and benches only.
+ */
 import type { AgentDeployment, DeploymentReport } from '../../../../harness/contract/agent.ts';
 import type { DeploymentActivityStatus } from '../../../../harness/contract/enums.ts';
 import { type Clock, systemClock, timestamp } from '../../../common/clock.ts';

@@ -1,4 +1,7 @@
-/** Leaves a server, and then takes all ports that the system still gives. Prints what became of its port. For a network with few of them. */
+/**
+ * Leaves a server, and then takes all ports that the system still gives. Prints what became of its port. For a network
+ * with few of them.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { ScriptedServer } from '../server.ts';
