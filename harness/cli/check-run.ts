@@ -288,7 +288,7 @@ export function prepareEvidence(
   suite: Suite<never>,
   today: string = new Date().toISOString().slice(0, 10),
 ): Evidence {
-  const of = { api: suite.api, ids: suite.checks.map((check) => check.id) };
+  const scope = { api: suite.api, ids: suite.checks.map((check) => check.id) };
   const path = args.baseline;
   const update = args['update-baseline'];
   if (update && path === undefined) throw new UsageError('--update-baseline needs --baseline FILE, which it writes');
@@ -312,8 +312,8 @@ export function prepareEvidence(
     excuses: (id) => update || (baseline?.known.some((entry) => entry.check === id && entry.expires >= today) ?? false),
     settle(results) {
       if (baseline === undefined) return results;
-      if (update) baseline = updatedBaseline(results, baseline, today, of);
-      return applyBaseline(results, baseline, today, of);
+      if (update) baseline = updatedBaseline(results, baseline, today, scope);
+      return applyBaseline(results, baseline, today, scope);
     },
     finish(report, say) {
       if (update && path !== undefined && baseline !== undefined) {

@@ -110,7 +110,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await set('100%', '100ms');
       await press(page, 'rollout');
       const deployed = async () =>
-        (await all((index) => running.robot(index, '/deployments/current'))).every((of) => of?.status === 200);
+        (await all((index) => running.robot(index, '/deployments/current'))).every((answer) => answer?.status === 200);
       await poll('a deployment on every robot', async () => (await deployed()) || undefined, soon);
       await poll('the page to show it', async () => (await counts(page))['reached'] === ROBOTS || undefined, soon);
 
@@ -119,13 +119,14 @@ describe.skipIf(CHROMIUM === undefined)(
       await set('50%', '3s');
       await press(page, 'partition');
       const offline = async () =>
-        (await all((index) => running.robot(index, '/device'))).filter((of) => of?.body['status'] === 'offline').length;
+        (await all((index) => running.robot(index, '/device'))).filter((answer) => answer?.body['status'] === 'offline')
+          .length;
       await poll('half of the robots to be offline', async () => (await offline()) === ROBOTS / 2 || undefined, soon);
       await poll('all of them to be back', async () => (await offline()) === 0 || undefined, soon);
 
       await press(page, 'kill');
       const dead = async () =>
-        (await all((index) => running.robot(index, '/health'))).filter((of) => of === undefined).length;
+        (await all((index) => running.robot(index, '/health'))).filter((answer) => answer === undefined).length;
       await poll('half of the robots to be down', async () => (await dead()) === ROBOTS / 2 || undefined, soon);
       await poll('all of them to be up', async () => (await dead()) === 0 || undefined, soon);
 
@@ -192,7 +193,9 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.getByRole('textbox', { name: 'Robot', exact: true }).fill('nobody');
       await page.getByRole('button', { name: 'Open' }).click();
       await said.getByText('No robot is called nobody').waitFor();
-      expect((await all((index) => running.robot(index, '/health'))).every((of) => of?.status === 200)).toBe(true);
+      expect((await all((index) => running.robot(index, '/health'))).every((answer) => answer?.status === 200)).toBe(
+        true,
+      );
       await page.close();
     });
 

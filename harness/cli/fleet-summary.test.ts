@@ -8,7 +8,7 @@ import { EXIT } from '../common/usage.ts';
 import { endingText, summaryText } from './fleet-summary.ts';
 
 const plain: Paint = (_format, text) => text;
-const of = (p50: number) => ({
+const figures = (p50: number) => ({
   count: 1200,
   p50,
   p90: 2 * p50,
@@ -19,15 +19,15 @@ const of = (p50: number) => ({
   unit: 'ms' as const,
 });
 const summaryOf = (change: Partial<FleetResult>, interrupted = false): string => {
-  const result = resultWith({ metrics: { 'start.ms': of(1) }, ...change });
+  const result = resultWith({ metrics: { 'start.ms': figures(1) }, ...change });
   const code = interrupted ? EXIT.interrupted : exitCode(result);
   return summaryText(result, plain) + endingText({ out: 'out', code }, plain);
 };
 
 describe('the summary of a fleet', () => {
   it('shows what was measured: a roll-out, its legs in their order, and how late the generator was', () => {
-    const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, of(1)]);
-    const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': of(0.1), 'rollout.ms': of(10) };
+    const legs = ['report', 'write', 'command', 'sync', 'event'].map((leg) => [`rollout.${leg}.ms`, figures(1)]);
+    const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': figures(0.1), 'rollout.ms': figures(10) };
     const lines = summaryOf({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
     expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1 s');
     expect(lines[3]).toMatch(/ count +p50 +p90 +p95 +p99 +max$/);
@@ -50,9 +50,9 @@ describe('the summary of a fleet', () => {
       cpu_seconds: 17.74,
       robot_whole_bytes: 2 ** 16,
     };
-    const of = (marginal: number | null) => ({ ...part, robot_marginal_bytes: marginal });
+    const figures = (marginal: number | null) => ({ ...part, robot_marginal_bytes: marginal });
     const line = (marginal: number) => {
-      const parts = { parent: of(null), workers: of(0), whole: of(marginal) };
+      const parts = { parent: figures(null), workers: figures(0), whole: figures(marginal) };
       return summaryOf({ costs: { memory: 'PSS', robots: 4096, parts } }).match(/^ {2}processes +(.*)$/m)?.[1];
     };
     expect(line(2048)).toBe('256 MiB PSS (parent 256, workers 256) · a robot 64.0 KiB, one more 2.0 KiB · 17.7 CPU s');
@@ -125,7 +125,7 @@ describe('the summary of a fleet', () => {
           verdict_reasons: [text],
           notes: [text],
           counters: { [`${text}.errors`]: 1 },
-          metrics: { 'ping.ms': of(1) },
+          metrics: { 'ping.ms': figures(1) },
         };
         const shown = [
           summaryOf(change),
@@ -146,9 +146,9 @@ describe('the summary of a fleet', () => {
   });
 
   it('shows errors beside their attempts', () => {
-    expect(summaryOf({ metrics: { 'ping.ms': of(1) }, counters: { 'ping.errors': 3, 'ping.attempts': 1200 } })).toMatch(
-      /ping\.errors +3 of 1,200\n/,
-    );
+    expect(
+      summaryOf({ metrics: { 'ping.ms': figures(1) }, counters: { 'ping.errors': 3, 'ping.attempts': 1200 } }),
+    ).toMatch(/ping\.errors +3 of 1,200\n/);
   });
 
   it('names a few of many, and stays within a hundred and a few columns', () => {

@@ -120,7 +120,7 @@ export function optionsIn(group?: string) {
   };
 }
 
-export const command = <const T extends OptionTable>(of: Command<T>): Command<T> => of;
+export const command = <const T extends OptionTable>(definition: Command<T>): Command<T> => definition;
 
 /** Fills in defaults. */
 export function complete<T extends OptionTable>(table: T, given: GivenOptions): OptionsOf<T> {

@@ -356,7 +356,14 @@ export class HttpClient {
     const over = new AbortController();
     const patience = new Patience(timeoutMs, longest * timeoutMs);
     return {
-      ...{ method, path, headers, body, timeoutMs, over, patience, started: performance.now() },
+      method,
+      path,
+      headers,
+      body,
+      timeoutMs,
+      over,
+      patience,
+      started: performance.now(),
       recorded: this.#record(method, this.endpoint.origin + path, headers, body?.toString('utf8'), timeoutMs),
       stage: 'connecting',
       stop: patience.watch((why) => over.abort(why)),
@@ -378,7 +385,10 @@ export class HttpClient {
       ...defined({ request_body: sent }),
       duration_ms: 0,
       curl: curlLine({
-        ...{ method, url, headers, timeoutMs },
+        method,
+        url,
+        headers,
+        timeoutMs,
         socketPath: this.endpoint.socketPath,
         caFile: this.endpoint.caFile,
         body: sent,
@@ -440,7 +450,11 @@ function wholeAnswer({ status, headers, recorded }: OpenResponse, bytes: Buffer)
   let text: string | undefined;
   let json: { value: unknown } | undefined;
   return {
-    ...{ status, headers, recorded, bytes, durationMs: recorded.duration_ms },
+    status,
+    headers,
+    recorded,
+    bytes,
+    durationMs: recorded.duration_ms,
     get text() {
       text ??= bytes.toString('utf8');
       return text;

@@ -50,20 +50,20 @@ export class Display {
   }
 
   /** Shows how much is done, its rate and what is left. `doing`: with what, at the moment. */
-  progress(label: string, done: number, of: number, options: { doing?: string; nowMs?: number } = {}): void {
+  progress(label: string, done: number, total: number, options: { doing?: string; nowMs?: number } = {}): void {
     const { doing = '', nowMs = performance.now() } = options;
     if (this.#progress?.label !== label) this.#progress = { label, done, atMs: nowMs, lineMs: nowMs, whole: false };
     const shown = this.#progress;
     const perSecond = (1000 * (done - shown.done)) / Math.max(nowMs - shown.atMs, 1);
-    const drawn = bar(done, of, { columns: this.#columns < WIDE ? 12 : 20, paint: this.paint });
-    const text = `${drawn} ${done}/${of}${pace(perSecond, of - done)}`;
+    const drawn = bar(done, total, { columns: this.#columns < WIDE ? 12 : 20, paint: this.paint });
+    const text = `${drawn} ${done}/${total}${pace(perSecond, total - done)}`;
     if (this.live) {
       // A bar is one line; what does not fit is cut.
       const [line = ''] = hanging(label, [text], INDENT, this.#labels);
       this.#area.draw([doing === '' ? line : `${line}  ${this.paint('dim', doing)}`]);
-    } else if (done === of ? !shown.whole : nowMs - shown.lineMs >= LINE_EVERY_MS) {
+    } else if (done === total ? !shown.whole : nowMs - shown.lineMs >= LINE_EVERY_MS) {
       shown.lineMs = nowMs;
-      shown.whole = done === of;
+      shown.whole = done === total;
       this.row(label, text);
     }
   }

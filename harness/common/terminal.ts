@@ -93,9 +93,9 @@ export function printableValue<T>(value: T): T {
 }
 
 /** How much of something is done, as a bar that can be read without colours: `█████░░░░░`. */
-export function bar(done: number, of: number, options: { columns?: number; paint?: Paint } = {}): string {
+export function bar(done: number, total: number, options: { columns?: number; paint?: Paint } = {}): string {
   const { columns = 20, paint = (_, text) => text } = options;
-  const full = of <= 0 ? columns : Math.max(0, Math.min(columns, Math.round((done / of) * columns)));
+  const full = total <= 0 ? columns : Math.max(0, Math.min(columns, Math.round((done / total) * columns)));
   return paint('cyan', '█'.repeat(full)) + paint('dim', '░'.repeat(columns - full));
 }
 

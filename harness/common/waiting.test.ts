@@ -38,7 +38,10 @@ describe('poll', () => {
     const time = fakeTime();
     let looks = 0;
     await poll('six looks', () => (++looks === 6 ? true : undefined), {
-      ...{ timeoutMs: 10_000, firstPauseMs: 10, growth: 2, longestPauseMs: 50 },
+      timeoutMs: 10_000,
+      firstPauseMs: 10,
+      growth: 2,
+      longestPauseMs: 50,
       time,
     });
     expect(time.pauses).toEqual([10, 20, 40, 50, 50]);
@@ -83,7 +86,8 @@ describe('poll', () => {
     const stop = new AbortController();
     const reason = new Error('interrupted');
     const waiting = poll('it', () => undefined, {
-      ...{ timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 2 ** 30 },
+      timeoutMs: Number.POSITIVE_INFINITY,
+      firstPauseMs: 2 ** 30,
       signal: stop.signal,
     });
     stop.abort(reason);

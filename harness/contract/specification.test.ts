@@ -21,7 +21,11 @@ const examples: [string, Shape, Record<string, unknown>][] = [
     '2.1 deployment',
     deployment,
     {
-      ...{ object: 'deployment', id: 'dpl_1', description: '', device_id: 'dvc_1', release_id: 'rls_1' },
+      object: 'deployment',
+      id: 'dpl_1',
+      description: '',
+      device_id: 'dvc_1',
+      release_id: 'rls_1',
       ...statuses,
       created_at: moment,
     },

@@ -29,19 +29,19 @@ export const githubFormat: LiveFormat = {
  */
 export function annotations(report: Report): string[] {
   const groups = findingGroups(report.checks);
-  const of = (outcome: 'fail' | 'warn'): Annotation[] =>
+  const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>
     groups.filter(({ lead }) => lead.outcome === outcome).map((group) => [titleOf(group.lead), words(group)]);
   const others = report.checks.filter(({ outcome }) => outcome === 'fixed');
   const blocked = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
   return [
     ...limited('error', [
-      ...of('fail'),
+      ...annotationsFor('fail'),
       ...(report.unreachable === undefined ? [] : [['the target could not be reached', report.unreachable] as const]),
       ...[...blocked, ...others].map(
         (lead) => [titleOf(lead), words({ lead, consequences: [], blocked: [] })] as const,
       ),
     ]),
-    ...limited('warning', of('warn')),
+    ...limited('warning', annotationsFor('warn')),
     notice(report),
   ];
 }

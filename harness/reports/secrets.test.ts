@@ -184,7 +184,10 @@ test('no report tells a part of a secret that a cut went through', async () => {
       plan: makePlan(leaky, { capabilities: new Set() }),
       target: { kind: 'url', address: 'http://127.0.0.1/', capabilities: [], control: 'none' },
       context: (recorder) => ({ http: http.with({ recorder }) }),
-      ...{ redactor, seed: 1, version: '0.1.0', listeners: reporters },
+      redactor,
+      seed: 1,
+      version: '0.1.0',
+      listeners: reporters,
     });
     await http.close();
     for (const [name, text] of Object.entries(everything())) {

@@ -25,7 +25,10 @@ const device = (options: Partial<DeviceTargetOptions>, text?: string) =>
   });
 const platform = (options: Partial<PlatformTargetOptions>, text?: string) =>
   platformSettings({
-    ...{ redactor: new Redactor(), env: {}, apiKey: 'k', url: 'http://x' },
+    redactor: new Redactor(),
+    env: {},
+    apiKey: 'k',
+    url: 'http://x',
     ...options,
     ...(text === undefined ? {} : { target: file(text) }),
   });

@@ -73,9 +73,9 @@ describe('a request', () => {
     [['Content-Type: application/jsonx'], 415],
     [[], 415],
   ])('with a body names JSON as its type: %j', async ([lines, status]) => {
-    const of = [HOST, AUTHORIZED, ...lines];
-    expect(await statusOf([...of, 'Content-Length: 2'], '{}')).toBe(status);
-    expect(await statusOf([...of, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
+    const headers = [HOST, AUTHORIZED, ...lines];
+    expect(await statusOf([...headers, 'Content-Length: 2'], '{}')).toBe(status);
+    expect(await statusOf([...headers, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
   });
 });
 

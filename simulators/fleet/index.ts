@@ -210,9 +210,9 @@ function newFleet(
     stateDir,
     scenario,
     ...defined({ onViolation, namePrefix, onStates: shown?.states }),
-    onKeys: (done, of) => {
-      onProgress?.({ stage: 'keys', done, of });
-      shown?.keys(done, of);
+    onKeys: (done, total) => {
+      onProgress?.({ stage: 'keys', done, of: total });
+      shown?.keys(done, total);
     },
     onSecond: (tick) => {
       onProgress?.({ stage: 'online', done: tick.robots['online'] ?? 0, of: robots });

@@ -343,10 +343,8 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   let outside: Outside | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= stopAll([
-      ...[() => outside?.close(), () => agentSide?.stop(), () => app?.close()],
-      ...[() => ownChecks?.[Symbol.asyncDispose](), () => store.close()],
-    ]);
+    const closing = [() => outside?.close(), () => agentSide?.stop(), () => app?.close()];
+    stopping ??= stopAll([...closing, () => ownChecks?.[Symbol.asyncDispose](), () => store.close()]);
     return stopping;
   };
   try {
@@ -363,11 +361,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     const renderer = new Renderer(core);
     const plans = options.control || options.ui ? new Plans() : undefined;
     const exchanges = options.ui && (await exchangesOf(core, ring, keys));
-    app = buildServer({
-      ...{ core, renderer, keys: ring, seed, log, tls, plans, exchanges },
-      faults: options.faults,
-      registerAgent: side && ((server) => side.register(server)),
-    });
+    const { faults } = options;
+    const registerAgent = side && ((server: FastifyInstance) => side.register(server));
+    app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
     await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
     if (plans) {
       const info = { ...addressesOf(app, options, agentSide), dialect };

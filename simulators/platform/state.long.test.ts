@@ -94,7 +94,9 @@ async function schemaOf(platform: TestPlatform, schema: object) {
   const slug = unique('hostile');
   await platform.create('/config_types', { name: slug, slug });
   return await platform.post('/config_schemas', {
-    ...{ config_type_ref: { slug }, language: 'jsonschema', format: 'json' },
+    config_type_ref: { slug },
+    language: 'jsonschema',
+    format: 'json',
     documents: [{ name: 's.json', data: JSON.stringify(schema) }],
   });
 }

@@ -24,17 +24,17 @@ export interface CheckCommand<T extends CheckTable = CheckTable> extends Command
 }
 
 /** What these commands have in common. The code that runs checks is loaded when one runs. */
-function checkCommand<const T extends CheckTable, Context>(of: Checked<T, Context>): CheckCommand<T> {
+function checkCommand<const T extends CheckTable, Context>(checked: Checked<T, Context>): CheckCommand<T> {
   return {
-    options: of.options,
-    examples: of.examples,
+    options: checked.options,
+    examples: checked.examples,
     async run(options: OptionsOf<T>) {
       const { runAndReport } = await import('../check-run.ts');
-      return (await runAndReport(of, options)).code;
+      return (await runAndReport(checked, options)).code;
     },
     async replay(given, again) {
       const { runAndReport } = await import('../check-run.ts');
-      return runAndReport(of, complete(of.options, given), again);
+      return runAndReport(checked, complete(checked.options, given), again);
     },
   };
 }

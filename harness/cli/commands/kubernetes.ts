@@ -70,7 +70,11 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   await parse(['fleet', ...shardArguments(fleetArguments)]);
   if (/^$|\s/.test(image)) throw new UsageError(`--image: '${image}' is no name of an image`);
   return {
-    ...{ shards, scenario: text, fleetArguments, image, timeout: args.timeout },
+    shards,
+    scenario: text,
+    fleetArguments,
+    image,
+    timeout: args.timeout,
     name: label('name', name, 30),
     namespace: namespace === undefined ? undefined : label('namespace', namespace, 63),
     secret: label('secret', args.secret, 63),

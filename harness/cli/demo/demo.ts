@@ -232,8 +232,8 @@ export class DemoScreen {
     this.#display.row(`${good ? paint('green', '✓') : paint('red', '✗')} ${label}`, `${text}${took}`);
   }
 
-  row(label: string, of: number): ScreenRow {
-    return new ScreenRow(this, this.#display, label, of);
+  row(label: string, total: number): ScreenRow {
+    return new ScreenRow(this, this.#display, label, total);
   }
 
   summary({ robots, latencies, missed, violations, reports, folder }: Outcome): void {
@@ -265,22 +265,22 @@ class ScreenRow {
   readonly #screen: DemoScreen;
   readonly #display: Display;
   readonly #label: string;
-  readonly #of: number;
+  readonly #total: number;
   readonly #startedMs = performance.now();
   #steps = 0;
   #ended = false;
 
-  constructor(screen: DemoScreen, display: Display, label: string, of: number) {
+  constructor(screen: DemoScreen, display: Display, label: string, total: number) {
     this.#screen = screen;
     this.#display = display;
     this.#label = label;
-    this.#of = of;
+    this.#total = total;
   }
 
   /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
   update(done: number, doing: string): void {
     if (this.#ended) return;
-    this.#display.progress(`  ${this.#label}`, done, this.#of, { doing });
+    this.#display.progress(`  ${this.#label}`, done, this.#total, { doing });
   }
 
   /** One more is done. */
@@ -289,10 +289,10 @@ class ScreenRow {
     this.update(this.#steps, doing);
   }
 
-  end(text: string, done = this.#of): void {
+  end(text: string, done = this.#total): void {
     this.#ended = true;
     const startedMs = this.#startedMs;
-    this.#screen.done(this.#label, `${done}/${this.#of} ${text}`, { good: done === this.#of, startedMs });
+    this.#screen.done(this.#label, `${done}/${this.#total} ${text}`, { good: done === this.#total, startedMs });
   }
 
   verdict({ summary, exit_code }: Report): void {

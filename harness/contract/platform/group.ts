@@ -40,6 +40,9 @@ export const groupOperations: Operation[] = [
   on.get('getGroup', 'Get a group'),
   on.update('updateGroup', 'Rename a group', () => updateBody),
   on.below('moveGroup', 'move', 'Move a group below another, or to the top level', {
-    ...{ method: 'POST', scopes: ['groups:write'], kind: 'group', body: () => moveBody },
+    method: 'POST',
+    scopes: ['groups:write'],
+    kind: 'group',
+    body: () => moveBody,
   }),
 ];

@@ -41,18 +41,18 @@ export interface VerifyOptions {
 
 /** What a Muster of that version, with these suites, compares certificates with. */
 export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
-  const of = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
+  const suitesOf = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
   return {
     version,
     suites: suitesDigest(),
     checkIds: (api, profile, requirements) =>
-      of(api)
+      suitesOf(api)
         .flatMap((suite) => suite.checks)
         .filter((check) => profile === 'full' || check.profile === 'core')
         .filter((check) => isHeld(check.requirement, requirements))
         .map((check) => check.id),
     requirementsDigest(api, date) {
-      const [suite] = of(api);
+      const [suite] = suitesOf(api);
       return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
     },
   };
@@ -224,16 +224,16 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
 /** What is shown of what was tested, and what the reader has to take the signer's word for. */
 function identityIn(
   subject: Statement['subject'][number] | undefined,
-  { digest_of: of, transport, executable, digest_missing: missing, artifact }: Statement['predicate']['muster'],
+  { digest_of: suitesOf, transport, executable, digest_missing: missing, artifact }: Statement['predicate']['muster'],
 ): Pick<Claims, 'claims' | 'not'> {
   const digest = `sha256:${subject?.digest.sha256}`;
   const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
   const claims: string[] = [];
   const not: string[] = [];
-  if (of === 'executable') {
+  if (suitesOf === 'executable') {
     claims.push(`Muster executed the file ${executable}, which had the digest ${digest} before the run and after it.`);
     not.push(`What ${executable} loads or starts was not measured.`);
-  } else if (of === 'image' || (of === undefined && transport === 'image')) {
+  } else if (suitesOf === 'image' || (suitesOf === undefined && transport === 'image')) {
     claims.push(`Muster ran the image with the digest ${digest}.`);
   } else if (subject?.annotations?.declared === true) {
     claims.push('What was tested is known by what the signer says of it only.');
@@ -246,7 +246,7 @@ function identityIn(
     );
   }
   if (missing !== undefined) not.push(`What the command ran has no digest: ${missing}.`);
-  if (artifact !== undefined && (named !== digest || of === 'artifact'))
+  if (artifact !== undefined && (named !== digest || suitesOf === 'artifact'))
     not.push(`The signer names a file ${artifact.name} with the digest ${named}; nothing shows that it is what ran.`);
   return { claims, not };
 }

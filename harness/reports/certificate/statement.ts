@@ -193,9 +193,9 @@ function subjectDetails(
 ): Pick<Statement['predicate']['muster'], 'digest_of' | 'executable' | 'digest_missing' | 'artifact'> {
   const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
   const declared = artifact === undefined ? 'name' : 'artifact';
-  const of = digest === undefined ? declared : measured;
+  const digestOf = digest === undefined ? declared : measured;
   return {
-    ...(of === undefined ? {} : { digest_of: of }),
+    ...(digestOf === undefined ? {} : { digest_of: digestOf }),
     ...defined({ executable, digest_missing: missing }),
     ...(artifact === undefined
       ? {}

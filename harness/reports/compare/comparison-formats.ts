@@ -100,11 +100,11 @@ function valuesOf({ values }: ChoiceRow, columns: number): string[] {
     ({ value }) => value ?? '– not observed',
   );
   return [...groups].map(
-    ([value, of]) => `${of.map(({ number }) => number).join(', ')}  ${cutTo(printable(value), columns)}`,
+    ([value, entries]) => `${entries.map(({ number }) => number).join(', ')}  ${cutTo(printable(value), columns)}`,
   );
 }
 
-function changes({ entries, changes: of }: Comparison, paint: Paint, columns: number): string[] {
+function changes({ entries, changes: compared }: Comparison, paint: Paint, columns: number): string[] {
   const [before, now] = [entries.length - 1, entries.length];
   const lines = (symbol: string, words: string, ids: readonly string[]): string[] => {
     if (ids.length === 0) return [];
@@ -114,13 +114,13 @@ function changes({ entries, changes: of }: Comparison, paint: Paint, columns: nu
     );
   };
   const said = [
-    ...lines('✗', 'hold no longer', idsOf(of.regressions)),
-    ...lines('?', 'not decided any more', idsOf(of.undecided)),
-    ...lines('✓', 'hold now', idsOf(of.mended)),
+    ...lines('✗', 'hold no longer', idsOf(compared.regressions)),
+    ...lines('?', 'not decided any more', idsOf(compared.undecided)),
+    ...lines('✓', 'hold now', idsOf(compared.mended)),
     ...lines(
       '~',
       'answered in another way',
-      of.behaviour.map(({ name }) => printable(name)),
+      compared.behaviour.map(({ name }) => printable(name)),
     ),
   ];
   return said.length === 0 ? [] : [paint('bold', `From ${before} to ${now}`), ...said];
@@ -194,25 +194,30 @@ function folded(heading: string, count: number, open: boolean, table: Markup): M
 `;
 }
 
-function requirementTable(heading: string, rows: readonly RequirementRow[], of: Comparison, open: boolean): Markup {
+function requirementTable(
+  heading: string,
+  rows: readonly RequirementRow[],
+  compared: Comparison,
+  open: boolean,
+): Markup {
   const body = rows.map(
     (row) =>
-      html`<tr id="${row.id}"><th scope="row"><code>${row.id}</code><span class="soft">${row.level} · ${row.section} ${sectionTitle(row.section)}</span>${row.requirement === '' ? NOTHING : html`<p>${printable(row.requirement)}</p>`}</th>${row.outcomes.map(outcome)}</tr>`,
+      html`<tr id="${row.id}"><th scope="row"><code>${row.id}</code><span class="soft">${row.level} · ${row.section} ${sectionTitle(row.section)}</span>${row.requirement === '' ? NOTHING : html`<p>${printable(row.requirement)}</p>`}</th>${row.outcomes.map(outcomeCell)}</tr>`,
   );
-  return folded(heading, rows.length, open, table('Check', of, body));
+  return folded(heading, rows.length, open, table('Check', compared, body));
 }
 
-const outcome = (of: Outcome | undefined): Markup =>
-  of === undefined
+const outcomeCell = (outcome: Outcome | undefined): Markup =>
+  outcome === undefined
     ? html`<td class="soft">– no such check</td>`
-    : html`<td class="outcome ${of}"><b>${SYMBOLS[of]}</b> ${OUTCOME_WORDS[of]}</td>`;
+    : html`<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${OUTCOME_WORDS[outcome]}</td>`;
 
-function choiceTable(heading: string, rows: readonly ChoiceRow[], of: Comparison, open: boolean): Markup {
+function choiceTable(heading: string, rows: readonly ChoiceRow[], compared: Comparison, open: boolean): Markup {
   const body = rows.map(
     ({ name, check, values }) =>
       html`<tr><th scope="row">${cutTo(printable(name), VALUE)}<span class="soft"><code>${check}</code></span></th>${values.map((value) => (value === undefined ? html`<td class="soft">– not observed</td>` : html`<td>${cutTo(printable(value), VALUE)}</td>`))}</tr>`,
   );
-  return folded(heading, rows.length, open, table('Asked', of, body));
+  return folded(heading, rows.length, open, table('Asked', compared, body));
 }
 
 const table = (first: string, { entries }: Comparison, body: readonly Markup[]): Markup =>

@@ -262,10 +262,10 @@ export function alikeness({ requirements, choices }: Comparison): string {
 
 function requirementRows(entries: readonly Entry[]): RequirementRow[] {
   const checks = entries.map((entry) => new Map(entry.checks.map((check) => [check.id, check])));
-  const ids = [...new Set(checks.flatMap((of) => [...of.keys()]))];
+  const ids = [...new Set(checks.flatMap((byId) => [...byId.keys()]))];
   return ids
     .map((id): RequirementRow => {
-      const found = checks.map((of) => of.get(id));
+      const found = checks.map((byId) => byId.get(id));
       const outcomes = found.map((check) => check?.outcome);
       const known = found.filter((check) => check !== undefined);
       return {

@@ -94,7 +94,9 @@ async function wayOf({
   if (image === undefined) {
     const env = cleaned(given);
     return {
-      ...{ kind: 'command', label: labelOf(command), address: labelOf(command).slice(1, -1) },
+      kind: 'command',
+      label: labelOf(command),
+      address: labelOf(command).slice(1, -1),
       ran: measureExecutable(command, undefined, env),
       start: ({ variables }, listener) => startClientProcess(command, { ...env, ...variables }, listener),
     };

@@ -164,7 +164,11 @@ function largeResult(): ReturnType<typeof resultWith> {
   const phases = [{ do: 'rollout', started_ms: 0, duration_ms: 3_600_000, measured: true, actions: rows.length }];
   const counters = { 'rollout.attempts': rows.length, 'rollout.missed': missed.length };
   return resultWith({
-    ...{ robots: ROBOTS, fleet_robots: ROBOTS, series, phases, counters },
+    robots: ROBOTS,
+    fleet_robots: ROBOTS,
+    series,
+    phases,
+    counters,
     rollouts: { missed, map: mapRollouts(rows, ROBOTS) },
   });
 }

@@ -41,7 +41,7 @@ export async function benchPeers(): Promise<Figure[]> {
   for (const rate of RATES) {
     const outcomes = new Map<Tool, Outcome[]>(tools.map((tool) => [tool, []]));
     for (let round = 0; round < ROUNDS; round += 1)
-      for (const [tool, of] of outcomes) of.push(await measured(tool, rate));
+      for (const [tool, medianOf] of outcomes) medianOf.push(await measured(tool, rate));
     const floor = typeof others === 'string' ? node : others.loop;
     figures.push(...tools.flatMap((tool) => figuresOf(tool, floor, rate, outcomes)));
   }
@@ -50,14 +50,15 @@ export async function benchPeers(): Promise<Figure[]> {
 
 function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<Tool, readonly Outcome[]>): Figure[] {
   const [own, theirs] = [outcomes.get(tool) ?? [], outcomes.get(floor) ?? []];
-  const of = (list: readonly Outcome[], field: keyof Outcome): number => median(list.map((outcome) => outcome[field]));
+  const medianOf = (list: readonly Outcome[], field: keyof Outcome): number =>
+    median(list.map((outcome) => outcome[field]));
   const at = `${tool.name}, ${rate.toLocaleString('en')}/s`;
   const ratio = median(
     own.map(({ perCpuSecond }, round) => perCpuSecond / (theirs[round]?.perCpuSecond ?? Number.NaN)),
   );
   const rounded = (value: number): string => Math.round(value).toLocaleString('en');
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-  const p99 = of(own, 'p99Ms');
+  const p99 = medianOf(own, 'p99Ms');
   const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
   const told =
     `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ` +
@@ -66,22 +67,24 @@ function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<
   return [
     {
       name: `peers: requests a CPU second, ${at}`,
-      value: of(own, 'perCpuSecond'),
-      floor: of(theirs, 'perCpuSecond'),
+      value: medianOf(own, 'perCpuSecond'),
+      floor: medianOf(theirs, 'perCpuSecond'),
       ratio,
       goal: judged ? `≥ 1 × ${floor.name}` : 'beside it',
       unit: '/s',
       met: !judged || ratio >= 1,
       ...(judged &&
-        floor !== node && { why: `the bare Node loop: ${rounded(of(outcomes.get(node) ?? [], 'perCpuSecond'))}/s` }),
+        floor !== node && {
+          why: `the bare Node loop: ${rounded(medianOf(outcomes.get(node) ?? [], 'perCpuSecond'))}/s`,
+        }),
     },
     {
       name: `peers: on the wire within ${IN_TIME_MS} ms, ${at}`,
-      value: 100 * of(own, 'inTime'),
-      floor: 100 * of(theirs, 'inTime'),
+      value: 100 * medianOf(own, 'inTime'),
+      floor: 100 * medianOf(theirs, 'inTime'),
       goal: `${judged ? '≥ 99 %, all arrived' : 'beside it'} (${told})`,
       unit: '%',
-      met: !judged || (of(own, 'inTime') >= 0.99 && own.every(({ arrived }) => arrived === 1)),
+      met: !judged || (medianOf(own, 'inTime') >= 0.99 && own.every(({ arrived }) => arrived === 1)),
     },
   ];
 }

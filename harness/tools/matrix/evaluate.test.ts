@@ -17,7 +17,11 @@ const plain = painter({ write: () => {} }, {});
 
 function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[], manner?: Manner): Promise<Verdict> {
   const subject: Subject = {
-    ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', file: 'some-subject.ts' },
+    api: 'device',
+    kind,
+    name: 'some-subject',
+    summary: 'Does something.',
+    file: 'some-subject.ts',
     run: async () => sampleReport(checks, {}),
     ...defined({ breaks }),
     ...(kind === 'unwilling' ? { reason: /such socket/ } : {}),
@@ -64,7 +68,12 @@ describe('a subject', () => {
 
   const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> => {
     const subject: Subject = {
-      ...{ api: 'device', kind, name: 'some-subject', summary: 'Does something.', breaks: [fails.id], ...about },
+      api: 'device',
+      kind,
+      name: 'some-subject',
+      summary: 'Does something.',
+      breaks: [fails.id],
+      ...about,
       run: async () => sampleReport([check], {}),
     };
     return (await evaluateSubject(subject)).problems.map(({ what }) => what);
@@ -115,7 +124,11 @@ describe('a subject', () => {
     const run = async (slow: boolean, seconds: number): Promise<string[]> => {
       clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
       const subject: Subject = {
-        ...{ api: 'device', kind: 'variant', name: 'some-subject', summary: 'Does something.', slow },
+        api: 'device',
+        kind: 'variant',
+        name: 'some-subject',
+        summary: 'Does something.',
+        slow,
         run: async () => sampleReport([passes], {}),
       };
       const { problems: found } = await evaluateSubject(subject, { timed: true, fast: !slow });
@@ -128,7 +141,10 @@ describe('a subject', () => {
 
   it('that does not start is a problem, and ends nothing', async () => {
     const { problems: found } = await evaluateSubject({
-      ...{ api: 'device', kind: 'reference', name: 'x', summary: 'X.' },
+      api: 'device',
+      kind: 'reference',
+      name: 'x',
+      summary: 'X.',
       run: () => Promise.reject(new Error('no port')),
     });
     expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);

@@ -11,7 +11,11 @@ import { bundlesOf, evaluateApart, GROUPS, without } from './selection.ts';
 import { allSubjects, type Subject, variantSubject } from './subjects.ts';
 
 const subject = (kind: Subject['kind'], name: string, slow = false): Subject => ({
-  ...{ api: 'device', kind, name, summary: 'Does something.', slow },
+  api: 'device',
+  kind,
+  name,
+  summary: 'Does something.',
+  slow,
   run: () => Promise.reject(new Error('not run')),
 });
 const ALL = [

@@ -256,9 +256,9 @@ const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed
 export function verdictOf({ unit, slope }: Judged): string {
   if (slope === undefined) return 'too short to say';
   const { perMinute, low, high, median, grows } = slope;
-  const of = unit === '' ? '' : ` ${unit}`;
+  const inUnit = unit === '' ? '' : ` ${unit}`;
   return (
-    `${grows ? 'grows' : 'flat '} ${shown(median).padStart(7)}${of}, ${shown(perMinute)}${of}/min ` +
+    `${grows ? 'grows' : 'flat '} ${shown(median).padStart(7)}${inUnit}, ${shown(perMinute)}${inUnit}/min ` +
     `(${shown(low)} to ${shown(high)})`
   );
 }

@@ -6,14 +6,18 @@ import { defect, variant } from '../define-client.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 /** Shows a deployment in another way. */
-const shows = (of: (deployment: Members) => Members) => ({
-  current: { shown: (value: Members) => ({ deployment: of(value) }) },
+const shows = (change: (deployment: Members) => Members) => ({
+  current: { shown: (value: Members) => ({ deployment: change(value) }) },
 });
 
 export const defects = [
   defect('current-without-release', 'Shows only the id and the states of a deployment.', ['client.current.shown'], {
     jobs: shows(({ id, status, activity_status, error_status, target_status }) => ({
-      ...{ id, status, activity_status, error_status, target_status },
+      id,
+      status,
+      activity_status,
+      error_status,
+      target_status,
     })),
   }),
   defect('status-by-itself', 'Takes status from activity_status.', ['client.current.status'], {

@@ -12,7 +12,13 @@ interface Recorder extends StreamSubscriber {
 function subscriber(view: View): Recorder {
   const none = () => {};
   const recorder: Recorder = {
-    ...{ view, session: undefined, waiting: 0, text: '', checkLag: none, end: none, drop: none },
+    view,
+    session: undefined,
+    waiting: 0,
+    text: '',
+    checkLag: none,
+    end: none,
+    drop: none,
     deliver: (bytes) => {
       recorder.text += bytes.toString();
     },

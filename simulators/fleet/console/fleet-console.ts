@@ -165,8 +165,8 @@ export class FleetConsole {
   }
 
   /** Takes how many robots have their keys. */
-  keys(done: number, of: number): void {
-    this.#feed.set({ phase: `making keys, ${done} of ${of}` });
+  keys(done: number, total: number): void {
+    this.#feed.set({ phase: `making keys, ${done} of ${total}` });
   }
 
   /** Takes a second of the run. `remainingMs`: until the schedule ends; null without one. */

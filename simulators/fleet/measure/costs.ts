@@ -61,7 +61,7 @@ export async function fromPs(pids: readonly number[]): Promise<(Usage | undefine
   }));
   const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
   return pids.map((pid) => {
-    const [, rss = '', time = ''] = rows.find(([of]) => Number(of) === pid) ?? [];
+    const [, rss = '', time = ''] = rows.find(([owner]) => Number(owner) === pid) ?? [];
     return rss === '' ? undefined : { bytes: Number(rss) * 1024, kind: 'RSS', cpuSeconds: secondsOf(time) };
   });
 }

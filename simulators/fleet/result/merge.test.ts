@@ -143,8 +143,15 @@ describe('merging shards', () => {
 
 it('puts the seconds of shards side by side from the moment at which they began together', () => {
   const tick = (second: number, online: number) => ({
-    ...{ at_ms: 1000 * second, phase: online === 0 ? 'ready' : 'hold', robots: { online } },
-    ...{ rates: {}, p50: {}, p99: {}, cpu: 0, rss_bytes: 0, loop_max_ms: 0 },
+    at_ms: 1000 * second,
+    phase: online === 0 ? 'ready' : 'hold',
+    robots: { online },
+    rates: {},
+    p50: {},
+    p99: {},
+    cpu: 0,
+    rss_bytes: 0,
+    loop_max_ms: 0,
   });
   const early = [tick(1, 0), tick(2, 0), tick(3, 0), tick(4, 5), tick(5, 5)];
   const late = [tick(1, 0), tick(2, 5), tick(3, 5), tick(4, 5)];

@@ -231,7 +231,11 @@ export class Exchanges {
     const { number, at, ms, method, url, status } = kept;
     const version = headerOf(kept, this.#options.versionHeader);
     return {
-      ...{ number, at, ms: Math.round(ms * 10) / 10, method, status },
+      number,
+      at,
+      ms: Math.round(ms * 10) / 10,
+      method,
+      status,
       url: short(mask.url(url)),
       route: this.#route(kept),
       version: version === undefined ? null : short(mask.text(version)),

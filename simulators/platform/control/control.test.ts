@@ -53,8 +53,11 @@ const everything = async () =>
 it('tells where the platform is, broker and dialect included', async () => {
   const { body } = await control('GET', '/');
   expect(body).toEqual({
-    ...{ url: platform.url, agent_url: platform.agentUrl, dialect: 'spec' },
-    ...{ snapshots: [], plans: [] },
+    url: platform.url,
+    agent_url: platform.agentUrl,
+    dialect: 'spec',
+    snapshots: [],
+    plans: [],
   });
   await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
   const authorization = `Bearer ${withBroker.controlToken}`;

@@ -297,7 +297,8 @@ function device(
     last_connected_at: now,
   };
   core.store.collections.device.update(row, {
-    ...{ description: description ?? null, group_id },
+    description: description ?? null,
+    group_id,
     ...(status !== 'inactive' && connected),
     ...(status === 'offline' && { last_disconnected_at: now }),
   });
@@ -310,7 +311,8 @@ function deployment(core: Core, entry: Entry<'deployments'>, refer: Refer): stri
   const row = createDeployment(
     core,
     {
-      ...{ description, target_status: waits ? 'staged' : 'deployed' },
+      description,
+      target_status: waits ? 'staged' : 'deployed',
       device_id: refer('devices', entry.device, 'device'),
       release_id: refer('releases', entry.release, 'release'),
       config_instance_ids: entry.config_instances.map((name) => refer('config_instances', name, 'config_instances')),

@@ -67,7 +67,10 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
   };
   return {
     ...platform,
-    ...{ call, get, post, create },
+    call,
+    get,
+    post,
+    create,
     items: async (path, given) => (await get(path, given)).body['data'] as Item[],
     provisioningToken: async () => String((await create('/provisioning_tokens'))['token']),
   };
