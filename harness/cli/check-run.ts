@@ -254,9 +254,6 @@ function minimum(text: string): { count: number } | { percent: number } {
   );
 }
 
-// What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before
-// the run.
-
 export interface EvidenceArguments {
   baseline?: string;
   'update-baseline': boolean;

@@ -24,8 +24,8 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster has
-// none.
+// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster is
+// JavaScript already.
 if (extname(import.meta.url) === '.ts')
   enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
 

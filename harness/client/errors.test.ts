@@ -1,8 +1,9 @@
 import { connect, createServer } from 'node:net';
 import { Agent } from 'undici';
 import { describe, expect, it, test } from 'vitest';
+import { BodyReader } from './body.ts';
 import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
-import { BodyReader, HttpClient } from './http.ts';
+import { HttpClient } from './http.ts';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
 

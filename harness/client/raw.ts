@@ -2,12 +2,12 @@
 
 import type { Socket } from 'node:net';
 import { Patience } from '../common/waiting.ts';
+import { Bytes } from './body.ts';
 import { socatAddress } from './connection.ts';
 import { describe, Unfinished } from './errors.ts';
 import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
 import { LONGEST_LINE, runnable } from './request-forms.ts';
-import { Bytes } from './sse-parser.ts';
 
 // Reads HTTP/1.1 answers out of bytes (RFC 9112), strictly: a wrong framing must not pass for an answer.
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { Bytes } from './body.ts';
 import { Recent } from './sse.ts';
-import { Bytes } from './sse-parser.ts';
 
 it('keeps everything until it was read, and then the newest by what they cost', () => {
   const recent = new Recent<number>(100, (item) => item);

@@ -33,8 +33,7 @@ export class Redactor {
 
   /**
    * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a
-   * credential: in
-   * `Bearer …`, behind an option or in a field whose name ends in key, token, secret or password.
+   * credential: in `Bearer …`, behind an option or in a field whose name ends in key, token, secret or password.
    *
    * @param variable environment variable that holds it, for the lines that repeat a request
    */

@@ -4,13 +4,13 @@
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
+import { Bytes } from './body.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import type { StreamMarks } from './recorder.ts';
 import { eventsQuery } from './request-forms.ts';
 import {
   BlockTooLarge,
-  Bytes,
   commentBytes,
   frameBytes,
   type SseComment,
@@ -19,8 +19,6 @@ import {
   SseParser,
 } from './sse-parser.ts';
 import { type StreamWait, untilReady } from './stream-wait.ts';
-
-// Keeps the newest items of a sequence that may have no end.
 
 const KEPT_WHEN_DROPPING = 0.75;
 

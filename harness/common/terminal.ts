@@ -66,8 +66,8 @@ export function cutTo(text: string, columns: number): string {
 
 /**
  * What could command a terminal, break a line or show text in another order than it has: every control character but
- * tab and line feed (C0, DEL, C1), the separators of lines and paragraphs, and the controls of writing direction. All
- * are of the basic plane.
+ * tab and line feed (C0, DEL, C1), the separators of lines and paragraphs, and the controls of writing direction. Each
+ * is one UTF-16 unit.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 

@@ -115,15 +115,15 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Bytes: far more than any text or pipe has. /dev/zero has no end, and a text of 512 MiB cannot be held at all. */
-const MOST = 67_108_864;
+/** Far more than any text or pipe has: /dev/zero has no end, and a text of 512 MiB cannot be held at all. */
+const LARGEST_INPUT_BYTES = 67_108_864;
 const PAUSE_MS = 5;
 
 /** An input has more bytes than any has. */
 export class TooLarge extends Error {
   override name = 'TooLarge';
   constructor() {
-    super(`it has more than ${MOST} bytes`);
+    super(`it has more than ${LARGEST_INPUT_BYTES} bytes`);
   }
 }
 
@@ -147,7 +147,7 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
 }
 
 /** The file as UTF-8 text. Throws what `readInput` throws, and TooLarge above 64 MiB. */
-export const readInputText = (path: string): string => readInput(path, MOST).toString('utf8');
+export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
 /** Why a file could not be read or written, for a message that names it already. */
 export function whyNot(error: unknown): string {
@@ -163,7 +163,7 @@ function readPipe(file: number): Buffer {
     if (read === 0) return Buffer.concat(parts);
     parts.push(piece.subarray(0, read));
     size += read;
-    if (size > MOST) throw new TooLarge();
+    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
   }
 }
 

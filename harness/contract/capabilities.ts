@@ -4,8 +4,7 @@ import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './ver
 
 /**
  * Capabilities of a Device API and what each means. The first two are transports (section 5): the client's side of them
- * is in
- * `harness/targets/transports`, the server's in `simulators/device/transport`.
+ * is in `harness/targets/transports`, the server's in `simulators/device/transport.ts`.
  */
 const DEVICE_CAPABILITIES = {
   unix: 'the Device API is on a unix socket',

@@ -15,11 +15,11 @@ export class Fact<T> {
 
 /** How the waits for one family of things depend on what the target has shown of them. */
 export interface WaitPolicy {
-  /** Once a wait was in vain, the next are so many times the slowest success, */
+  /** How many times the slowest success a wait is, once one was in vain. */
   timesSlowest: number;
-  /** of any kind rather than of their own, */
+  /** The slowest success of any kind counts, not only those of the same kind. */
   ofAnyKind?: boolean;
-  /** and not shorter than this. */
+  /** The shortest wait once one was in vain, milliseconds. */
   shortestMs(patienceMs: number): number;
   /** A success makes waits of its kind as long as at first. */
   forgives?: boolean;

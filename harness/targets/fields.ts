@@ -1,7 +1,7 @@
 /**
  * What is known of a target, declared once: a row a field. From the rows follow the shape of a target file, the options
- * of
- * `muster check` (`cli/target-options.ts`), the options of the functions that open a target, and which of these wins.
+ * of `muster check` (`cli/check-options.ts`), the options of the functions that open a target, and which of these
+ * wins.
  */
 import { isAbsolute } from 'node:path';
 import Type, { type Static, type TOptional, type TSchema, type TString } from 'typebox';

@@ -25,8 +25,7 @@ export interface DeploymentPort {
   get(id: string): Deployment | undefined;
   /**
    * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployment that it
-   * replaces (in
-   * `replaced`), and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
+   * replaces (in `replaced`), and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
   /** Removes the files, archives, publishes `deployment.removed`. */

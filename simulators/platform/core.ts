@@ -14,7 +14,7 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
-  /** Ids of the devices that are online without an agent (`domain/stand-ins.ts`). */
+  /** Ids of the devices that are online without an agent (`answering` in `index.ts`). */
   standIns: Set<string>;
   /** What users wrote is compiled and checked there. */
   checks: CheckPool;

@@ -1,4 +1,4 @@
-/** The handler of each published operation. Those of config instances and devices have their own files. */
+/** The handler of each published operation. */
 
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { PingRequest } from '../../harness/contract/lists.ts';

@@ -1,3 +1,4 @@
+/** `muster explain`: what a requirement, a check or a capability asks for. */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
@@ -38,7 +39,7 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
   const found = all.requirements.filter((entry) => entry.id === id || entry.checks.some((check) => check.id === id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));
   if (below.length === 0) throw new UsageError(unknown(all, id));
-  if (below.length > WHOLE) {
+  if (below.length > MOST_IN_FULL) {
     return [
       ...below.map(
         (entry) =>
@@ -48,13 +49,13 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
   }
-  return below.map((entry) => one(entry, paint, columns)).join('\n');
+  return below.map((entry) => requirementText(entry, paint, columns)).join('\n');
 }
 
 /** More than these are shown by name only. */
-const WHOLE = 3;
+const MOST_IN_FULL = 3;
 
-function one(entry: CataloguedRequirement, paint: Paint, columns: number): string {
+function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = (label: string, lines: string[]): string[] => hanging(paint('dim', label), lines, 2, 10);
   const room = columns - 14;
@@ -85,8 +86,8 @@ const DECIDED = {
 
 /** What a check does, as far as its declaration tells. */
 function how(check: CataloguedCheck): string {
-  const drives = check.needs.flatMap((need) => DOES[need] ?? []);
-  const others = check.needs.filter((need) => DOES[need] === undefined);
+  const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
+  const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
   const place = { shared: 'beside other checks', exclusive: 'one at a time', disruptive: 'last and alone' }[
     check.sharing
   ];
@@ -101,7 +102,7 @@ function how(check: CataloguedCheck): string {
 }
 
 /** What a check that needs a capability does with the target. */
-const DOES: Readonly<Partial<Record<Capability, string>>> = {
+const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {
   drive: 'makes deployments and events through control',
   compact: 'has the event log compacted',
   restart: 'stops and starts the agent',

@@ -59,6 +59,7 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
+  // Wrong ones are refused here, not in the pods.
   thresholdsFrom(scenario.thresholds);
   usage('--timeout', () => durationMs(args.timeout));
   const fleetArguments = [

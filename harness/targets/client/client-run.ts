@@ -13,9 +13,6 @@ import { ProcessGroup } from '../launch/process.ts';
 import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientListener, ClientStart, RunningClient } from '../opened.ts';
 
-// What a client writes: its standard output by lines, whatever the pieces in which it comes, and the end of its
-// standard error.
-
 /** Characters of one line; of a longer one the rest is dropped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 

@@ -119,8 +119,7 @@ const SHAPES = { publish: controlPublished, compact: controlCompacted };
 
 /**
  * The answer to a call, from what control said. Throws ControlError for what is no such answer: `said` begins its
- * message, and
- * `withoutId` is the whole of it for a deployment that has no id.
+ * message, and `withoutId` is the whole of it for a deployment that has no id.
  */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;

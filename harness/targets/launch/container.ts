@@ -1,7 +1,6 @@
 /**
  * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at
- * the end. With
- * `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
+ * the end. With `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

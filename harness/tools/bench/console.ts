@@ -7,7 +7,7 @@ import { serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FleetDocument, Second } from '../../../simulators/console/page/fleet/document.ts';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
-import { mapRollouts } from '../../../simulators/fleet/result/result.ts';
+import { mapRollouts } from '../../../simulators/fleet/result/rollout-map.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
 import { defined } from '../../common/defined.ts';
 import { openBrowser } from '../../common/testing/browser.ts';

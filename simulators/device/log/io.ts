@@ -121,8 +121,7 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
 
 /**
  * Replaces a file in one step: a reader, or a crash at any moment, leaves either the whole old file or the whole new
- * one. With
- * `durable`, the result resolves when the new one is on the disk.
+ * one. With `durable`, the result resolves when the new one is on the disk.
  */
 export async function replaceFile(
   io: DiskIo,

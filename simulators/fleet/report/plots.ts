@@ -4,7 +4,8 @@ import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { decode, percentileMs } from '../measure/metrics.ts';
-import { type Cell, cellsOf, type FleetResult, type Reach, type Tick } from '../result/result.ts';
+import type { FleetResult, Reach, Tick } from '../result/result.ts';
+import { type Cell, cellsOf } from '../result/rollout-map.ts';
 import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
 
 /** The legs of a roll-out in the order in which they happen. */

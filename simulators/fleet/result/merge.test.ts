@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
-import { cellsOf, exitCode, mapRollouts, mergeMaps } from './result.ts';
+import { exitCode } from './result.ts';
+import { cellsOf, mapRollouts, mergeMaps } from './rollout-map.ts';
 import { resultWith } from './testing/result.ts';
 
 const shard = (index: number, count: number, samples: number[], more: Parameters<typeof resultWith>[0] = {}): Part => {

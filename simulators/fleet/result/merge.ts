@@ -2,7 +2,8 @@
 
 import { mergeCosts } from '../measure/costs.ts';
 import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
-import { type FleetResult, mergeMaps, outcomeOf, type Tick } from './result.ts';
+import { type FleetResult, outcomeOf, type Tick } from './result.ts';
+import { mergeMaps } from './rollout-map.ts';
 import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
 import { worst } from './verdict.ts';
 

@@ -7,7 +7,8 @@ import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/version
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { reportHtml } from '../report/report.ts';
-import { cellsOf, exitCode } from '../result/result.ts';
+import { exitCode } from '../result/result.ts';
+import { cellsOf } from '../result/rollout-map.ts';
 import type { FleetOptions } from './plan.ts';
 import { runFleet } from './run.ts';
 import { actionsOf, findGap, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';

@@ -12,7 +12,8 @@ import {
   summary,
 } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
-import { type FleetResult, mapRollouts, type Tick, type Violation } from '../result/result.ts';
+import type { FleetResult, Tick, Violation } from '../result/result.ts';
+import { mapRollouts } from '../result/rollout-map.ts';
 import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';

@@ -33,8 +33,6 @@ import {
   sessionTokens,
 } from './credentials.ts';
 
-// The agent API as one encapsulated fastify plugin: its own bodies, errors and version header.
-
 // What the agent routes share: who is calling, and what they sent.
 
 export interface AgentContext {
@@ -264,7 +262,10 @@ export function resourceRoutes(app: FastifyInstance, context: AgentContext): voi
 /** The largest request of an agent carries a public key. */
 const BODY_LIMIT = 64 * 1024;
 
-/** The plugin for one dialect; register it below `/agent/v1`. */
+/**
+ * The agent API as one encapsulated fastify plugin, with bodies, errors and a version header of its own. Register it
+ * below `/agent/v1`.
+ */
 export function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {

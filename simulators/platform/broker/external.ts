@@ -1,8 +1,8 @@
 /**
  * A broker that runs elsewhere (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. Who may connect and
  * which topics are open to whom is that broker's own configuration; the platform's user needs to publish on
- * `cmd/devices/+/sync` and
- * `v1/cmd/devices/+/ping`, and to subscribe to `cmd/devices/+/sync` and `v1/resp/devices/+/pong`.
+ * `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and to subscribe to `cmd/devices/+/sync` and
+ * `v1/resp/devices/+/pong`.
  */
 
 import { randomUUID } from 'node:crypto';

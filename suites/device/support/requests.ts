@@ -29,8 +29,7 @@ const LONGEST_PAUSE_MS = 2000;
 interface RetryOptions<A> {
   /**
    * Whether the cause may go away by itself, such as a stream of another check. Then the request is soon sent again,
-   * whatever
-   * `Retry-After` says, since the device cannot know when that will be. Default: no.
+   * whatever `Retry-After` says, since the device cannot know when that will be. Default: no.
    */
   mayClear?: () => boolean;
   /** Whether the check itself is the cause: then it is of no use to wait as long as `Retry-After` asks. Default: no. */

@@ -37,8 +37,7 @@ const SERVED = new Fact(() => new Map<string, Collections>());
 /**
  * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a
  * run. Fails the check if there are none, and blocks it if every one refuses the key. A single broken collection is
- * left out: only
- * `platform.list.envelope` should fail because of it.
+ * left out: only `platform.list.envelope` should fail because of it.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const known = t.session.get(SERVED);

@@ -25,8 +25,7 @@ const DISAGREEMENTS_TO_FAIL = 2;
 /**
  * Repeats an observation until it agrees with the requirement. Fails the check when it disagrees twice although nothing
  * changed. When something changed every time, or the platform gives another order with every read, notes that nothing
- * was decided about
- * `collection`. `decidesOrder`: the requirement is about the order itself.
+ * was decided about `collection`. `decidesOrder`: the requirement is about the order itself.
  */
 export async function whileUnchanged(
   t: Platform,

@@ -1,0 +1,150 @@
+/** Reads the body of an answer within bounds of time and memory, whatever the target sends. */
+import type { Readable } from 'node:stream';
+import type { Patience } from '../common/waiting.ts';
+import { NoAnswer } from './errors.ts';
+
+const FIRST_CAPACITY = 1024;
+
+/**
+ * Bytes that come in pieces, in one buffer: a piece of one byte costs one byte, where a list of pieces would cost a
+ * hundred. It takes no more than `limit` bytes.
+ */
+export class Bytes {
+  readonly #limit: number;
+  #memory = new ArrayBuffer(0);
+  #buffer: Buffer = Buffer.from(this.#memory);
+  #length = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Takes what fits, and says whether that was all. */
+  append(piece: Uint8Array): boolean {
+    const fitting = piece.subarray(0, this.#limit - this.#length);
+    this.#reserve(this.#length + fitting.length);
+    this.#buffer.set(fitting, this.#length);
+    this.#length += fitting.length;
+    return fitting.length === piece.length;
+  }
+
+  /** What has come, without a copy: only valid until the next call of `append` or `drop`. */
+  view(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** Forgets the first `count` bytes. */
+  drop(count: number): void {
+    this.#buffer.copyWithin(0, count, this.#length);
+    this.#length -= count;
+  }
+
+  /** Forgets everything, and gives the memory back at once. */
+  clear(): void {
+    this.#resize(0);
+    this.#length = 0;
+  }
+
+  #reserve(capacity: number): void {
+    if (capacity <= this.#buffer.length) return;
+    this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
+  }
+
+  /** Moves the bytes without leaving the old buffer to the collector, which takes its time. */
+  #resize(capacity: number): void {
+    this.#memory = this.#memory.transfer(capacity);
+    this.#buffer = Buffer.from(this.#memory);
+  }
+}
+
+const MIB = 1024 * 1024;
+/** More than a hundred items of a list take, each with a config of 150 KiB. */
+const LARGEST_BODY = 16 * MIB;
+/** Bodies up to this size are read side by side. */
+const SMALL_BODY = MIB;
+/** JSON in more levels, or with more values, than any answer has would take too much memory as objects. */
+const DEEPEST_JSON = 500;
+const MOST_VALUES = 250_000;
+
+/** Reads bodies for one target: large ones one at a time, so that many at once do not fill the memory. */
+export class BodyReader {
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /**
+   * All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body
+   * throws.
+   */
+  async read(body: Readable, patience: Patience): Promise<Buffer> {
+    const bytes = new Bytes(LARGEST_BODY);
+    const over = Promise.withResolvers<void>();
+    let large = false;
+    try {
+      for await (const piece of body) {
+        if (!large && bytes.length + (piece as Buffer).length > SMALL_BODY) {
+          large = true;
+          await patience.hold(this.#takeTurn(over.promise));
+        }
+        patience.renew();
+        if (!bytes.append(piece as Buffer)) throw new NoAnswer(`a body larger than ${LARGEST_BODY / MIB} MiB`);
+      }
+      return bytes.view();
+    } catch (error) {
+      bytes.clear();
+      throw error;
+    } finally {
+      over.resolve();
+    }
+  }
+
+  async #takeTurn(over: Promise<void>): Promise<void> {
+    const before = this.#turn;
+    this.#turn = before.then(() => over);
+    await before;
+  }
+}
+
+/** JSON as a value; undefined when the text is not JSON, or has too many levels or values to be an answer. */
+export function parseJson(text: string): unknown {
+  if (!isModest(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+function isModest(text: string): boolean {
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < text.length && depth <= DEEPEST_JSON && values <= MOST_VALUES; at += 1) {
+    const sign = text.charCodeAt(at);
+    if (sign === QUOTE) at = endOfString(text, at);
+    else if (sign === COMMA) values += 1;
+    else if (CLOSING.has(sign)) depth -= 1;
+    else if (OPENING.has(sign)) {
+      depth += 1;
+      values += 1;
+    }
+  }
+  return depth <= DEEPEST_JSON && values <= MOST_VALUES;
+}
+
+/** Where the quote stands that ends the string; the end of the text when there is none. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const sign = text.charCodeAt(at);
+    if (sign === BACKSLASH) at += 1;
+    else if (sign === QUOTE) return at;
+  }
+  return text.length;
+}

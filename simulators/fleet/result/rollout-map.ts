@@ -1,0 +1,112 @@
+/**
+ * Where and when roll-outs were slow, late or lost: bands of robots over the time of a run. The number of cells has a
+ * limit, however large the fleet and long the run.
+ */
+import Type, { type Static } from 'typebox';
+
+/** Bands of a map; a small fleet has one for each robot. */
+const MOST_BANDS = 50;
+const MOST_COLUMNS = 120;
+/** Columns of this width or a power of two times it, so that those of different shards fit into each other. */
+const NARROWEST_MS = 10;
+
+export const rolloutMap = Type.Object({
+  bands: Type.Integer({ description: 'Bands of robots, by their index in the fleet' }),
+  column_ms: Type.Number({ description: 'Width of a column; the first begins with the first phase' }),
+  cells: Type.Array(Type.Array(Type.Number()), {
+    description: 'Of each: band, column, POSTs sent, slowest that arrived in time (ms; 0: none), late, lost',
+  }),
+});
+type RolloutMap = Static<typeof rolloutMap>;
+
+/** One cell of a map. */
+export interface Cell {
+  band: number;
+  column: number;
+  attempts: number;
+  /** Of those that arrived in time; 0 without any. */
+  slowestMs: number;
+  late: number;
+  lost: number;
+}
+
+/** One roll-out to one robot. Milliseconds; `posted_ms` from the start of the first phase. */
+interface Row {
+  robot: number;
+  posted_ms: number;
+  total_ms: number | null;
+  late_ms: number | null;
+  /** Neither arrived nor missed when the run was interrupted. */
+  open?: boolean;
+}
+
+export const cellsOf = ({ cells }: RolloutMap): Cell[] =>
+  cells.map(([band = 0, column = 0, attempts = 0, slowestMs = 0, late = 0, lost = 0]) => ({
+    band,
+    column,
+    attempts,
+    slowestMs,
+    late,
+    lost,
+  }));
+
+/** The map of the roll-outs of a fleet of `robots`, over all its shards. */
+export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
+  const bands = Math.max(1, Math.min(robots, MOST_BANDS));
+  const last = rows.reduce((latest, { posted_ms }) => Math.max(latest, posted_ms), 0);
+  const columnMs = widthFor(last);
+  const cells = rows.map(
+    ({ robot, posted_ms, total_ms, late_ms, open = false }): Cell => ({
+      band: Math.min(Math.floor((robot * bands) / Math.max(robots, 1)), bands - 1),
+      column: Math.max(0, Math.floor(posted_ms / columnMs)),
+      attempts: 1,
+      slowestMs: total_ms ?? 0,
+      late: total_ms === null && late_ms !== null ? 1 : 0,
+      lost: total_ms === null && late_ms === null && !open ? 1 : 0,
+    }),
+  );
+  return { bands, column_ms: columnMs, cells: added(cells) };
+}
+
+/** The map of all shards of one fleet. */
+export function mergeMaps(maps: readonly RolloutMap[]): RolloutMap {
+  const columnMs = Math.max(NARROWEST_MS, ...maps.map(({ column_ms }) => column_ms));
+  const cells = maps.flatMap((map) => {
+    const wider = columnMs / map.column_ms;
+    return cellsOf(map).map((cell) => ({ ...cell, column: Math.floor(cell.column / wider) }));
+  });
+  return { bands: maps[0]?.bands ?? 1, column_ms: columnMs, cells: added(cells) };
+}
+
+function widthFor(lastMs: number): number {
+  let width = NARROWEST_MS;
+  while (lastMs / width >= MOST_COLUMNS) width *= 2;
+  return width;
+}
+
+/** Adds up those in the same place. */
+function added(cells: readonly Cell[]): number[][] {
+  const byPlace = new Map<string, Cell>();
+  for (const cell of cells) {
+    const place = `${cell.band} ${cell.column}`;
+    const held = byPlace.get(place);
+    if (held === undefined) {
+      byPlace.set(place, { ...cell });
+      continue;
+    }
+    held.attempts += cell.attempts;
+    held.slowestMs = Math.max(held.slowestMs, cell.slowestMs);
+    held.late += cell.late;
+    held.lost += cell.lost;
+  }
+  return [...byPlace.values()]
+    .sort((a, b) => a.band - b.band || a.column - b.column)
+    .map(({ band, column, attempts, slowestMs, late, lost }) => [
+      band,
+      column,
+      attempts,
+      Number(slowestMs.toPrecision(4)),
+      late,
+      lost,
+    ]);
+}
