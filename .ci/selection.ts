@@ -26,7 +26,7 @@ const CHECKING = [
   'suites/*/support',
 ];
 
-const SELECTED: readonly Selected[] = [
+export const SELECTED: readonly Selected[] = [
   {
     name: 'pages in a browser',
     tests: [

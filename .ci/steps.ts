@@ -10,7 +10,7 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs, parseEnv } from 'node:util';
 import { type Done, printReport, testResultsOf } from './report.ts';
-import { recordProven, type Selected, unchanged } from './selection.ts';
+import { recordProven, SELECTED, type Selected, unchanged } from './selection.ts';
 
 interface Step {
   name: string;
@@ -40,14 +40,17 @@ const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 /** Its runs take minutes and hardly any processor time. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** Tests hold bounds of time, so what runs beside them takes the processor when they leave it. */
+/**
+ * Tests hold bounds of time, so what runs beside them takes the processor when they leave it. Subjects that are slow or
+ * starved themselves would be more so beside others: they come after them.
+ */
 function change(left: readonly Selected[]): Stage[] {
   const exclude = [AGENT_TEST, ...left.flatMap(({ tests }) => tests)].map((path) => ` --exclude '${path}'`).join('');
-  const groups = left.flatMap(({ subjects = [] }) => subjects);
-  const without = groups.length === 0 ? '' : ` --without ${groups.join()}`;
+  const groups = SELECTED.flatMap(({ subjects = [] }) => subjects);
+  const seldom = SELECTED.filter((selected) => !left.includes(selected)).flatMap(({ subjects = [] }) => subjects);
   const matrix = (api: string, concurrency: number): Step => ({
     name: `matrix ${api}`,
-    command: `npm run matrix -- --api ${api} --concurrency ${concurrency}${without}`,
+    command: `npm run matrix -- --api ${api} --concurrency ${concurrency} --without ${groups.join()}`,
     nice: 5,
   });
   return [
@@ -59,8 +62,14 @@ function change(left: readonly Selected[]): Stage[] {
       [matrix('platform', 5), matrix('system', 8)],
       [{ name: 'fuzz', command: 'npm run fuzz -- --minutes 0.17 --at-once 1', nice: 15 }],
     ],
+    ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
   ];
 }
+
+const seldomSubjects = (groups: readonly string[]): Step => ({
+  name: 'matrix seldom',
+  command: `npm run matrix -- --within ${groups.join()} --concurrency 5`,
+});
 
 /** Most of it one after another: what takes the whole machine says nothing beside others. */
 function nightly(): Stage[] {

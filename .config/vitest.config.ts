@@ -41,8 +41,8 @@ export default defineConfig(({ mode }) => ({
   root: ROOT,
   test: {
     // Generous on purpose: no test asserts a duration by it, it only ends what hangs.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     pool: 'forks',
     // Tests wait for sockets and processes: short ones about a third of their time, long ones most of it.
     maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2.5 : 1.5)),

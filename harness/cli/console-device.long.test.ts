@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator(`[data-current=${id}]`).waitFor();
 
       const stream = await robot.listen('/events?after=0');
-      await card(page, 'Listeners').getByText('listener').waitFor();
+      await card(page, 'Listeners').getByText('listener', { exact: true }).waitFor();
       await card(page, 'Stream').getByText('deployment.deployed').first().waitFor();
       await page.getByRole('spinbutton', { name: 'Events' }).fill('12');
       await press(page, 'publish');

@@ -1,6 +1,6 @@
 /**
- * The workflow of the README in a repository of its own, run as a runner would run it, against an agent that is built
- * there.
+ * The workflow of the action's page in a repository of its own, run as a runner would run it, against an agent that is
+ * built there.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -17,15 +17,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const CLI = `'${process.execPath}' '${join(ROOT, 'harness/cli/main.ts')}'`;
 
 const action = parse(readFileSync(join(ROOT, NAME, 'action.yml'), 'utf8')) as Action;
-/** Every place that shows the workflow. */
-const shown = ['README.md', `${NAME}/README.md`].flatMap((file) => {
-  const blocks = readFileSync(join(ROOT, file), 'utf8').matchAll(/```ya?ml\n((?:.|\n)*?)```/g);
-  return [...blocks]
-    .map(([, text = '']) => text)
-    .filter((text) => text.includes(NAME))
-    .map((text) => ({ file, text }));
-});
-const workflow = shown.find(({ file }) => file === 'README.md')?.text ?? '';
+const page = readFileSync(join(ROOT, NAME, 'README.md'), 'utf8');
+const workflow = /```ya?ml\n((?:.|\n)*?)```/.exec(page)?.[1] ?? '';
 
 /** A checkout of Muster where a runner puts it, with its packages installed. */
 function checkout(): string {
@@ -62,9 +55,8 @@ function push(cwd: string, more: string, change: (text: string) => string = (tex
 const simulated = `exec ${CLI} simulate device --dir "$PWD/robot" "$@"`;
 
 test('the workflow is shown, in at most ten lines', () => {
-  expect(shown.map(({ file }) => file)).toEqual(['README.md', `${NAME}/README.md`]);
-  for (const { file, text } of shown) expect(text.trim().split('\n').length, file).toBeLessThanOrEqual(10);
-  expect(new Set(shown.map(({ text }) => text)).size).toBe(1);
+  expect(workflow).toContain(NAME);
+  expect(workflow.trim().split('\n').length).toBeLessThanOrEqual(10);
 });
 
 test('every input that is shown is one of the action, and every required one is given', () => {

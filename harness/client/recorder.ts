@@ -11,8 +11,7 @@ import { Redactor } from './redact.ts';
  * `drive`: control was asked to do something. `restart`: the target was stopped or started. `request`: one with an
  * answer. `stream`: an answer in pieces while it was open. `frame` and `heartbeat` came on it; bytes were `sent` on it
  * by a check that is the server; `cut`: the check ended it; `end`: the target did, or it broke. `printed`: by a client.
- * An `end` on no stream is that
- * of the target.
+ * An `end` on no stream is that of the target.
  */
 export const MARK_KINDS = [
   ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),

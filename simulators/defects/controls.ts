@@ -11,8 +11,7 @@ import { listenAt, type Place, type StandIn } from './null.ts';
 
 /**
  * Serves it (`fixtures/control.md`) with every capability. The event log and the folder of config files that it names
- * are made
- * in `directory`, and stay empty. Rejects with the system's error when it cannot listen there.
+ * are made in `directory`, and stay empty. Rejects with the system's error when it cannot listen there.
  */
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {

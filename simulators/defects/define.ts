@@ -116,8 +116,7 @@ interface Part<B> {
 
 /**
  * The reference with all the changes made to it. One that replaces a decision is made before those that adapt it.
- * Throws
- * ConflictError when there is no such order: two replace the same decision, say; and when two are alternatives.
+ * Throws ConflictError when there is no such order: two replace the same decision, say; and when two are alternatives.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));

@@ -25,9 +25,8 @@ const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
  * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in the same process
- * also reads it by
- * itself. What is longer than a kilobyte begins with larger pieces and ends with single bytes: a megabyte takes eight
- * thousand turns.
+ * also reads it by itself. What is longer than a kilobyte begins with larger pieces and ends with single bytes: a
+ * megabyte takes eight thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);

@@ -1,7 +1,7 @@
 /**
  * `muster replay` runs exactly the counterexample of a report again. Once for each API, check and replay are processes
- * of their own, as
- * users run them; the other runs share this process, since the start of a process takes longer than such a run.
+ * of their own, as users run them; the other runs share this process, since the start of a process takes longer than
+ * such a run.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

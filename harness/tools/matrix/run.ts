@@ -1,7 +1,6 @@
 /**
  * `npm run matrix`: every defect must be caught by the requirements that it breaks, every check must turn red on a
- * defect, no variant
- * may turn a MUST red, and no null server may pass a MUST.
+ * defect, no variant may turn a MUST red, and no null server may pass a MUST.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -25,6 +24,7 @@ const HELP = `npm run matrix -- [options]
   --kind KIND                               subjects of one kind: ${SUBJECT_KINDS.join(', ')}
   --only NAME,NAME…                         these subjects
   --without GROUP,GROUP…                    leave these out: ${Object.keys(GROUPS).join(', ')}
+  --within GROUP,GROUP…                     these alone
   --whole                                   run every check on a defect, not only those of what it breaks, and ask
                                             whether the first finding names that
   --single                                  run each variant by itself, and not in bundles
@@ -47,6 +47,7 @@ const values = toolOptions(HELP, {
   api: { type: 'string' },
   kind: { type: 'string' },
   without: { type: 'string' },
+  within: { type: 'string' },
   whole: { type: 'boolean', default: false },
   single: { type: 'boolean', default: false },
   repeat: { type: 'string', default: '1' },
@@ -67,9 +68,13 @@ const only = namesOf(
 );
 const suites = [deviceSuite, platformSuite, systemSuite, clientSuite].filter(({ api }) => (values.api ?? api) === api);
 const groups = namesOf('without', values.without, Object.keys(GROUPS), HELP) ?? [];
+const within = namesOf('within', values.within, Object.keys(GROUPS), HELP);
 const asked = all.filter(
-  ({ name, api, kind }) =>
-    (only === undefined || only.includes(name)) && (values.api ?? api) === api && (values.kind ?? kind) === kind,
+  (subject) =>
+    (only === undefined || only.includes(subject.name)) &&
+    (values.api ?? subject.api) === subject.api &&
+    (values.kind ?? subject.kind) === subject.kind &&
+    (within === undefined || within.some((group) => GROUPS[group]?.(subject))),
 );
 const { chosen: subjects, said } = without(groups, asked);
 process.stdout.write(said.map((line) => `${line}\n`).join(''));
@@ -137,7 +142,7 @@ function row({ subject: { api, kind, name }, passed, red, headline, problems, du
   return `${mark} ${api.padEnd(8)} ${kind.padEnd(9)} ${name.padEnd(32)} ${duration}  ${found}\n`;
 }
 
-const everyDefect = only === undefined && (values.kind ?? 'defect') === 'defect';
+const everyDefect = only === undefined && within === undefined && (values.kind ?? 'defect') === 'defect';
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {

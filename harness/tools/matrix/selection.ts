@@ -33,16 +33,14 @@ export function without(
 }
 
 // Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is
-// not ok is taken
-// apart until the guilty variant is named.
+// not ok is taken apart until the guilty variant is named.
 
 /** More of them hide each other more easily; fewer cost more runs. */
 const MOST_TOGETHER = 6;
 
 /**
  * Puts the variants that can be together into bundles, in the order of a draw: others meet each other with another
- * seed. `next` gives
- * numbers from 0 to 1. A subject that cannot be bundled stays as it is.
+ * seed. `next` gives numbers from 0 to 1. A subject that cannot be bundled stays as it is.
  */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects

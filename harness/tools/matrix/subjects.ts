@@ -284,8 +284,7 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 
 /**
  * An empty list is an honest answer of a platform that holds nothing; but not to a request for anything else. Any
- * answer in time keeps
- * the limit of a ping.
+ * answer in time keeps the limit of a ping.
  */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;

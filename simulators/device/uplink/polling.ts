@@ -4,8 +4,7 @@
  * The public API offers no way to report, and no presence. On the platform, a deployment that this robot has applied
  * stays `queued` (and is archived when the next one replaces it), a deployment that cannot be applied shows no error,
  * the device is never `online`, and a ping to it times out. On the robot itself (files, event stream, current
- * deployment) all is as with
- * other uplinks.
+ * deployment) all is as with other uplinks.
  */
 
 import Type from 'typebox';
