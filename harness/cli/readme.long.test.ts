@@ -36,7 +36,8 @@ const script = (port: number): string =>
         block
           .replaceAll('8080', String(port))
           .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
-        `code=$?; echo "block ${index} exits with $code"; wait`,
+        // An answer that curl shows may end without a line feed.
+        `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
       ]),
   ].join('\n');
 
