@@ -202,8 +202,9 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // Where the body of an unknown coding ends is unknown too.
-    if (codings.length > 1 || codings[0]?.toLowerCase() !== 'chunked') return { method, rest: undefined };
+    // The chunks show where a body ends only if their coding is the last one, and stands once (RFC 9112, 6.1 and 6.3).
+    const applied = codings.join(',').toLowerCase().split(/[ \t]*,[ \t]*/);
+    if (applied.indexOf('chunked') !== applied.length - 1) return { method, rest: undefined };
     return { method, rest: afterChunks(after) };
   }
   if (lengths.length === 0) return { method, rest: after };
