@@ -203,7 +203,10 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
     // The chunks show where a body ends only if their coding is the last one, and stands once (RFC 9112, 6.1 and 6.3).
-    const applied = codings.join(',').toLowerCase().split(/[ \t]*,[ \t]*/);
+    const applied = codings
+      .join(',')
+      .toLowerCase()
+      .split(/[ \t]*,[ \t]*/);
     if (applied.indexOf('chunked') !== applied.length - 1) return { method, rest: undefined };
     return { method, rest: afterChunks(after) };
   }
