@@ -36,8 +36,8 @@ describe('control over HTTP', () => {
     const over = new AbortController();
     const publishing = new HttpControl(url).publish(3, over.signal);
     await asked.promise;
-    over.abort();
-    await expect(publishing).rejects.toThrow(ControlError);
+    over.abort(new Error('its check is over'));
+    await expect(publishing).rejects.toThrow(new ControlError('control: its check is over'));
     await closed;
   });
 

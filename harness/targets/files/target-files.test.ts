@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { hostFiles } from './target-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-files-'));
@@ -36,6 +36,7 @@ test('what is not there is no error, whatever it is taken for', async () => {
 
 test('bytes are added to a file that is there, and none is made', async () => {
   writeFileSync(at('log'), 'one\n');
+  onTestFinished(() => rmSync(at('log')));
   await hostFiles.append(at('log'), Buffer.from('tw'));
   expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
   await expect(hostFiles.append(at('other'), Buffer.from('x'))).rejects.toThrow(/there is no file .*other/);
