@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, expect, test } from 'vitest';
-import { readTar, type TarEntry, tarOf } from './container-files.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ArchiveApi, ContainerFiles, readTar, type TarEntry, tarOf } from './container-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-tar-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -52,4 +62,119 @@ test('what is torn, or no archive, is no shorter list', async () => {
     await expect(entriesOf(archive.subarray(0, length), 512)).rejects.toThrow(/ends in the middle/);
   }
   await expect(entriesOf(Buffer.alloc(512, 'x'), 512)).rejects.toThrow(/not a tar archive/);
+});
+
+describe('files of a container', () => {
+  const root = join(folder, 'container');
+  const inside = (path: string): string => join(root, path);
+  beforeEach(() => {
+    rmSync(root, { recursive: true, force: true });
+    mkdirSync(inside('data/releases/1/etc'), { recursive: true });
+    writeFileSync(inside('data/releases/1/a.json'), '{}');
+    writeFileSync(inside('data/releases/1/etc/b.json'), '[]');
+    writeFileSync(inside('data/log'), 'one\n', { mode: 0o640 });
+    symlinkSync('/data/releases/1', inside('data/current'));
+    symlinkSync('releases/../log', inside('data/newest'));
+    symlinkSync('/etc/motd', inside('data/motd'));
+    symlinkSync('nowhere', inside('data/dangling'));
+    mkdirSync(inside('etc'));
+    writeFileSync(inside('etc/motd'), 'welcome');
+    execFileSync('mkfifo', [inside('data/pipe')]);
+  });
+
+  /** Docker's archive calls on that folder: a link is shown with where it leads, and only the last name may be one. */
+  const docker = (asked: string[] = []): ArchiveApi => ({
+    infoArchive: async ({ path }) => {
+      asked.push(`info ${path}`);
+      const found = lstatSync(inside(path), { throwIfNoEntry: false });
+      if (found === undefined) throw Object.assign(new Error('no such place'), { statusCode: 404 });
+      const kinds = [found.isDirectory() && 2 ** 31, found.isSymbolicLink() && 2 ** 27, found.isFIFO() && 2 ** 25];
+      const linkTarget = found.isSymbolicLink() ? resolve(dirname(path), readlinkSync(inside(path))) : '';
+      const said = {
+        size: found.size,
+        mode: kinds.reduce<number>((mode, bit) => mode + Number(bit), 0o644),
+        linkTarget,
+      };
+      const header = Buffer.from(JSON.stringify(said)).toString('base64');
+      return Object.assign(Readable.from([]), { headers: { 'x-docker-container-path-stat': header } });
+    },
+    getArchive: async ({ path }) => {
+      asked.push(`get ${path}`);
+      return Readable.from([execFileSync('tar', ['-C', inside(dirname(path)), '-cf', '-', basename(path)])]);
+    },
+    putArchive: async (archive, { path }) => execFileSync('tar', ['-C', inside(path), '-xpf', '-'], { input: archive }),
+  });
+  const ends = [
+    ['by Docker', (asked?: string[]) => new ContainerFiles([], docker(asked))],
+    [
+      'by a mount',
+      (asked?: string[]) => new ContainerFiles([{ source: inside('data'), target: '/data' }], docker(asked)),
+    ],
+  ] as const;
+
+  test.each(ends)('are read %s, links included', async (way, filesOf) => {
+    const asked: string[] = [];
+    const files = filesOf(asked);
+    expect(await files.stat('/data/log')).toEqual({ kind: 'file', size: 4 });
+    expect(await files.stat('/data/current')).toMatchObject({ kind: 'folder' });
+    expect(await files.stat('/data/pipe')).toMatchObject({ kind: 'other' });
+    expect(await files.read('/data/newest')).toEqual(Buffer.from('one\n'));
+    expect([await files.read('/data/pipe'), await files.read('/data/current')]).toEqual([undefined, undefined]);
+    for (const path of ['/data/none', '/data/dangling', '/data2', '/data/releases/none/x']) {
+      expect([await files.stat(path), await files.read(path)]).toEqual([undefined, undefined]);
+      expect(await files.list(path)).toEqual([]);
+    }
+    expect(await files.list('/data/log')).toEqual([]);
+    const below = (entries: { path: string }[]): string[] => entries.map(({ path }) => path).toSorted();
+    expect(below(await files.list('/data/current'))).toEqual(['/data/current/a.json', '/data/current/etc']);
+    const deep = await files.list('/data/current', { deep: true });
+    expect(below(deep)).toEqual(['/data/current/a.json', '/data/current/etc', '/data/current/etc/b.json']);
+    expect(deep).toContainEqual({ path: '/data/current/a.json', kind: 'file', size: 2 });
+    expect(asked.some((call) => /data\/(log|current)/.test(call))).toBe(way === 'by Docker');
+  });
+
+  test('outside of its mounts are asked of Docker, also where a link in a mount leads there', async () => {
+    const asked: string[] = [];
+    const files = ends[1][1](asked);
+    expect(await files.read('/data/motd')).toEqual(Buffer.from('welcome'));
+    expect(await files.read('/data/releases/../../etc/motd')).toEqual(Buffer.from('welcome'));
+    expect(asked.toSpliced(3)).toEqual(['info /data/motd', 'info /etc/motd', 'get /etc/motd']);
+    const listed = await ends[0][1]().list('/data');
+    expect(listed).toContainEqual({ path: '/data/motd', kind: 'file', size: 7 });
+    expect(listed.map(({ path }) => path)).not.toContain('/data/dangling');
+  });
+
+  test.each(ends)('get bytes at their end %s, and keep their mode', async (_, filesOf) => {
+    chmodSync(inside('data/log'), 0o640);
+    await filesOf().append('/data/newest', Buffer.from('tw'));
+    expect(readFileSync(inside('data/log'), 'utf8')).toBe('one\ntw');
+    expect(lstatSync(inside('data/log')).mode & 0o777).toBe(0o640);
+    await expect(filesOf().append('/data/other', Buffer.from('x'))).rejects.toThrow(/there is no file .*\/data\/other/);
+  });
+
+  test('that are too large, and a Docker that fails, are no missing file', async () => {
+    const large = (size: number): ArchiveApi => ({
+      ...docker(),
+      infoArchive: async () =>
+        Object.assign(Readable.from([]), {
+          headers: {
+            'x-docker-container-path-stat': Buffer.from(JSON.stringify({ size, mode: 0, linkTarget: '' })).toString(
+              'base64',
+            ),
+          },
+        }),
+    });
+    await expect(new ContainerFiles([], large(2 ** 28 + 1)).read('/data/log')).rejects.toThrow(
+      '/data/log in the container has 268435457 bytes, too many to copy',
+    );
+    expect(await new ContainerFiles([], large(2 ** 28)).read('/data/log')).toEqual(Buffer.from('one\n'));
+    const broken = { ...docker(), infoArchive: async () => Promise.reject(new Error(' no daemon\n')) };
+    await expect(new ContainerFiles([], broken).stat('/data/log')).rejects.toThrow(
+      '/data/log in the container cannot be read (no daemon)',
+    );
+    const torn = { ...docker(), getArchive: async () => Readable.from([Buffer.alloc(512, 'x')]) };
+    await expect(new ContainerFiles([], torn).read('/data/log')).rejects.toThrow(
+      /cannot be read \(not a tar archive\)/,
+    );
+  });
 });
