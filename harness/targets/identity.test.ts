@@ -1,11 +1,11 @@
 /** What a report says of the implementation under test. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { TargetDescription } from '../runner/types.ts';
-import { concludeIdentity, identityOf } from './identity.ts';
+import { concludeIdentity, executableOf, identityOf, measureExecutable } from './identity.ts';
 import type { Ran } from './launch/started.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-identity-'));
@@ -39,4 +39,44 @@ test('a digest goes when what ran has changed, and stays when it has not', () =>
   expect(description).toEqual({ digest: 'd', digest_of: 'executable' });
   concludeIdentity(description, { of: 'executable', changed: () => 'it was replaced' });
   expect(description).toEqual({ digest_missing: 'it was replaced' });
+});
+
+const agent = join(folder, 'an agent');
+writeFileSync(agent, 'content', { mode: 0o755 });
+mkdirSync(join(folder, 'folder'));
+
+test.each([
+  [`'${agent}' --socket x`, agent],
+  [`exec "${agent}" > log 2>&1`, agent],
+  [String.raw`A_B=1 exec ./an\ agent 2>>log`, agent],
+  ['./agent # its agent', 'the command is more than one simple command'],
+  ['./an\\ agent', agent],
+  ['"an agent"', agent],
+  ['', 'the command executes no file'],
+  ['A=1', 'the command executes no file'],
+  ['echo on', 'the command executes no file'],
+  ['cd x && ./agent', 'the command is more than one simple command'],
+  ['./agent | tee log', 'the command is more than one simple command'],
+  ['./agent "$(cat args)"', 'the command is more than one simple command'],
+  ['PATH=. agent', 'the command sets PATH'],
+  ['python3.12 agent.py', 'python3.12 runs another program'],
+  ['/usr/bin/env agent', 'env runs another program'],
+  ['./agent-*', 'the shell decides what ./agent-* is'],
+  ['./agent.bin', 'no executable file ./agent.bin was found'],
+  ['./folder', 'no executable file ./folder was found'],
+  ['agent-that-is-nowhere', 'no executable file agent-that-is-nowhere was found'],
+])('the file that %s executes', (line, found) => {
+  const expected = found === agent ? { file: agent } : { problem: found };
+  expect(executableOf(line, folder, { PATH: `/nonexistent:${folder}` })).toEqual(expected);
+});
+
+test('what a line executes is measured, and measured again', () => {
+  const ran = measureExecutable("'./an agent'", folder, {});
+  expect(ran).toEqual({ of: 'executable', name: 'an agent', digest, changed: expect.any(Function) });
+  expect(ran.changed?.()).toBeUndefined();
+  writeFileSync(agent, 'other');
+  expect(ran.changed?.()).toBe('an agent was changed during the run');
+  rmSync(agent);
+  expect(ran.changed?.()).toMatch(/^an agent could not be read again after the run \(.+\)$/);
+  expect(measureExecutable('true', folder, {})).toEqual({ of: 'executable', problem: 'the command executes no file' });
 });

@@ -22,7 +22,7 @@ const load = (path: string, env: Record<string, string> = {}, redactor = new Red
 test('lets a file win over what it extends, merges maps, and takes paths relative to the file that names them', () => {
   file(
     'base/base.yaml',
-    'name: agent\nversion: "1"\ndevice: {socket: ./a.sock, start_seconds: 5}\ncapabilities: [log]\n',
+    'name: agent\nversion: "1"\nartifact: a.bin\ndevice: {socket: ./a.sock, start_seconds: 5}\ncapabilities: [log]\n',
   );
   const over = file(
     'over.yaml',
@@ -31,6 +31,7 @@ test('lets a file win over what it extends, merges maps, and takes paths relativ
   expect(load(over)).toEqual({
     name: 'agent',
     version: '2',
+    artifact: join(folder, 'base/a.bin'),
     device: { socket: join(folder, 'base/a.sock'), start_seconds: 9 },
     capabilities: ['files'],
   });

@@ -103,6 +103,26 @@ test.each<[string, Error, 'blocked' | 'fail']>([
   expect(await own.reconsider(error)).toBe(error);
 });
 
+test('a call that is late again and again is not made any more, by any check', async () => {
+  const { own, next, calls } = await checking({
+    publish: failing(new ControlLate('it hung')),
+    compact: () => ({ earliest_id: 1 }),
+  });
+  const made = async (control: CheckControl) => {
+    const thrown: unknown = await control.publish(1).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(ControlLate);
+    return (thrown as Error).message;
+  };
+  const words: string[] = [];
+  for (const control of [own, next().own, own, next().own, own]) words.push(await made(control));
+  const late = calls.length;
+  expect(late).toBeGreaterThan(1);
+  expect(words.slice(late)).not.toHaveLength(0);
+  for (const said of words.slice(late))
+    expect(said).toBe(`control publish: not called again, as it did not answer the last ${late} times`);
+  await own.compact();
+});
+
 test('a fault of ours is passed on as it is', async () => {
   const fault = new TypeError('a fault of ours');
   const { own } = await checking({ publish: failing(fault) });

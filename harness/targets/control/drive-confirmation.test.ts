@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { poll } from '../../common/waiting.ts';
 import type { Deployment } from '../../contract/device-api.ts';
 import { hostFiles } from '../files/target-files.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
@@ -221,6 +222,7 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   if (given.asked !== undefined) expect(calls.map((one) => one.name)).toEqual(given.asked);
   expect(agent.losesEvents).toBe(losesEvents || name === 'the device deploys, and loses events');
   if (given.said.length === 0 && given.compacted === undefined) expect(device.requests).toEqual([]);
+  await poll('all streams to be closed', () => device.streams === 0 || undefined, { timeoutMs: 30_000 });
 });
 
 test('a device that does not answer says nothing for control, and a fault of ours is thrown', async () => {

@@ -153,6 +153,41 @@ describe('control by deployments', () => {
     await http.close();
   });
 
+  type Shown = Partial<Record<'activity_status' | 'error_status', string>>;
+  const files = { config_instances: [{ filepath: 'a.json', content: '{}' }] };
+  test.each<[shown: Shown, asked: string, (control: PlatformControl) => Promise<unknown>, ends: string]>([
+    [{ activity_status: 'deployed' }, 'a deployment', (control) => control.deploy(files as never), 'x_1 deployed'],
+    [{ error_status: 'failed' }, 'a deployment', (control) => control.deploy(), 'the agent reported x_1 as failed'],
+    [{ error_status: 'failed' }, 'a failure', (control) => control.deploy({ error_status: 'failed' }), 'x_1 queued'],
+    [{}, 'a queued one', (control) => control.deploy({ activity_status: 'queued' }), 'drive an agent to queued with'],
+    [{}, 'one to retry', (control) => control.deploy({ error_status: 'retrying' }), 'to deployed with error retrying'],
+    [{}, 'a target', (control) => control.deploy({ target_status: 'staged' as never }), 'to deployed with error none'],
+    [{}, 'a release', (control) => control.deploy({ release_id: 'r' }), 'a platform chooses the id of a release'],
+    [{ activity_status: 'archived' }, 'a removal', (control) => control.remove('x_1'), 'x_1 is archived already'],
+    [{}, 'a compaction', (control) => control.compact(), 'a platform cannot make an agent compact its log'],
+    [{}, 'a stop', (control) => control.stop(), 'a platform cannot stop an agent; start it with --command'],
+    [{}, 'a start', (control) => control.start(), 'a platform cannot start an agent; start it with --command'],
+  ])('where the platform shows %j, %s ends as it must', async (shown, _, call, ends) => {
+    const paths: string[] = [];
+    const { url } = await serve((request, response) => {
+      paths.push(`${request.method} ${request.url}`);
+      request.resume();
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ id: 'x_1', activity_status: 'queued', error_status: 'none', ...shown }));
+    });
+    const http = new HttpClient({ endpoint: { origin: url } });
+    onTestFinished(() => http.close());
+    const made = { platform: http, device: http, deviceId: 'dvc_1', timeoutMs: 30_000, syncPath: '/sync' };
+    const control = new PlatformControl(made);
+    const ended = await call(control).then(
+      (answer) => `${(answer as Shown & { id: string }).id} ${(answer as Shown).activity_status}`,
+      (error: Error) => `${error.name}: ${error.message}`,
+    );
+    expect(ended).toContain(ends);
+    expect(paths.includes('POST /sync')).toBe(paths.includes('POST /deployments'));
+    if (!ended.startsWith('x_1') && !ends.includes('reported')) expect(ended).toMatch(/^ControlRefused: control: /);
+  });
+
   test('says why no event can be published when the stream does not open', async () => {
     const { url } = await serve((request, response) => {
       if (request.url?.startsWith('/events') === true) response.writeHead(404).end();

@@ -78,6 +78,18 @@ test('a stream that does not open is tried again, and a wait for it says why', a
   await opened(2);
 });
 
+test('a wait for an agent that does not answer says so', async () => {
+  const { device } = await watching();
+  const silent = device.http;
+  silent.with = ({ signal }) => {
+    silent.open = () =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+    return silent;
+  };
+  await using watch = new EventWatch(silent);
+  await expect(watch.start(100)).rejects.toThrow('did not open within 0.1 s: the agent has not answered yet');
+});
+
 test('a wait ends with its signal, and the stream with the watch', async () => {
   const { device, watch, streams } = await watching();
   await watch.start(IN_TIME_MS);

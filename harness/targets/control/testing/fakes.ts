@@ -78,6 +78,10 @@ export class FakeDevice implements AsyncDisposable {
   sendEvent(id: number | bigint, more = ''): void {
     this.send(`{"id":${id},"type":"a.b"${more}}`);
   }
+  /** How many streams are open. */
+  get streams(): number {
+    return this.#streams.size;
+  }
   /** Breaks the streams that are open. */
   cut(): void {
     for (const stream of this.#streams) stream.destroy();
