@@ -179,7 +179,7 @@ export const answerText: fc.Arbitrary<string> = fc
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
   for (let rest = text; ; ) {
-    const request = firstOf(rest.replace(/^(\r?\n)+/, ''));
+    const request = firstOf(rest.replace(/^[\r\n]+/, ''));
     if (request === undefined) return methods;
     methods.push(request.method);
     if (request.rest === undefined) return methods;
@@ -191,8 +191,8 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = text.slice(0, end).split('\r\n');
-  // Node's parser reads the versions 0.9 and 2.0, and RTSP, as it reads HTTP/1.1.
-  const [, method] = /^([!#$%&'*+.^_`|~\w-]+) [^ ]+ (?:HTTP\/(?:0\.9|1\.[01]|2\.0)|RTSP\/1\.0)$/.exec(first) ?? [];
+  // Node's parser reads several spaces as one, and the versions 0.9 and 2.0, RTSP and none at all as it reads HTTP/1.1.
+  const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
   const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
   const named = (name: string): string[] =>
