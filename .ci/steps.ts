@@ -3,7 +3,7 @@
  * everything. Stages run one after another. Results and the file `machine`, which says that the machine is prepared,
  * are in the folder.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
@@ -60,11 +60,15 @@ function change(left: readonly Selected[]): Stage[] {
       [{ name: 'tests', command: `npm run test:all --${exclude}` }],
       [matrix('device', 5), matrix('client', 12)],
       [matrix('platform', 5), matrix('system', 8)],
-      [{ name: 'fuzz', command: 'npm run fuzz -- --minutes 0.17 --at-once 1', nice: 15 }],
+      [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOfCommit()}`, nice: 15 }],
     ],
     ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
   ];
 }
+
+/** New inputs for each commit, and the same ones when its run is repeated. */
+const seedOfCommit = (): number =>
+  Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).slice(0, 7), 16);
 
 const seldomSubjects = (groups: readonly string[]): Step => ({
   name: 'matrix seldom',
