@@ -2,6 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
+import { combined } from '../../simulators/defects/define.ts';
+import { deviceVariant } from '../../simulators/defects/device/index.ts';
+import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
 /** Short, so that a check sees several in a test. */
 const HEARTBEAT_MS = 500;
@@ -46,5 +49,15 @@ describe('the reference device', () => {
     const only = ['device.events.replay.complete.retained'];
     const report = await runDeviceSuite(device.address, { fast: true, only });
     expect(report.summary).toMatchObject({ pass: 1 });
+  });
+
+  it('passes filters where few streams are served at once and long ones are ended', async () => {
+    const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
+    const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
+    await using started = await startRobot({ fresh: true, behaviour });
+    // Longer than a stream may be there, so that one without a cursor ends before all of it has come.
+    await started.device.publish(600);
+    const report = await runDeviceSuite(started.place, { fast: true, only: ['device.events.types'] });
+    expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   });
 });
