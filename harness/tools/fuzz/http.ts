@@ -187,10 +187,15 @@ export function plainRequests(text: string): string[] {
   }
 }
 
+/** Node's parser keeps a length in 64 bits. */
+const MOST_LENGTH = 2n ** 64n - 1n;
+
 function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
-  const [first = '', ...lines] = text.slice(0, end).split('\r\n');
+  // Without a version, a line feed alone ends the first line for Node's parser.
+  const head = text.slice(0, end).replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
+  const [first = '', ...lines] = head.split('\r\n');
   // Node's parser reads several spaces as one, and the versions 0.9 and 2.0, RTSP and none at all as it reads HTTP/1.1.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
@@ -211,7 +216,7 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
     return { method, rest: afterChunks(after) };
   }
   if (lengths.length === 0) return { method, rest: after };
-  if (lengths.length > 1 || !/^\d{1,15}$/.test(lengths[0] ?? '')) return undefined;
+  if (lengths.length > 1 || !/^\d+$/.test(lengths[0] ?? '') || BigInt(lengths[0] ?? '') > MOST_LENGTH) return undefined;
   const length = Number(lengths[0]);
   return { method, rest: after.length < length ? undefined : after.slice(length) };
 }
