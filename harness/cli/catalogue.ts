@@ -3,29 +3,17 @@
 import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { isHeld, requirementSet } from '../runner/requirements.ts';
-import type { Api, Capability, Level, Sharing, Suite } from '../runner/types.ts';
+import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
-export interface CataloguedCheck {
-  id: string;
-  needs: readonly Capability[];
-  sharing: Sharing;
-  waits: boolean;
-  writes: boolean;
-  profile: 'core' | 'full';
-  /** Checks without which this one means nothing. */
-  premises: readonly string[];
-}
+type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'profile' | 'premises';
 
-export interface CataloguedRequirement {
-  id: string;
+/** What a check declares, defaults filled in. */
+export type CataloguedCheck = Required<Pick<Check<never>, Told>> & { waits: boolean };
+
+export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   api: Api;
-  level: Level;
-  section: string;
+  /** Of its section. */
   title: string;
-  /** The words of the specification that the requirement rests on; absent where it says nothing. */
-  clause?: string;
-  text: string;
-  since: string;
   checks: CataloguedCheck[];
 }
 

@@ -88,16 +88,14 @@ export const planOptions = {
 /** As they come to a run of any check. */
 export type PlanArguments = OptionsOf<typeof commonOptions> & Partial<OptionsOf<typeof planOptions>>;
 
-/** Options that narrow a run, write files or set its seed: a replay chooses its own. */
-const OF_ONE_RUN = new Set<string>([
-  ...['only', 'section', 'fast', 'runs', 'seed', 'max-time', 'bail', 'require', 'min-decided'],
-  ...['baseline', 'update-baseline'],
-  ...['report', 'verbose', 'certificate', 'key', 'badge'],
-]);
+/** The others narrow a run, write files or set its seed: a replay chooses its own. */
+const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];
 
 /** The options of a run that open the same target and hold it to the same requirements. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
-  Object.fromEntries(Object.entries(options).filter(([name]) => !OF_ONE_RUN.has(name)));
+  Object.fromEntries(
+    Object.entries(options).filter(([name]) => OF_EVERY_RUN.includes(name) || !Object.hasOwn(commonOptions, name)),
+  );
 
 export type CheckTable = OptionTable & typeof commonOptions;
 

@@ -37,8 +37,6 @@ import { commandLine, commandWords, type GivenOptions, type OptionsOf, storable 
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-// `--require` and `--min-decided`: what a run has to decide at least.
-
 /** The target is opened here, so that an interrupt while it starts also closes it. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
@@ -62,7 +60,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     verbose: args.verbose,
   });
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
-  const interrupt = interruptSignal();
+  using interrupt = interruptSignal();
   const faulty = new AbortController();
   using _ = takeFaults((error) => faulty.abort(new RunOver(`a fault in Muster: ${String(error)}`, { fault: true })));
   try {
@@ -82,19 +80,17 @@ export async function runAndReport<T extends CheckTable, Context>(
       context: target.context,
       demands,
       redactor,
-      ...defined({ runs: args.runs }),
       profile: args.profile,
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       maxTimeMs,
-      ...defined({ bail: args.bail }),
       excuses: evidence.excuses,
       listeners: reporters,
       settle: (results) => {
         target.conclude();
         return evidence.settle(results);
       },
-      ...defined({ unreachable: target.unreachable }),
+      ...defined({ runs: args.runs, bail: args.bail, unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
     if (report.exit_code !== 0) {
@@ -111,8 +107,6 @@ export async function runAndReport<T extends CheckTable, Context>(
       return { code: EXIT.interrupted };
     }
     throw redacted(error, redactor);
-  } finally {
-    interrupt.release();
   }
 }
 
@@ -227,7 +221,7 @@ function redacted(error: unknown, redactor: Redactor): unknown {
  * `--require` and `--min-decided`: what a run has to decide at least. Throws UsageError for a capability that no such
  * target can have, and for what is no number of checks.
  */
-function demandsOf(api: Api, args: { readonly require?: readonly string[]; readonly 'min-decided'?: string }): Demands {
+function demandsOf(api: Api, args: PlanArguments): Demands {
   const least = args['min-decided'];
   return {
     require: (args.require ?? []).flatMap((list) => list.split(',')).map((name) => capability(api, name.trim())),
@@ -254,16 +248,10 @@ function minimum(text: string): { count: number } | { percent: number } {
   );
 }
 
-export interface EvidenceArguments {
-  baseline?: string;
-  'update-baseline': boolean;
-  certificate?: string;
-  key?: string;
-  badge?: string;
-  only?: readonly string[];
-  section?: readonly string[];
-  fast: boolean;
-}
+export type EvidenceArguments = Pick<
+  PlanArguments,
+  'baseline' | 'update-baseline' | 'certificate' | 'key' | 'badge' | 'only' | 'section' | 'fast'
+>;
 
 interface Evidence {
   /** Throws UsageError when what was opened cannot be certified as asked. */

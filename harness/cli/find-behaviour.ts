@@ -82,19 +82,14 @@ export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: K
 }
 
 /** Names with their summaries, one a line. */
-export function listOf(all: readonly Omit<Named, 'file'>[]): string {
-  const width = Math.max(...all.map(({ name }) => name.length));
+export function listOf(all: readonly Omit<Named, 'file'>[], width = widest(all)): string {
   return all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
 }
 
+const widest = (all: readonly Pick<Named, 'name'>[]): number => Math.max(...all.map(({ name }) => name.length));
+
 /** Under the sections of the specification, as their files are called. */
 function bySection(all: readonly Named[]): string {
-  const width = Math.max(...all.map(({ name }) => name.length));
   const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
-  return [...sections]
-    .map(([section, some]) => {
-      const lines = some.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`);
-      return `${section}\n${lines.join('')}`;
-    })
-    .join('\n');
+  return [...sections].map(([section, some]) => `${section}\n${listOf(some, widest(all))}`).join('\n');
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { parseScenario, type Scenario, ScenarioError, UPLINKS } from '../../simulators/fleet/scenario/scenario.ts';
-import { UsageError } from '../common/usage.ts';
+import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
@@ -147,13 +147,7 @@ export async function defectsFrom(
 
 /** Throws UsageError for the first invalid expression. */
 export function thresholdsFrom(expressions: readonly string[] = []): readonly string[] {
-  for (const expression of expressions) {
-    try {
-      checkThreshold(expression);
-    } catch (error) {
-      throw new UsageError(`--threshold: ${(error as Error).message}`);
-    }
-  }
+  for (const expression of expressions) usage('--threshold', () => checkThreshold(expression));
   return expressions;
 }
 

@@ -120,6 +120,9 @@ export function optionsIn(group?: string) {
   };
 }
 
+/** Makes options below no heading of their own. */
+export const OPTION = optionsIn();
+
 export const command = <const T extends OptionTable>(definition: Command<T>): Command<T> => definition;
 
 /** Fills in defaults. */

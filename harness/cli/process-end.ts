@@ -36,11 +36,13 @@ export function watchForFaults(report: Handler): void {
   }
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
 /**
- * Aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is still written; a second one
- * ends at once.
+ * Until it is disposed of: aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is
+ * still written; a second one ends at once.
  */
-export function interruptSignal(): { signal: AbortSignal; release(): void } {
+export function interruptSignal(): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   let times = 0;
   const onSignal = (): void => {
@@ -48,13 +50,11 @@ export function interruptSignal(): { signal: AbortSignal; release(): void } {
     if (times > 1) process.exit(EXIT.interrupted);
     controller.abort(new Error('interrupted'));
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const name of SIGNALS) process.on(name, onSignal);
   return {
     signal: controller.signal,
-    release: () => {
-      process.off('SIGINT', onSignal);
-      process.off('SIGTERM', onSignal);
+    [Symbol.dispose]: () => {
+      for (const name of SIGNALS) process.off(name, onSignal);
     },
   };
 }

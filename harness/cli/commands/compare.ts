@@ -28,13 +28,11 @@ import {
   columns,
   command,
   complete,
+  OPTION,
   type OptionsOf,
   type OptionTable,
-  optionsIn,
 } from '../options.ts';
 import { VERSION } from '../version.ts';
-
-const OPTION = optionsIn();
 
 const options = {
   file: OPTION.list('Reports in JSON, certificates, or folders of these as a history', { positional: true }),

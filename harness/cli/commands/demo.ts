@@ -2,10 +2,8 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { command, consoleOptions, optionsIn, uiPortOf } from '../options.ts';
+import { command, consoleOptions, OPTION, uiPortOf } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
-
-const OPTION = optionsIn();
 
 export const demo = command({
   options: {
@@ -23,7 +21,7 @@ export const demo = command({
   async run({ robots, seed = randomInt(2 ** 31), out, ...args }) {
     const { DemoScreen, PreflightError, runDemo } = await import('../demo/demo.ts');
     const uiPort = uiPortOf(args);
-    const interrupt = interruptSignal();
+    using interrupt = interruptSignal();
     const screen = new DemoScreen(process.stdout, process.env);
     try {
       return await runDemo({ robots, seed, out: resolve(out), uiPort, screen, signal: interrupt.signal });
@@ -32,8 +30,6 @@ export const demo = command({
       if (!interrupt.signal.aborted) throw error;
       screen.line('stopped; nothing is left running');
       return EXIT.interrupted;
-    } finally {
-      interrupt.release();
     }
   },
 });

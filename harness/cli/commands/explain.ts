@@ -10,9 +10,7 @@ import {
   catalogue,
   loadSuites,
 } from '../catalogue.ts';
-import { columns, command, optionsIn } from '../options.ts';
-
-const OPTION = optionsIn();
+import { columns, command, OPTION } from '../options.ts';
 
 export const explain = command({
   options: {

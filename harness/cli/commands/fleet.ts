@@ -47,7 +47,7 @@ export const fleet = command({
   epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
-    const interrupt = interruptSignal();
+    using interrupt = interruptSignal();
     const { signal } = interrupt;
     let place: Place | undefined;
     try {
@@ -67,8 +67,6 @@ export const fleet = command({
       if (!signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
       return EXIT.interrupted;
-    } finally {
-      interrupt.release();
     }
   },
 });
@@ -138,11 +136,15 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     version: VERSION,
     force: args.force,
     keep: args.keep,
-    ...(args.dir === undefined ? {} : { dir: resolve(args.dir) }),
-    ...defined({ workers, connections, defects }),
-    ...(prefix === undefined ? {} : { namePrefix: namePrefixFrom(prefix) }),
-    ...(uiPort === undefined ? {} : { ui: { port: uiPort } }),
-    ...(port === undefined ? {} : { metrics: { port, host: args['metrics-host'] } }),
+    ...defined({
+      workers,
+      connections,
+      defects,
+      dir: args.dir === undefined ? undefined : resolve(args.dir),
+      namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
+      ui: uiPort === undefined ? undefined : { port: uiPort },
+      metrics: port === undefined ? undefined : { port, host: args['metrics-host'] },
+    }),
   };
 }
 

@@ -1,8 +1,6 @@
 import process from 'node:process';
 import { generateKey } from '../../reports/certificate/envelope.ts';
-import { command, optionsIn } from '../options.ts';
-
-const OPTION = optionsIn();
+import { command, OPTION } from '../options.ts';
 
 export const keygen = command({
   options: {

@@ -2,9 +2,7 @@ import process from 'node:process';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
 import { APIS, LEVELS } from '../../runner/types.ts';
 import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from '../catalogue.ts';
-import { columns, command, optionsIn } from '../options.ts';
-
-const OPTION = optionsIn();
+import { columns, command, OPTION } from '../options.ts';
 
 export const list = command({
   options: {

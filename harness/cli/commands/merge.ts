@@ -8,13 +8,11 @@ import { ResultError } from '../../../simulators/fleet/result/shards.ts';
 import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
-import { command, type OptionsOf, type OptionTable, optionsIn } from '../options.ts';
+import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
-
-const OPTION = optionsIn();
 
 /** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';
@@ -41,7 +39,7 @@ export const merge = command({
     ['muster merge /results --expect 8 --watch --run-id auto', 'Collect shards that were started with --run-id auto'],
   ],
   async run(args) {
-    const interrupt = interruptSignal();
+    using interrupt = interruptSignal();
     try {
       return await run(args, interrupt.signal);
     } catch (error) {
@@ -51,8 +49,6 @@ export const merge = command({
         return EXIT.incomplete;
       }
       throw error;
-    } finally {
-      interrupt.release();
     }
   },
 });
@@ -62,8 +58,8 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   const thresholds = thresholdsFrom(args.threshold);
   if (args.watch && expect === undefined)
     throw new UsageError('--watch: needs --expect, the number of shards to wait for');
-  const deadAfterMs = time('dead-after', args['dead-after']);
-  const timeoutMs = time('timeout', args.timeout);
+  const deadAfterMs = usage('--dead-after', () => durationMs(args['dead-after']));
+  const timeoutMs = usage('--timeout', () => durationMs(args.timeout));
   const watch =
     args.watch && expect !== undefined
       ? { expect, deadAfterMs, timeoutMs, signal, onProgress: progressLines(expect) }
@@ -86,12 +82,4 @@ function progressLines(expect: number): (done: number, alive: number) => void {
     if (line !== last) process.stderr.write(`${line}\n`);
     last = line;
   };
-}
-
-function time(option: string, text: string): number {
-  try {
-    return durationMs(text);
-  } catch (error) {
-    throw new UsageError(`--${option}: ${(error as Error).message}`);
-  }
 }

@@ -6,12 +6,10 @@ import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readJson } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
-import type { Api, CheckResult, Report } from '../../runner/types.ts';
+import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
-import { command, type GivenOptions, type OptionTable, optionsIn } from '../options.ts';
+import { command, type GivenOptions, OPTION, type OptionTable } from '../options.ts';
 import type { CheckCommand } from './check.ts';
-
-const OPTION = optionsIn();
 
 export const replay = command({
   options: {
@@ -38,9 +36,8 @@ export const replay = command({
     const failed = chosen(report, file, only);
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
-    const checkAgain = await COMMANDS[report.api]();
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
-    const { code } = await checkAgain.replay(
+    const { code } = await (anew.command as unknown as CheckCommand).replay(
       { ...withoutExcluded(targetOnly(report.options), anew.given, anew.command.options), ...anew.given },
       { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed },
     );
@@ -57,19 +54,11 @@ const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: Optio
     ),
   );
 
-const COMMANDS: Record<Api, () => Promise<Pick<CheckCommand, 'replay'>>> = {
-  device: async () => (await import('./check.ts')).checkDevice,
-  platform: async () => (await import('./check.ts')).checkPlatform,
-  system: async () => (await import('./check.ts')).checkSystem,
-  client: async () => (await import('./check.ts')).checkClient,
-};
-
 type ReplayableReport = Report & { options: GivenOptions };
 
 function readReport(file: string): ReplayableReport {
   const report = readJson(file) as Partial<Report> | null;
-  const known = typeof report?.api === 'string' && Object.hasOwn(COMMANDS, report.api);
-  if (!known || !Array.isArray(report?.checks)) {
+  if (!APIS.some((api) => api === report?.api) || !Array.isArray(report?.checks)) {
     throw new UsageError(`${file}: is not a report of \`muster check\`; write one with --report json=FILE`);
   }
   if (report?.options === undefined) {

@@ -12,9 +12,7 @@ import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
-import { command, optionsIn } from '../options.ts';
-
-const OPTION = optionsIn();
+import { command, OPTION } from '../options.ts';
 
 export const report = command({
   options: {

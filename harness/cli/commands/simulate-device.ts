@@ -24,6 +24,7 @@ import {
   command,
   consoleOptions,
   LOG_LEVELS,
+  OPTION,
   type OptionsOf,
   type OptionTable,
   optionsIn,
@@ -31,8 +32,6 @@ import {
 } from '../options.ts';
 
 const WHERE = optionsIn('Where');
-const OPTION = optionsIn();
-
 const LONGEST_HEARTBEAT_MS = 86_400_000;
 const ROBOT = optionsIn('Robot');
 const PLATFORM = optionsIn('Platform');
@@ -81,7 +80,7 @@ function settingsOf(args: Arguments): ProcessSettings {
   if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
     throw new UsageError(`--heartbeat ${args.heartbeat}: must be a duration from 1ms to 1d, e.g. 500ms, 30s, 2m`);
   }
-  const { uplink, dir, defect = [], variant = [] } = args;
+  const { uplink, dir, defect = [], variant = [], fault = [] } = args;
   if (dir === undefined) throw new UsageError('--dir: missing');
   // In this process too, so that a mistake is named before anything starts.
   behaviourAsked({ defect, variant }, KNOWN, dialectBehaviour(args.dialect));
@@ -93,15 +92,17 @@ function settingsOf(args: Arguments): ProcessSettings {
       heartbeatMs,
       durability: args.durability,
       dialect: args.dialect,
-      faults: faults(args.fault ?? []),
-      ...(args['retain-bytes'] === undefined ? {} : { retainBytes: bytes(args['retain-bytes']) }),
-      ...defined({ seed: args.seed }),
-      ...(args.name === undefined ? {} : { name: named(args.name) }),
-      ...(args['device-id'] === undefined ? {} : { deviceId: deviceId(args['device-id']) }),
+      faults: faults(fault),
+      ...defined({
+        seed: args.seed,
+        retainBytes: bytes(args['retain-bytes']),
+        name: named(args.name),
+        deviceId: deviceId(args['device-id']),
+      }),
     },
     defects: [...new Set(defect)],
     variants: [...new Set(variant)],
-    ...(uplink === 'none' ? noUplink(args) : { uplink: { kind: uplink, ...platform(args) } }),
+    ...defined({ uplink: uplink === 'none' ? noUplink(args) : { kind: uplink, ...platform(args) } }),
     logLevel: args['log-level'],
   };
 }
@@ -153,38 +154,31 @@ function platform(args: Arguments) {
   };
 }
 
-function noUplink(args: Arguments): object {
-  for (const option of ['platform', 'token', 'mqtt'] as const) {
-    if (args[option] !== undefined) throw new UsageError(`--${option} needs --uplink agent or --uplink polling`);
-  }
-  return {};
+function noUplink(args: Arguments): undefined {
+  const given = (['platform', 'token', 'mqtt'] as const).find((option) => args[option] !== undefined);
+  if (given !== undefined) throw new UsageError(`--${given} needs --uplink agent or --uplink polling`);
 }
 
 function faults(specs: readonly string[]): string[] {
-  for (const spec of specs) {
-    try {
-      parseFault(spec);
-    } catch (error) {
-      throw new UsageError(`--fault ${spec}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
+  for (const spec of specs) usage(`--fault ${spec}`, () => parseFault(spec));
   return [...specs];
 }
 
-function bytes(text: string): number {
-  const value = size(text);
-  if (!value) throw new UsageError(`--retain-bytes ${text}: must be a size, e.g. 500000, 64kB, 1MB`);
+function bytes(text: string | undefined): number | undefined {
+  const value = text === undefined ? undefined : size(text);
+  if (text !== undefined && !value)
+    throw new UsageError(`--retain-bytes ${text}: must be a size, e.g. 500000, 64kB, 1MB`);
   return value;
 }
 
-function named(name: string): string {
-  if (name.length < 1 || name.length > 48)
+function named(name: string | undefined): string | undefined {
+  if (name !== undefined && (name.length < 1 || name.length > 48))
     throw new UsageError(`--name: must have 1 to 48 characters, not ${name.length}`);
   return name;
 }
 
-function deviceId(id: string): string {
-  if (!/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: must start with dvc_`);
+function deviceId(id: string | undefined): string | undefined {
+  if (id !== undefined && !/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: must start with dvc_`);
   return id;
 }
 

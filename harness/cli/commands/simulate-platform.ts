@@ -3,6 +3,7 @@ import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
 import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
+import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
@@ -11,13 +12,12 @@ import {
   command,
   consoleOptions,
   LOG_LEVELS,
+  OPTION,
   type OptionsOf,
   type OptionTable,
   optionsIn,
   uiPortOf,
 } from '../options.ts';
-
-const OPTION = optionsIn();
 
 const API = optionsIn('Platform API');
 const AGENTS = optionsIn('Agents');
@@ -72,59 +72,58 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   const uiPort = uiPortOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
+  const { port, dialect, db, devices, seed, 'min-key-bits': minKeyBits, fault } = args;
+  const host = await hostOf(args, behaviour);
   return {
-    port: args.port,
-    ...(await hostOf(args, behaviour)),
-    dialect: args.dialect,
+    port,
+    host,
+    dialect,
     log,
-    ...(keys && { keys }),
-    ...(args.db !== undefined && { db: args.db }),
-    ...(args.devices !== undefined && { devices: args.devices }),
-    ...seedFileOf(args),
-    ...(args.seed !== undefined && { seed: args.seed }),
-    ...(await controlOf(args)),
-    ...(uiPort !== undefined && { ui: { port: uiPort } }),
-    ...mqttOf(args),
-    ...(tls && { tls }),
-    ...(args['min-key-bits'] !== undefined && { minKeyBits: args['min-key-bits'] }),
-    ...(behaviour && { behaviour }),
-    ...(args.fault && {
-      faults: usage('--fault', () => Object.assign({}, ...(args.fault ?? []).map(parseFaults))),
+    ...defined({
+      keys,
+      db,
+      devices,
+      seed,
+      seedFile: seedFileOf(args),
+      control: await controlOf(args),
+      ui: uiPort === undefined ? undefined : { port: uiPort },
+      mqtt: mqttOf(args),
+      tls,
+      minKeyBits,
+      behaviour,
+      faults: fault && usage('--fault', () => Object.assign({}, ...fault.map(parseFaults))),
     }),
   };
 }
 
 /** On an address that others reach, nothing is served without a key. */
-async function hostOf(
-  { host }: SimulatePlatformArguments,
-  behaviour: PlatformOptions['behaviour'],
-): Promise<Pick<PlatformOptions, 'host'>> {
+async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
       `--host: '${host}' is not accepted; accepted: an address or a name of this machine, e.g. 0.0.0.0 or ${LOOPBACK}`,
     );
-  if (isLoopback(host) || behaviour === undefined) return { host };
+  if (isLoopback(host) || behaviour === undefined) return host;
   const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
-  if (behaviour.authenticate === referenceBehaviour.authenticate) return { host };
+  if (behaviour.authenticate === referenceBehaviour.authenticate) return host;
   throw new UsageError(
     `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; accepted: ${LOOPBACK}`,
   );
 }
 
-function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): Pick<PlatformOptions, 'seedFile'> {
-  if (file === undefined) return {};
+function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): string | undefined {
+  if (file === undefined) return undefined;
   if (devices !== undefined) throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
-  return { seedFile: readable('--seed-file', file) };
+  return readable('--seed-file', file);
 }
 
-async function controlOf(args: SimulatePlatformArguments): Promise<Pick<PlatformOptions, 'control'>> {
-  const { control: port, 'control-token': file } = args;
+async function controlOf({
+  control: port,
+  'control-token': file,
+}: SimulatePlatformArguments): Promise<PlatformOptions['control']> {
   if (port === undefined && file !== undefined) throw new UsageError('--control-token: needs --control PORT');
-  if (port === undefined) return {};
+  if (port === undefined || file === undefined) return port === undefined ? undefined : { port };
   const { controlTokenIn } = await import('../../../simulators/common/control-guard.ts');
-  return {
-    control: { port, ...(file !== undefined && { token: usage('--control-token', () => controlTokenIn(file)) }) },
-  };
+  return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
 /**
@@ -141,31 +140,26 @@ function keyOf(text: string, known: readonly string[]): { key: string; scopes: r
   return { key, scopes: scoped ? scopes : 'all' };
 }
 
-function mqttOf(args: SimulatePlatformArguments): Pick<PlatformOptions, 'mqtt'> {
+function mqttOf(args: SimulatePlatformArguments): PlatformOptions['mqtt'] {
   if (args['mqtt-port'] !== undefined && args.mqtt !== undefined)
     throw new UsageError(
       '--mqtt and --mqtt-port: give one; --mqtt-port is for the embedded broker, --mqtt for another',
     );
-  if (args['mqtt-port'] !== undefined) return { mqtt: { port: args['mqtt-port'] } };
-  if (args.mqtt === undefined) return {};
-  if (args.mqtt === 'none') return { mqtt: false };
+  if (args['mqtt-port'] !== undefined) return { port: args['mqtt-port'] };
+  if (args.mqtt === undefined) return undefined;
+  if (args.mqtt === 'none') return false;
   if (!/^mqtts?:\/\/[^/]/.test(args.mqtt))
     throw new UsageError('--mqtt: accepted are mqtt://HOST, mqtts://HOST and none');
-  return { mqtt: { url: args.mqtt } };
+  return { url: args.mqtt };
 }
 
-function tlsOf({
-  'tls-cert': cert,
-  'tls-key': key,
-}: SimulatePlatformArguments): { cert: string; key: string } | undefined {
+function tlsOf({ 'tls-cert': cert, 'tls-key': key }: SimulatePlatformArguments): PlatformOptions['tls'] {
   if (cert === undefined && key === undefined) return undefined;
   if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
   return { cert: readable('--tls-cert', cert), key: readable('--tls-key', key) };
 }
 
-function readable(option: string, path: string): string {
-  return usage(option, () => readInputText(path));
-}
+const readable = (option: string, path: string): string => usage(option, () => readInputText(path));
 
 async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
   if (args.defect === undefined && args.variant === undefined) return undefined;
@@ -203,7 +197,7 @@ export const simulatePlatformCommand = command({
     'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.',
   async run(args) {
     const asked = args.defect ?? args.variant;
-    const list = asked === undefined ? undefined : listAsked(args, await known());
+    const list = asked && listAsked(args, await known());
     if (list !== undefined) {
       process.stdout.write(list);
       return EXIT.conformant;
@@ -221,12 +215,14 @@ export const simulatePlatformCommand = command({
       ready: true,
       url: platform.url,
       agent_url: platform.agentUrl,
-      ...(platform.mqttUrl !== undefined && { mqtt: platform.mqttUrl }),
-      ...(platform.controlUrl !== undefined && { control: platform.controlUrl }),
-      // What the user chose is known to the user; what was generated is known to nobody else.
-      ...(options.control && options.control.token === undefined && { control_token: platform.controlToken }),
-      ...(platform.uiUrl !== undefined && { ui: platform.uiUrl }),
-      ...(options.keys === undefined && { api_key: platform.apiKey }),
+      ...defined({
+        mqtt: platform.mqttUrl,
+        control: platform.controlUrl,
+        // What the user chose is known to the user; what was generated is known to nobody else.
+        control_token: options.control && options.control.token === undefined ? platform.controlToken : undefined,
+        ui: platform.uiUrl,
+        api_key: options.keys === undefined ? platform.apiKey : undefined,
+      }),
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);
     log.info({ url: platform.url, mqtt: platform.mqttUrl }, 'platform is up');

@@ -7,10 +7,8 @@ import { claimsOf, ownSuites, verifyCertificate } from '../../reports/certificat
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
-import { columns, command, optionsIn } from '../options.ts';
+import { columns, command, OPTION } from '../options.ts';
 import { VERSION } from '../version.ts';
-
-const OPTION = optionsIn();
 
 export const verify = command({
   options: {

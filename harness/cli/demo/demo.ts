@@ -232,8 +232,31 @@ export class DemoScreen {
     this.#display.row(`${good ? paint('green', '✓') : paint('red', '✗')} ${label}`, `${text}${took}`);
   }
 
-  row(label: string, total: number): ScreenRow {
-    return new ScreenRow(this, this.#display, label, total);
+  /** A step that goes on. */
+  row(label: string, total: number) {
+    const startedMs = performance.now();
+    let [steps, ended] = [0, false];
+    const end = (text: string, good: boolean): void => {
+      ended = true;
+      this.done(label, text, { good, startedMs });
+    };
+    /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
+    const update = (done: number, doing: string): void => {
+      if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
+    };
+    return {
+      update,
+      /** One more is done. */
+      step: (doing: string): void => update(++steps, doing),
+      end: (text: string, done = total): void => end(`${done}/${total} ${text}`, done === total),
+      verdict: ({ summary, exit_code }: Report): void => {
+        const counts = [`${summary.pass} passed`, `${summary.fail} failed`];
+        if (summary.warn > 0) counts.push(`${summary.warn} warned`);
+        if (summary.blocked > 0) counts.push(`${summary.blocked} blocked`);
+        if (summary.not_applicable > 0) counts.push(`${summary.not_applicable} not applicable`);
+        end(counts.join(' · '), exit_code === 0);
+      },
+    };
   }
 
   summary({ robots, latencies, missed, violations, reports, folder }: Outcome): void {
@@ -257,50 +280,5 @@ export class DemoScreen {
     this.#display.row(paint('dim', 'your own agent'), 'muster check device --socket PATH');
     this.#display.row(paint('dim', 'to develop'), 'muster simulate device --help');
     this.#display.line('');
-  }
-}
-
-/** A step that goes on. */
-class ScreenRow {
-  readonly #screen: DemoScreen;
-  readonly #display: Display;
-  readonly #label: string;
-  readonly #total: number;
-  readonly #startedMs = performance.now();
-  #steps = 0;
-  #ended = false;
-
-  constructor(screen: DemoScreen, display: Display, label: string, total: number) {
-    this.#screen = screen;
-    this.#display = display;
-    this.#label = label;
-    this.#total = total;
-  }
-
-  /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
-  update(done: number, doing: string): void {
-    if (this.#ended) return;
-    this.#display.progress(`  ${this.#label}`, done, this.#total, { doing });
-  }
-
-  /** One more is done. */
-  step(doing: string): void {
-    this.#steps += 1;
-    this.update(this.#steps, doing);
-  }
-
-  end(text: string, done = this.#total): void {
-    this.#ended = true;
-    const startedMs = this.#startedMs;
-    this.#screen.done(this.#label, `${done}/${this.#total} ${text}`, { good: done === this.#total, startedMs });
-  }
-
-  verdict({ summary, exit_code }: Report): void {
-    this.#ended = true;
-    const counts = [`${summary.pass} passed`, `${summary.fail} failed`];
-    if (summary.warn > 0) counts.push(`${summary.warn} warned`);
-    if (summary.blocked > 0) counts.push(`${summary.blocked} blocked`);
-    if (summary.not_applicable > 0) counts.push(`${summary.not_applicable} not applicable`);
-    this.#screen.done(this.#label, counts.join(' · '), { good: exit_code === 0, startedMs: this.#startedMs });
   }
 }

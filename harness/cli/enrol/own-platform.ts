@@ -73,38 +73,26 @@ const FIRST_EVENTS = 3;
 export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
   const { redactor, dialect = 'spec', relay } = options;
   const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
-  const made = options.tls === true ? authorityInFolder() : undefined;
+  await using stack = new AsyncDisposableStack();
+  const made = options.tls === true ? stack.use(authorityInFolder()) : undefined;
   // A relay has the port that the agent is to find.
   const [port, mqttPort] = relay === undefined ? [options.port, options.mqttPort] : [];
   const platform = await simulatePlatform({
     dialect,
     mqtt: mqttPort === undefined ? {} : { port: mqttPort },
-    ...defined({ port }),
-    ...(made === undefined ? {} : { tls: made.authority }),
-  }).catch((error: unknown) => {
-    made?.remove();
-    throw notListening(error);
-  });
+    ...defined({ port, tls: made?.authority }),
+  }).catch(notListening);
+  stack.use(platform);
   redactor.add(platform.apiKey, 'MUSTER_API_KEY');
   const base = new URL(platform.url);
   const http = new HttpClient({
-    endpoint: { origin: base.origin, ...(made === undefined ? {} : { ca: made.authority.ca }) },
+    endpoint: { origin: base.origin, ...defined({ ca: made?.authority.ca }) },
     basePath: base.pathname,
     headers: { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: NEWEST_VERSION },
   });
+  stack.defer(() => http.close());
   const client = new PlatformClient(http);
-  let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => {
-    stopping ??= http
-      .close()
-      .finally(() => platform.stop())
-      .finally(() => made?.remove());
-    return stopping;
-  };
-  const env = await environment(platform, client, made?.file, options).catch(async (error: unknown) => {
-    await stop();
-    throw notListening(error);
-  });
+  const env = await environment(platform, client, made?.file, options).catch(notListening);
   options.announce(
     [
       'waiting for the agent to enrol; start it with this in its environment:',
@@ -113,6 +101,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   );
 
   const enrolled = enrolment(client, options);
+  const started = stack.move();
   return {
     env,
     placeholders: made === undefined ? {} : { ca: made.file },
@@ -130,7 +119,7 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
       await warmUp(control);
       return control;
     },
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
 
@@ -179,20 +168,20 @@ function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformO
 }
 
 /** An authority with its certificate in a private folder, where an agent can read it. */
-function authorityInFolder(): { authority: Authority; file: string; remove(): void } {
+function authorityInFolder(): Disposable & { authority: Authority; file: string } {
   const authority = makeAuthority();
   const folder = mkdtempSync(join(tmpdir(), 'muster-ca-'));
   const file = join(folder, 'ca.pem');
   writeFileSync(file, authority.ca);
-  return { authority, file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A port that is taken, or may not be opened, is a matter of the options. */
-function notListening(error: unknown): unknown {
+/** A port that is taken, or may not be opened, is a matter of the options. Throws UsageError for it, or the error. */
+function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
-  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
   const why = code === 'EACCES' ? 'this user may not open it' : 'something else already listens there';
-  return new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
+  throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
 // A device target whose agent enrols in a platform of Muster's own.
@@ -266,32 +255,31 @@ export async function openEnrolledDevice(
   own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
   const { started, file } = await agentSettings(target, options.redactor);
-  const platform = await startControlPlatform({
-    ...ownPlatform(own, file),
-    announce: announcer(started),
-    ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
-    ...options,
-  });
-  try {
-    const { control: _, ...rest } = target;
-    const env = { ...(target.env ?? process.env), ...platform.env };
-    const attach = (device: HttpClient) => {
-      if (started)
-        target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
-      return platform.attach(device);
-    };
-    const opened = await openAgent(platform, { ...rest, env, placeholders: platform.placeholders, attach }, started);
-    let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => {
-      // The agent is closed first, because otherwise it would see its platform fail.
-      closing ??= opened.close().finally(() => platform[Symbol.asyncDispose]());
-      return closing;
-    };
-    return { ...opened, close, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    await platform[Symbol.asyncDispose]();
-    throw error;
-  }
+  // The agent is closed first, because otherwise it would see its platform fail.
+  await using stack = new AsyncDisposableStack();
+  const platform = stack.use(
+    await startControlPlatform({
+      ...ownPlatform(own, file),
+      announce: announcer(started),
+      ...(started ? { enrolMs: STARTED_ENROL_MS } : {}),
+      ...options,
+    }),
+  );
+  const { control: _, ...rest } = target;
+  const env = { ...(target.env ?? process.env), ...platform.env };
+  const attach = (device: HttpClient) => {
+    if (started) target.notify?.('waiting for it to enrol, with MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN');
+    return platform.attach(device);
+  };
+  const agent = { ...rest, env, placeholders: platform.placeholders, attach };
+  const opened = stack.use(await openAgent(platform, agent, started));
+  const both = stack.move();
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= both.disposeAsync();
+    return closing;
+  };
+  return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
 // Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own.
@@ -308,61 +296,43 @@ export async function openSystem(
   if (args.platform !== undefined) refuseOwnPlatform(args, 'leave out --platform', ['dialect']);
   const described = ownPlatform(args, file);
   const dialect = described.dialect ?? 'spec';
-  const stack = new AsyncDisposableStack();
-  try {
-    const links: TcpProxy[] = [];
-    const own =
-      args.platform === undefined
-        ? stack.use(
-            await startControlPlatform({
-              ...described,
-              redactor,
-              signal,
-              announce: announcer(started),
-              relay: async (url, port) => {
-                const link = stack.use(await TcpProxy.to(url, port));
-                links.push(link);
-                return link.url;
-              },
-            }),
-          )
-        : undefined;
-    const opened =
-      own === undefined
-        ? await openDeviceTarget(target)
-        : await openAgent(
-            own,
-            { ...target, env: { ...process.env, ...own.env }, placeholders: own.placeholders },
-            started,
-          );
-    const device = stack.use(opened);
-    const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
-    if (deviceId === undefined && device.unreachable === undefined) {
-      throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
-    }
-    const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
-    const platform = stack.use(
-      await openPlatformTarget({
-        url: own?.url ?? args.platform ?? '',
-        ...defined({ ca: own?.caFile, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
-        dialect,
-        readOnly,
-        redactor,
-        signal,
-        patienceMs,
-      }),
-    );
-    return openSystemTarget({
-      device,
-      platform,
-      deviceId,
-      ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
-      close: () => stack.disposeAsync(),
-    });
-  } catch (error) {
-    await stack.disposeAsync();
-    throw error;
+  await using stack = new AsyncDisposableStack();
+  const links: TcpProxy[] = [];
+  const relay = async (url: string, port: number | undefined): Promise<string> => {
+    const link = stack.use(await TcpProxy.to(url, port));
+    links.push(link);
+    return link.url;
+  };
+  const own =
+    args.platform === undefined
+      ? stack.use(await startControlPlatform({ ...described, redactor, signal, announce: announcer(started), relay }))
+      : undefined;
+  const agent = { ...target, env: { ...process.env, ...own?.env }, ...defined({ placeholders: own?.placeholders }) };
+  const device = stack.use(own === undefined ? await openDeviceTarget(target) : await openAgent(own, agent, started));
+  const deviceId = device.unreachable === undefined ? (args['device-id'] ?? (await own?.enrolled())) : undefined;
+  if (deviceId === undefined && device.unreachable === undefined) {
+    throw new UsageError('--device-id: missing; with --platform, which of its devices is this agent?');
   }
+  const apiKey = own?.apiKey ?? args['api-key'] ?? process.env['MUSTER_API_KEY'];
+  const platform = stack.use(
+    await openPlatformTarget({
+      url: own?.url ?? args.platform ?? '',
+      ...defined({ ca: own?.caFile, apiKey, apiVersion: args['api-version'], onlineDevice: deviceId }),
+      dialect,
+      readOnly,
+      redactor,
+      signal,
+      patienceMs,
+    }),
+  );
+  const all = stack.move();
+  return openSystemTarget({
+    device,
+    platform,
+    deviceId,
+    ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
+    close: () => all.disposeAsync(),
+  });
 }
 
 /**
