@@ -1,20 +1,15 @@
 /** What a certificate says of a command that Muster ran, from the command line. */
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { beforeAll, expect, test } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { digestOf } from '../targets/identity.ts';
-import { muster, refusal } from './testing/muster.ts';
+import { MAIN, muster, refusal, typed, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-certify-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const at = (name: string): string => join(folder, name);
+const at = useFolder();
 const [agent, key, certificate, other] = [at('agent'), at('key.pem'), at('certificate.json'), at('other')];
-const MAIN = join(import.meta.dirname, 'main.ts');
 beforeAll(async () => {
   writeFileSync(other, 'never ran');
   await muster('keygen', key);
@@ -27,7 +22,7 @@ function certify(first: string, ...options: string[]): ReturnType<typeof muster>
     `#!/bin/sh\n${first}\nexec '${process.execPath}' '${MAIN}' simulate device --socket "$1" --dir "$2"\n`,
   );
   chmodSync(agent, 0o755);
-  const run = ['check', 'device', '--command', `${agent} {socket} {dir}`, '--profile', 'core'];
+  const run = typed`check device --command ${`${agent} {socket} {dir}`} --profile core`;
   return muster(...run, '--certificate', certificate, '--key', key, ...options);
 }
 const verify = async (...options: string[]): Promise<{ code: number | null; text: string }> => {
@@ -113,7 +108,7 @@ test('a file of 600 MB is refused as a certificate, without being read', async (
   expect(refused.stdout).toMatch(/REFUSED .*no certificate: it has more than 67108864 bytes/);
 });
 
-const pipe = at('pipe');
+const [folder, pipe] = [at(), at('pipe')];
 execFileSync('mkfifo', [pipe]);
 const target = { socket: ['check', 'device', '--socket', 'x'], certificate: at('c.json') };
 const named = [...target.socket, '--name', 'a', '--target-version', '1', '--certificate'];
@@ -134,8 +129,6 @@ test.each([
   [[...named, target.certificate, '--key', '/nonexistent'], /--key \/nonexistent: no private key/],
   [['verify', '/nonexistent', '--key', '/nonexistent'], /--key \/nonexistent: no public key in PEM form/],
   [['verify', '/nonexistent'], /key/],
-  [['explain', 'device.nothing.like.it'], /no requirement and no check has that id/],
-  [['list', 'robots'], /robots/],
 ])('%j is a usage error that says what is accepted', async (words, message) => {
   expect(await refusal(words)).toMatch(message);
 });

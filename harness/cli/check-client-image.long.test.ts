@@ -3,29 +3,23 @@
  * from nothing.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { importTree, nodeTree } from '../../fixtures/container/build.ts';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
-import type { Report } from '../runner/types.ts';
 import { findClientImage } from '../targets/client/client-run.ts';
-import { muster, Running } from './testing/muster.ts';
+import { hasDocker, muster, needsDocker, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 // Where every layer is copied, a container takes its time.
 vi.setConfig({ testTimeout: 400_000 });
 const ROOT = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'muster-client-image-'));
+const at = useFolder();
 const IMAGES = {
   reference: 'muster-test-client:reference',
   broken: 'muster-test-client:broken',
   endsAtOnce: 'muster-test-client:ends-at-once',
   noProgram: 'muster-test-client:no-program',
-};
-const there = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
-const needsDocker = (context: TestContext): void => {
-  if (!there) context.skip('no Docker on this machine');
 };
 
 const PARTS = ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'];
@@ -37,8 +31,8 @@ const USER = 'USER 47110:47110';
 
 beforeAll(() => {
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
-  if (!there) return;
-  const tree = nodeTree(folder);
+  if (!hasDocker()) return;
+  const tree = nodeTree(at());
   const tests = (file: string): boolean => !/\.test\.ts$|\/testing$/.test(file);
   for (const part of PARTS) cpSync(join(ROOT, part), join(tree, 'opt', part), { recursive: true, filter: tests });
   cpSync(join(ROOT, CLIENT), join(tree, 'opt', CLIENT));
@@ -48,10 +42,7 @@ beforeAll(() => {
   importTree(tree, IMAGES.endsAtOnce, ['ENTRYPOINT ["node", "-e", "console.error(\'no config\'); process.exit(7)"]']);
   importTree(tree, IMAGES.noProgram, ['ENTRYPOINT ["/bin/my-client"]']);
 }, 600_000);
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-  if (there) spawnSync('docker', ['rmi', '--force', ...Object.values(IMAGES)], { stdio: 'ignore' });
-});
+afterAll(() => void spawnSync('docker', ['rmi', '--force', ...Object.values(IMAGES)], { stdio: 'ignore' }));
 
 const check = (image: string, ...words: string[]) => muster('check', 'client', '--image', image, ...words);
 const containersOf = (image: string): string =>
@@ -60,12 +51,12 @@ const containersOf = (image: string): string =>
 describe('the reference client', () => {
   test.for(['url', 'socket', 'discovery'])('conforms over %s', async (place, context) => {
     needsDocker(context);
-    const json = join(folder, `${place}.json`);
-    const words = ['--capability', `follow,current,list,${place}`, '--report', `json=${json}`, '--report', 'pretty'];
+    const json = at(`${place}.json`);
+    const words = typed`--capability follow,current,list,${place} --report json=${json} --report pretty`;
     const only = ['client.stream.dispatch', 'client.delivery.cursor', 'client.loopback.*', 'client.current.shown'];
     const { code, stdout, stderr } = await check(IMAGES.reference, ...words, '--only', ...only, 'client.pages.items');
     expect(code, stdout + stderr).toBe(0);
-    const { target, summary } = JSON.parse(readFileSync(json, 'utf8')) as Report;
+    const { target, summary } = reportIn(json);
     expect(target).toMatchObject({ kind: 'image', address: IMAGES.reference, digest_of: 'image' });
     expect(target.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(summary).toMatchObject({ fail: 0, warn: 0, blocked: 0 });
@@ -76,7 +67,7 @@ describe('the reference client', () => {
 
 test('an interrupt leaves no container', async (context) => {
   needsDocker(context);
-  await using run = new Running(['check', 'client', '--image', IMAGES.reference, '--capability', 'follow,url']);
+  await using run = new Running(typed`check client --image ${IMAGES.reference} --capability follow,url`);
   await eventually(() => expect(containersOf(IMAGES.reference)).not.toBe(''));
   run.child.kill('SIGINT');
   const { code, stdout, stderr } = await run.ended;
@@ -132,17 +123,4 @@ describe('what is no client', () => {
     );
     expect(code).toBe(2);
   });
-});
-
-test('without Docker nothing is decided, and the report says what to do instead', (context) => {
-  // Where Docker is, its socket is covered up for one process.
-  const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
-  if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
-  const command = [process.execPath, join(ROOT, 'harness/cli/main.ts'), 'check', 'client', '--image', IMAGES.reference];
-  const [program = '', ...words] = there ? ['unshare', ...hidden, ...command] : command;
-  const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
-  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /--image needs Docker, and no container runtime answers .*run the client without a container: --command LINE/,
-  );
-  expect(status).toBe(2);
 });

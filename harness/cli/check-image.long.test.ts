@@ -1,9 +1,7 @@
 /** Images, tried with a real Docker where there is one: our own simulator in an image made from nothing. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
@@ -12,42 +10,25 @@ import { startDeviceImage } from '../targets/launch/container.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { TRANSPORTS } from '../targets/transports/index.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
-import { muster, Running } from './testing/muster.ts';
+import { hasDocker, muster, needsDocker, Running, refusal, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const IMAGE = 'muster-test:scratch';
 // Where every layer is copied, a container takes its time.
 vi.setConfig({ testTimeout: 400_000 });
-const folder = mkdtempSync(join(tmpdir(), 'muster-image-test-'));
-
-function docker(...args: string[]): boolean {
-  try {
-    execFileSync('docker', args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-const there = docker('info');
-const needsDocker = (context: TestContext): void => {
-  if (!there) context.skip('no Docker on this machine');
-};
+const place = useFolder();
 
 beforeAll(() => {
   // The reaper is an image of its own, which no registry is asked for here; everything is removed by name below.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
-  if (there) buildImage(IMAGE, 'scratch');
+  if (hasDocker()) buildImage(IMAGE, 'scratch');
 }, 600_000);
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-  if (there) docker('rmi', '--force', IMAGE, `${IMAGE}-node`);
-});
+afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 /** Arguments of a simulated device that keeps its files in a folder of the container. */
-const keepingFilesIn = (dir: string): string[] => [
-  ...['simulate', 'device', '--socket', at.socket, '--control', at.control, '--dir', dir, '--heartbeat', '1s'],
-];
+const keepingFilesIn = (dir: string): string[] =>
+  typed`simulate device --socket ${at.socket} --control ${at.control} --dir ${dir} --heartbeat 1s`;
 
 /** Checks that read or change the files of the agent. */
 const READ = ['device.events.written-first', 'device.log.jsonl', 'device.log.torn-tail', 'device.log.bounded'];
@@ -73,7 +54,7 @@ function expectNothingRed({ checks, target, exit_code: code }: Report): void {
 
 test('an image that ends is reported with its last lines, and nothing of it is left', async (context) => {
   needsDocker(context);
-  const image = { name: IMAGE, args: ['simulate', 'device', '--socket', '/run/x.sock'] };
+  const image = { name: IMAGE, args: typed`simulate device --socket /run/x.sock` };
   await using target = await openDeviceTarget({ ...options(), image });
   expect(target.unreachable).toMatch(
     /ended with exit code 64 before it served \/run\/muster\/agent.sock; the last lines that it wrote:\n.*--dir: missing/,
@@ -86,28 +67,16 @@ test('an image that ends is reported with its last lines, and nothing of it is l
 
 test('it conforms with everything on, its files in the mounted folder, and is certified: with testcontainers’ reaper or where that cannot be fetched without it', async (context) => {
   needsDocker(context);
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
+  const [key, certificate] = [place('key.pem'), place('certificate.json')];
+  const [target, file] = [place('target.yaml'), place('report.json')];
   expect((await muster('keygen', key)).code).toBe(0);
-  const about = ['--name', 'simulated-agent', '--target-version', '0.1.0', '--certificate', certificate, '--key', key];
-  const target = join(folder, 'target.yaml');
+  const about = typed`--name simulated-agent --target-version 0.1.0 --certificate ${certificate} --key ${key}`;
   const image = { name: IMAGE, args: keepingFilesIn('/run/muster/robot') };
   writeFileSync(target, JSON.stringify({ device: { image } }));
-  const file = join(folder, 'report.json');
-  const words = [
-    'check',
-    'device',
-    '--target',
-    target,
-    '--control',
-    at.control,
-    '--report',
-    'pretty',
-    '--report',
-    `json=${file}`,
-  ];
+  const words = typed`check device --target ${target} --control ${at.control} --report pretty --report json=${file}`;
   const env = { TESTCONTAINERS_RYUK_DISABLED: '' };
   const { code, stdout } = await new Running([...words, ...about], { env }).ended;
-  expectNothingRed(JSON.parse(readFileSync(file, 'utf8')) as Report);
+  expectNothingRed(reportIn(file));
   expect(stdout).toContain('CONFORMANT');
   expect(code).toBe(0);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
@@ -156,8 +125,8 @@ test('it is killed and started again: both sockets come back, and its files can 
 
 test('a path that the container does not have costs the capability, and not the check', async (context) => {
   needsDocker(context);
-  const target = join(folder, 'wrong.yaml');
-  const image = { name: IMAGE, args: ['simulate', 'device', '--socket', at.socket, '--dir', '/tmp/robot'] };
+  const target = place('wrong.yaml');
+  const image = { name: IMAGE, args: typed`simulate device --socket ${at.socket} --dir /tmp/robot` };
   writeFileSync(target, JSON.stringify({ device: { image }, control: { event_log: '/srv/none/events.jsonl' } }));
   const notified: string[] = [];
   await using opened = await openDeviceTarget({ ...options(), target, notify: (text) => void notified.push(text) });
@@ -189,7 +158,6 @@ const piece = 'x'.repeat(1000) + '\\n';
 
 test('a control socket outside the folder of the agent’s is a usage error', async (context) => {
   needsDocker(context);
-  const { code, stderr } = await muster('check', 'device', '--image', IMAGE, '--control', '/run/other/c.sock');
-  expect(stderr).toContain('--control /run/other/c.sock: must be in the folder of the image');
-  expect(code).toBe(64);
+  const refused = await refusal(typed`check device --image ${IMAGE} --control /run/other/c.sock`);
+  expect(refused).toContain('--control /run/other/c.sock: must be in the folder of the image');
 });

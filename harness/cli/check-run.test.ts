@@ -1,7 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { verifyCertificate } from '../reports/certificate/certificate.ts';
 import { generateKey, readPublicKey } from '../reports/certificate/envelope.ts';
@@ -10,10 +8,10 @@ import { checks, requirement, suite } from '../runner/define.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
 import { type EvidenceArguments, prepareEvidence } from './check-run.ts';
+import { useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-evidence-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const key = join(folder, 'key.pem');
+const at = useFolder();
+const key = at('key.pem');
 generateKey(key);
 const check = checks<object>();
 const rule = requirement({
@@ -43,7 +41,7 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
 });
 
 test('an update excuses what fails, for thirty days; after them it is red again', () => {
-  const baseline = join(folder, 'known.yaml');
+  const baseline = at('known.yaml');
   const said: string[] = [];
   const updating = prepare({ baseline, 'update-baseline': true });
   const settled = updating.settle(failing);
@@ -57,7 +55,7 @@ test('an update excuses what fails, for thirty days; after them it is red again'
 });
 
 test('a certificate is written and a badge beside it; what cannot be certified is refused before the run', () => {
-  const [certificate, badge] = [join(folder, 'c.json'), join(folder, 'badge.svg')];
+  const [certificate, badge] = [at('c.json'), at('badge.svg')];
   const evidence = prepare({ certificate, key, badge });
   expect(() => evidence.opened({ kind: 'unix', address: 'x', capabilities: [], control: 'none' })).toThrow(
     /--name and --target-version/,
@@ -73,7 +71,7 @@ test('a certificate is written and a badge beside it; what cannot be certified i
 });
 
 test('a run that was not complete gets no certificate, and is not green for it', () => {
-  const certificate = join(folder, 'none.json');
+  const certificate = at('none.json');
   const said: string[] = [];
   const stuck = [sampleResult({ id: 'device.a' }), sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'x' })];
   const finish = (results: CheckResult[], change: Partial<Report>) =>

@@ -1,26 +1,17 @@
-/**
- * The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed, 64
- * usage error.
- */
+/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { validate } from 'ctrf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
-import type { Report } from '../runner/types.ts';
-import { jsonProblems, junitProblems, muster, Running } from './testing/muster.ts';
+import { jsonProblems, junitProblems, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-check-'));
-const good = join(folder, 'good.sock');
-const bad = join(folder, 'bad.sock');
-const at = (name: string): string => join(folder, name);
+const at = useFolder();
+const [good, bad] = [at('good.sock'), at('bad.sock')];
 const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -37,10 +28,7 @@ beforeAll(async () => {
     await device.deploy({});
   }
 });
-afterAll(async () => {
-  await Promise.all(closers.map((close) => close()));
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => Promise.all(closers.map((close) => close())));
 
 const shape = ['--only', 'device.deployment.shape'];
 
@@ -49,6 +37,21 @@ test('0: what ran holds, and the report says what was left out', async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape\n/);
   expect(out).toMatch(/NO FAILURE FOUND {2}1 passed(.|\n)*left out: --only device.deployment.shape/);
+});
+
+test('a JSON report on standard output is as the contract says', async () => {
+  const { stdout, code } = await muster(...typed`check device --socket ${good} ${shape} --report json --seed 7`);
+  expect(JSON.parse(stdout)).toMatchObject({
+    seed: 7,
+    exit_code: 0,
+    complete: false,
+    narrowed_by: ['--only device.deployment.shape'],
+    summary: { fail: 0 },
+    checks: expect.arrayContaining([
+      expect.objectContaining({ id: 'device.deployment.shape', level: 'MUST', section: '2.1' }),
+    ]),
+  });
+  expect(code).toBe(0);
 });
 
 test('1: a MUST fails, and every report says so', async () => {
@@ -61,10 +64,8 @@ test('1: a MUST fails, and every report says so', async () => {
     /try +curl -s -i --max-time 10 --unix-socket \S+bad.sock http:\/\/localhost\/v0.2\/deployments\/current/,
   );
   expect(out).toMatch(/NOT CONFORMANT {2}1 failed/);
-  for (const format of ['json', 'junit', 'ctrf', 'html']) {
-    expect(readFileSync(at(`bad.${format}`), 'utf8')).toContain('device.deployment.shape');
-  }
   const text = (format: string): string => readFileSync(at(`bad.${format}`), 'utf8');
+  for (const format of ['json', 'junit', 'ctrf', 'html']) expect(text(format)).toContain('device.deployment.shape');
   expect(jsonProblems('report.schema.json', text('json'))).toEqual([]);
   expect(await junitProblems(text('junit'))).toEqual([]);
   expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
@@ -88,37 +89,25 @@ test('2: nothing answers, which is said with what to try', async () => {
   expect(out.split('\n').length).toBeLessThan(14);
 });
 
-test('3: a failure of Muster itself is not blamed on the target', async () => {
-  const { code, stderr: err } = await muster(
-    'check',
-    'device',
-    '--socket',
-    good,
-    ...shape,
-    '--report',
-    'json=/dev/full',
-  );
-  expect(code).toBe(3);
-  expect(err).toContain('ENOSPC');
-  expect(existsSync('/dev/full')).toBe(true);
-});
-
-test('64: a usage error names the option and what is accepted', async () => {
-  const { code, stderr: err } = await muster('check', 'device', '--socket', 'a', '--only', 'device.deployment.shap');
-  expect(err).toMatch(/--only device.deployment.shap: .*did you mean device.deployment.shape/);
-  expect(code).toBe(64);
+test('2: an interrupt still writes the report, and names what is undecided', async () => {
+  const words = typed`check device --socket ${good} --only device.events.heartbeat`;
+  const running = new Running([...words, '--report', 'pretty', '--report', `json=${at('interrupted.json')}`]);
+  await running.line((line) => line.startsWith('check device'));
+  running.child.kill('SIGINT');
+  const { code, stdout } = await running.ended;
+  expect(stdout).toContain('interrupted');
+  expect(code).toBe(2);
+  expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true });
 });
 
 // The command runs all that is fast against a simulated device, both as processes.
 
 test('a simulated device is conformant, black box or driven', async () => {
-  using folder = scratch();
-  const [socket, control] = ['robot.sock', 'control.sock'].map((name) => join(folder.path, name)) as [string, string];
-  const dir = join(folder.path, 'robot');
-  await using device = new Running(['simulate', 'device', '--socket', socket, '--control', control, '--dir', dir]);
+  const control = ['--control', at('control.sock')];
+  await using device = new Running(typed`simulate device --socket ${at('robot.sock')} ${control} --dir ${at('robot')}`);
   await device.ready();
-  const check = ['check', 'device', '--socket', socket, '--fast'];
-  const driven = await muster(...check, '--control', control, '--report', 'pretty');
+  const check = typed`check device --socket ${at('robot.sock')} --fast`;
+  const driven = await muster(...check, ...control, '--report', 'pretty');
   expect(driven.stdout).toMatch(/\d+ passed/);
   expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
   expect(driven.code).toBe(0);
@@ -143,63 +132,39 @@ function expectNoSecret(texts: Record<string, string>): void {
 
 test('an agent that prints its token as it dies', async () => {
   writeFileSync(
-    join(folder, 'agent.sh'),
+    at('agent.sh'),
     `echo "padding $1" >&2
 for i in $(seq 300); do printf 'token=%s ' "$MUSTER_TOKEN" >&2; done
 printf '\\n{"token":"%s"}\\n' "$MUSTER_TOKEN"
 exit 7
 `,
   );
-  const reports = REPORT_FORMATS.flatMap((format) => ['--report', `${format}=${join(folder, `out.${format}`)}`]);
-  const running = new Running(
-    [
-      'check',
-      'device',
-      '--url',
-      'http://127.0.0.1:1',
-      '--command',
-      `sh ${folder}/agent.sh ${SECRET}`,
-      '--fast',
-      ...reports,
-      '--report',
-      'pretty',
-    ],
-    { env: { MUSTER_TOKEN: SECRET } },
-  );
-  const { code, stdout, stderr } = await running.ended;
+  const reports = REPORT_FORMATS.flatMap((format) => ['--report', `${format}=${at(`out.${format}`)}`]);
+  const agent = `sh ${at('agent.sh')} ${SECRET}`;
+  const words = typed`check device --url http://127.0.0.1:1 --command ${agent} --fast ${reports} --report pretty`;
+  const { code, stdout, stderr } = await new Running(words, { env: { MUSTER_TOKEN: SECRET } }).ended;
   expect(code).toBe(2);
   expect(stdout).toMatch(/ended with exit code 7 before it served .*token=\*\*\*/s);
-  const files = readdirSync(folder).filter((name) => name.startsWith('out.'));
+  const files = readdirSync(at()).filter((name) => name.startsWith('out.'));
   expect(files.length).toBe(REPORT_FORMATS.length);
-  const texts = Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  const texts = Object.fromEntries(files.map((name) => [name, readFileSync(at(name), 'utf8')]));
   expectNoSecret({ stdout, stderr, ...texts });
 });
 
-test('a failure of Muster itself', async () => {
-  const words = ['check', 'platform', '--url', 'http://127.0.0.1:1/beta', '--only', 'platform.list.envelope'];
-  const env = { MUSTER_API_KEY: SECRET };
-  const broken = ['--report', 'json=/dev/full', '--name', SECRET];
-  const trouble = await new Running([...words, ...broken], { env }).ended;
+test('3: a failure of Muster itself is not blamed on the target', async () => {
+  const words = typed`check platform --url http://127.0.0.1:1/beta --only platform.list.envelope --name ${SECRET}`;
+  const broken = ['--report', 'json=/dev/full'];
+  const trouble = await new Running([...words, ...broken], { env: { MUSTER_API_KEY: SECRET } }).ended;
   expect(trouble.stderr).toContain('ENOSPC');
   expect(trouble.code).toBe(3);
+  expect(existsSync('/dev/full')).toBe(true);
   expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
 });
 
 test('a key too short to be found in text is still in no report', async () => {
-  const file = join(folder, 'short.json');
-  const running = new Running([
-    'check',
-    'platform',
-    '--url',
-    'http://127.0.0.1:1/beta',
-    '--api-key',
-    '~!~',
-    '--report',
-    'pretty',
-    '--report',
-    `json=${file}`,
-  ]);
-  const { code, stdout, stderr } = await running.ended;
+  const file = at('short.json');
+  const words = typed`check platform --url http://127.0.0.1:1/beta --api-key ~!~ --report pretty`;
+  const { code, stdout, stderr } = await muster(...words, '--report', `json=${file}`);
   expect(code).toBe(2);
   expect(stdout + stderr + readFileSync(file, 'utf8')).not.toContain('~!~');
 });
@@ -207,7 +172,7 @@ test('a key too short to be found in text is still in no report', async () => {
 // `muster check --command` with agents that misbehave as processes: what they leave behind, and what they write.
 
 /** Serves 404 on the socket of its first argument. */
-const AGENT = join(folder, 'agent.mjs');
+const AGENT = at('agent.mjs');
 writeFileSync(
   AGENT,
   `import { createServer } from 'node:http';
@@ -218,7 +183,7 @@ const NODE = process.execPath;
 const ONE = ['--fast', '--only', 'device.deployment.shape'];
 
 test('the command ends although what the agent left behind holds its output', async () => {
-  const child = join(folder, 'child');
+  const child = at('child');
   const line = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec ${NODE} ${AGENT} {socket}`;
   const began = performance.now();
   const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
@@ -235,12 +200,12 @@ test('the command ends although what the agent left behind holds its output', as
 
 test('what an agent writes to its standard error cannot command the terminal', async () => {
   const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\u007f\u202e';
-  const program = join(folder, 'nasty.mjs');
+  const program = at('nasty.mjs');
   writeFileSync(
     program,
     `process.stderr.write(${JSON.stringify(nasty)} + 'written\\n');\nawait import('./agent.mjs');\n`,
   );
-  const report = join(folder, 'report.txt');
+  const report = at('report.txt');
   const line = `exec ${NODE} ${program} {socket}`;
   const ended = await muster('check', 'device', '--command', line, ...ONE, '--report', `pretty=${report}`);
   expect(ended.stderr).toContain('\\u001b[2J\\u001b]0;title\\u0007\\u009b31m\\u007f\\u202ewritten');
@@ -254,7 +219,7 @@ test('what an agent writes to its standard error cannot command the terminal', a
 
 /** The fault comes with a signal, so that the test decides when. */
 const planted = (statement: string): string => {
-  const file = join(folder, `${statement.length}.mjs`);
+  const file = at(`${statement.length}.mjs`);
   writeFileSync(file, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${statement} });\n`);
   return pathToFileURL(file).href;
 };
@@ -266,16 +231,14 @@ test.each([
   // A device that conforms, so that nothing but the fault can be red; the run waits for its heartbeats when the fault
   // comes.
   await using on = await robot({ heartbeatMs: 30_000 });
-  const file = join(folder, `${statement.length}.json`);
-  await using run = new Running(
-    ['check', 'device', '--socket', on.socket, '--report', `json=${file}`, '--report', 'pretty'],
-    { env: { NODE_OPTIONS: `--import=${planted(statement)}` } },
-  );
+  const file = at(`${statement.length}.json`);
+  const words = typed`check device --socket ${on.socket} --report json=${file} --report pretty`;
+  await using run = new Running(words, { env: { NODE_OPTIONS: `--import=${planted(statement)}` } });
   await run.line((line) => line.includes('muster'));
   run.child.kill('SIGUSR2');
   const { code, stderr } = await run.ended;
   expect(stderr).toContain('planted fault');
-  const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  const report = reportIn(file);
   expect(report.checks.length).toBeGreaterThan(50);
   const faults = report.checks.filter(({ fault }) => fault === true);
   expect(faults.length).toBeGreaterThan(0);

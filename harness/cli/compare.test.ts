@@ -1,15 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { muster, refusal, runCommand } from './testing/muster.ts';
+import { muster, printed, refusal, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-compare-test-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const place = (name: string): string => join(folder, name);
+const place = useFolder();
 
 const kept = (name: string, checks: CheckResult[], startedAt = '2026-11-20T00:00:00.000Z'): string => {
   writeFileSync(place(name), JSON.stringify({ ...sampleReport(checks, { complete: true }), started_at: startedAt }));
@@ -18,16 +14,8 @@ const kept = (name: string, checks: CheckResult[], startedAt = '2026-11-20T00:00
 
 /** The exit code and what is printed. */
 async function compared(...words: string[]): Promise<[code: number, text: string]> {
-  let text = '';
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-    text += String(part);
-    return true;
-  });
-  try {
-    return [await runCommand(['compare', ...words]), text];
-  } finally {
-    spy.mockRestore();
-  }
+  const { code, text } = await printed(['compare', ...words]);
+  return [code, text];
 }
 
 describe('muster compare', () => {
@@ -75,7 +63,7 @@ describe('muster compare', () => {
     [[good], /only one report: give two or more/],
     [[good, place('none.json')], /none\.json: cannot be read/],
     [[good, good, '--report', 'junit'], /--report junit: accepted are pretty, html, json/],
-    [[good, folder, '--report', 'html='], /the file after = is missing/],
+    [[good, place(), '--report', 'html='], /the file after = is missing/],
   ])('refuses %j', async (words, message) => {
     expect(await refusal(['compare', ...words])).toMatch(message);
   });

@@ -14,14 +14,8 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/✓ met {5}rollout\.ms\.count==8 +8\n/);
     const result = fleets.result();
     expect(code).toBe(unlessSaturated(0, result));
-    expect(result).toMatchObject({
-      robots: 8,
-      workers: 1,
-      seed: 1,
-      key_bits: 1024,
-      platform: 'embedded',
-      complete: true,
-    });
+    const asked = { robots: 8, workers: 1, seed: 1, key_bits: 1024, platform: 'embedded' };
+    expect(result).toMatchObject({ ...asked, complete: true });
     expect(result.metrics['rollout.ms']).toMatchObject({ count: 8, unit: 'ms' });
     expect(result.notes.join()).toContain('1024-bit keys');
     expect(readFileSync(fleets.path('out', 'rollouts.jsonl'), 'utf8').trim().split('\n')).toHaveLength(8);
@@ -41,15 +35,12 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     await new Promise((resolve) => taken.once('listening', resolve));
     const port = String((taken.address() as AddressInfo).port);
     try {
-      const refused = [
-        await refusal(fleets.words('', { 'metrics-port': port })),
-        await refusal(fleets.words('', { dir: '/proc/x' })),
-        await refusal(fleets.words('', { state: '/proc/x' })),
-        await refusal(fleets.words('', { out: '/proc/x' })),
-      ];
-      expect(refused[0]).toBe(`--metrics-port: cannot listen on 127.0.0.1:${port} (EADDRINUSE); 0 takes any free port`);
-      for (const [index, option] of ['dir', 'state', 'out'].entries()) {
-        expect(refused[index + 1]).toMatch(new RegExp(`^--${option}: cannot write to /proc/x \\(ENOENT\\)`));
+      expect(await refusal(fleets.words('', { 'metrics-port': port }))).toBe(
+        `--metrics-port: cannot listen on 127.0.0.1:${port} (EADDRINUSE); 0 takes any free port`,
+      );
+      for (const option of ['dir', 'state', 'out']) {
+        const refused = await refusal(fleets.words('', { [option]: '/proc/x' }));
+        expect(refused.startsWith(`--${option}: cannot write to /proc/x (ENOENT)`), refused).toBe(true);
       }
       expect(existsSync(fleets.path('out'))).toBe(false);
       expect(existsSync(fleets.path('state'))).toBe(false);
@@ -86,16 +77,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
   });
 });
 
-describe('muster merge', { timeout: 60_000 }, () => {
-  it('joins shards', async () => {
-    fleets.leave(1, 2);
-    fleets.leave(2, 2);
-    const { code, stdout } = await fleets.run(['merge', fleets.path('results'), '--out', fleets.path('all')]);
-    expect(stdout).toContain('verdict: valid');
-    expect(code).toBe(0);
-    expect(fleets.result(fleets.path('all'))).toMatchObject({ robots: 10, complete: true });
-  });
-
+describe('muster merge', () => {
   it.each([
     [['/nowhere'], /nowhere: there is no result\.json/],
     [['.', '--watch'], /--watch: needs --expect/],

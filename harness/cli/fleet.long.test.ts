@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { writeAlive } from '../../simulators/fleet/result/shards.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+import { printed, refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 
@@ -141,7 +141,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
 });
 
 describe('muster merge', { timeout: 60_000 }, () => {
-  it('never writes over a shard', async () => {
+  it('joins shards, and never writes over one', async () => {
     fleets.leave(1, 2);
     fleets.leave(2, 2);
     const places = [1, 2].map((index) => fleets.path('results', `shard-${index}`));
@@ -149,8 +149,10 @@ describe('muster merge', { timeout: 60_000 }, () => {
     const before = texts();
     const { code, stdout } = await fleets.run(['merge', ...places]);
     expect(code).toBe(0);
+    expect(stdout).toContain('verdict: valid');
     expect(stdout).toContain('report: muster-report/fleet/report.html');
-    expect(fleets.result(fleets.path('muster-report', 'fleet')).merged_from).toEqual(places);
+    const merged = fleets.result(fleets.path('muster-report', 'fleet'));
+    expect(merged).toMatchObject({ merged_from: places, robots: 10, complete: true });
     symlinkSync(places[0] ?? '', fleets.path('link'));
     for (const into of [places[1] ?? '', fleets.path('link')]) {
       expect(await refusal(['merge', ...places, '--out', into])).toBe(
@@ -163,7 +165,9 @@ describe('muster merge', { timeout: 60_000 }, () => {
 
   it('leaves the result among its parts, and may do so again', async () => {
     fleets.leave(1, 1);
-    for (let time = 0; time < 2; time += 1) expect((await fleets.run(['merge', fleets.path('results')])).code).toBe(0);
+    const into = ['--out', fleets.path('results')];
+    for (const words of [[], into])
+      expect(await printed(['merge', fleets.path('results'), ...words])).toMatchObject({ code: 0 });
     expect(fleets.result(fleets.path('results')).merged_from).toEqual([fleets.path('results', 'shard-1')]);
   });
 

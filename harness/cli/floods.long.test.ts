@@ -1,21 +1,18 @@
 /** However much a target sends, the command takes no more memory than a small container has. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FLOODS, nullServer } from '../../simulators/defects/null.ts';
 import { FaultyProxy } from './fleet-faults/testing/faults.ts';
-import { Running } from './testing/muster.ts';
+import { Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-floods-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = useFolder();
 
 const MOST_BYTES = 300_000_000;
 
 /** Writes the most memory that the process ever had, when it exits. */
-const measure = join(folder, 'measure.mjs');
+const measure = at('measure.mjs');
 writeFileSync(
   measure,
   `import { readFileSync, writeFileSync } from 'node:fs';
@@ -32,11 +29,10 @@ const subjects = (['device', 'platform'] as const).flatMap((api) => FLOODS.map((
 
 test.skipIf(process.platform !== 'linux').each(subjects)('check %s, where the target %s', async (api, name) => {
   await using server = await nullServer(name, { port: 0 });
-  const file = join(folder, `${api}-${name}`);
-  await using run = new Running(
-    ['check', api, '--url', server.address, ...CREDENTIALS[api], '--patience', '2', '--report', `json=${file}.json`],
-    { env: { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file } },
-  );
+  const file = at(`${api}-${name}`);
+  const words = typed`check ${api} --url ${server.address} ${CREDENTIALS[api]} --patience 2 --report json=${file}.json`;
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file };
+  await using run = new Running(words, { env });
   const { code } = await run.ended;
   expect([1, 2]).toContain(code);
   const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1]);
@@ -48,16 +44,10 @@ test.skipIf(process.platform !== 'linux').each(subjects)('check %s, where the ta
 test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested JSON, with a report', async () => {
   await using server = await nullServer('nested-json', { port: 0 });
   await using proxy = await FaultyProxy.before(server.address);
-  const file = join(folder, 'interrupted.json');
-  const words = ['--patience', '2', '--report', `json=${file}`];
-  await using run = new Running([
-    'check',
-    'platform',
-    '--url',
-    proxy.instead(server.address),
-    ...CREDENTIALS.platform,
-    ...words,
-  ]);
+  const file = at('interrupted.json');
+  const url = proxy.instead(server.address);
+  const words = typed`check platform --url ${url} ${CREDENTIALS.platform} --patience 2 --report json=${file}`;
+  await using run = new Running(words);
   let answers = 0;
   proxy.resets = () => {
     if (++answers === 1) run.child.kill('SIGTERM');
@@ -65,5 +55,5 @@ test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested J
   };
   const { code } = await run.ended;
   expect(code).toBe(2);
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ interrupted: true, complete: false, exit_code: 2 });
+  expect(reportIn(file)).toMatchObject({ interrupted: true, complete: false, exit_code: 2 });
 });

@@ -3,18 +3,17 @@
  * built there.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { MAIN, useFolder } from './testing/muster.ts';
 import { type Action, runWorkflow, stepsOf, type WorkflowRun } from './testing/workflow.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAME = '.github/actions/check';
-const folder = mkdtempSync(join(tmpdir(), 'muster-gate-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const CLI = `'${process.execPath}' '${join(ROOT, 'harness/cli/main.ts')}'`;
+const at = useFolder();
+const CLI = `'${process.execPath}' '${MAIN}'`;
 
 const action = parse(readFileSync(join(ROOT, NAME, 'action.yml'), 'utf8')) as Action;
 const page = readFileSync(join(ROOT, NAME, 'README.md'), 'utf8');
@@ -22,7 +21,7 @@ const workflow = /```ya?ml\n((?:.|\n)*?)```/.exec(page)?.[1] ?? '';
 
 /** A checkout of Muster where a runner puts it, with its packages installed. */
 function checkout(): string {
-  const home = join(folder, 'actions/OWNER/muster/main');
+  const home = at('actions/OWNER/muster/main');
   mkdirSync(home, { recursive: true });
   cpSync(join(ROOT, NAME), join(home, NAME), { recursive: true });
   for (const name of ['harness', 'suites', 'simulators', 'package.json', 'node_modules'])
@@ -33,7 +32,7 @@ const actions = { [NAME]: checkout() };
 
 /** A team's repository: `make agent` builds an agent from `agent.sh`, the workflow stands where GitHub looks for it. */
 function repository(name: string, agent: string): string {
-  const cwd = join(folder, name);
+  const cwd = at(name);
   mkdirSync(join(cwd, '.github/workflows'), { recursive: true });
   const write = (file: string, text: string): void => writeFileSync(join(cwd, file), text);
   write('agent.sh', `#!/bin/bash\n${agent}\n`);

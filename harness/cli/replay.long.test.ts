@@ -4,17 +4,12 @@
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
-import type { Report } from '../runner/types.ts';
 import { HttpControl } from '../targets/control/http-control.ts';
-import { muster, Running } from './testing/muster.ts';
+import { MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-replay-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = useFolder();
 
 async function publish(control: string, count: number): Promise<void> {
   const client = new HttpControl(control);
@@ -26,22 +21,18 @@ async function publish(control: string, count: number): Promise<void> {
 const BOTH = ['replay-inclusive', 'malformed-crashes'];
 
 test('runs exactly what failed, with its counterexample', async () => {
-  const socket = join(folder, 'inclusive.sock');
-  const control = join(folder, 'inclusive-control.sock');
-  const dir = join(folder, 'inclusive');
-  const at = ['--socket', socket, '--control', control];
-  await using device = new Running(['simulate', 'device', ...at, '--dir', dir, '--defect', ...BOTH]);
+  const [socket, control, dir] = [at('inclusive.sock'), at('inclusive-control.sock'), at('inclusive')];
+  const place = ['--socket', socket, '--control', control];
+  await using device = new Running(typed`simulate device ${place} --dir ${dir} --defect ${BOTH}`);
   await device.ready();
-  const file = join(folder, 'run.json');
+  const file = at('run.json');
   await publish(control, 30);
   // Black-box checks that publish nothing, so that neither depends on what the other does meanwhile.
   const id = 'device.events.replay.exclusive.retained';
   const other = 'device.events.cursor.malformed';
-  const first = await muster('check', 'device', ...at, '--only', id, other, '--report', `json=${file}`);
+  const first = await muster(...typed`check device ${place} --only ${id} ${other} --report json=${file}`);
   expect(first.code).toBe(1);
-  const failed = (JSON.parse(readFileSync(file, 'utf8')) as Report).checks.filter(
-    ({ outcome }) => outcome === 'fail' || outcome === 'warn',
-  );
+  const failed = reportIn(file).checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn');
   expect(failed).toHaveLength(2);
   const { code, stdout } = await muster('replay', file);
   expect(stdout.match(/HAPPENED AGAIN/g)).toHaveLength(1);
@@ -51,11 +42,10 @@ test('runs exactly what failed, with its counterexample', async () => {
   expect(stdout).toContain(`again      muster replay ${file} --only ${id}\n`);
   expect(code).toBe(1);
   // Mended: every check is named once more, and what became of it.
-  const mended = ['simulate', 'device', '--socket', `${socket}.mended`, '--dir', `${dir}.mended`];
-  await using mendedDevice = new Running([...mended, '--control', `${control}.mended`]);
-  await mendedDevice.ready();
-  await publish(`${control}.mended`, 30);
   const instead = ['--socket', `${socket}.mended`, '--control', `${control}.mended`];
+  await using mended = new Running(typed`simulate device ${instead} --dir ${dir}.mended`);
+  await mended.ready();
+  await publish(`${control}.mended`, 30);
   const now = await muster('replay', file, '--', ...instead);
   expect(now.stdout).toMatch(/DID NOT HAPPEN AGAIN {2}\d passed/);
   expect(now.stdout).toContain(`0 of ${failed.length} findings happened again; not again: `);
@@ -63,23 +53,20 @@ test('runs exactly what failed, with its counterexample', async () => {
   expect((await muster('replay', file, '--only', 'device.version.prefix')).code).toBe(64);
 });
 
-const at = (name: string): string => join(folder, name);
 const ID = 'device.events.replay.exclusive';
-const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
+const AGENT = ['--socket', at('agent.sock'), '--control', at('control.sock')];
 
 async function brokenDevice(dir: string): Promise<Running> {
-  const places = ['--socket', at('agent.sock'), '--control', at('control.sock'), '--dir', at(dir)];
-  const device = new Running(['simulate', 'device', ...places, '--defect', 'replay-inclusive']);
+  const device = new Running(typed`simulate device ${AGENT} --dir ${at(dir)} --defect replay-inclusive`);
   await device.ready();
   return device;
 }
 
 test('the script of a driven finding shows it on a device that has never seen the events of the run', async () => {
   const file = at('driven.json');
-  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
   {
     await using _ = await brokenDevice('first');
-    expect((await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`)).code).toBe(1);
+    expect((await muster(...typed`check device ${AGENT} --only ${ID} --report json=${file}`)).code).toBe(1);
   }
   const [result] = reportIn(file).checks;
   expect(result).not.toHaveProperty('curl');
@@ -93,22 +80,11 @@ test('the script of a driven finding shows it on a device that has never seen th
 
 test('a target that Muster started comes back by a replay, and stays up until it is ended', async () => {
   const file = at('started.json');
-  const main = join(import.meta.dirname, 'main.ts');
   const line =
-    `exec ${process.execPath} ${main} simulate device --socket {socket} --control {control} --dir {dir} ` +
+    `exec ${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} ` +
     '--defect replay-inclusive';
-  const run = await muster(
-    'check',
-    'device',
-    '--command',
-    line,
-    '--only',
-    ID,
-    '--report',
-    'pretty',
-    '--report',
-    `json=${file}`,
-  );
+  const only = ['--only', ID];
+  const run = await muster(...typed`check device --command ${line} ${only} --report pretty --report json=${file}`);
   expect(run.stdout).toMatch(/What was started for this run has ended: 'again' starts it anew, and with --keep/);
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
@@ -131,31 +107,20 @@ test('a target that Muster started comes back by a replay, and stays up until it
 test('--keep leaves a target alone that Muster did not start', async () => {
   await using _ = await brokenDevice('third');
   const file = at('other.json');
-  const target = ['--socket', at('agent.sock'), '--control', at('control.sock')];
-  await muster('check', 'device', ...target, '--only', ID, '--report', `json=${file}`);
+  await muster(...typed`check device ${AGENT} --only ${ID} --report json=${file}`);
   expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
 });
 
 test('the line that runs a check again can be run, whatever words its keys are', async () => {
   const keys = ['--api-key', 'dev', 'limited=deployments:read'];
-  await using platform = new Running([
-    'simulate',
-    'platform',
-    '--port',
-    '0',
-    ...keys,
-    '--devices',
-    '2',
-    '--defect',
-    'scope-ignored',
-  ]);
+  await using platform = new Running(typed`simulate platform --port 0 ${keys} --devices 2 --defect scope-ignored`);
   const { url } = await platform.ready();
-  const check = ['check', 'platform', '--url', String(url), '--api-key', 'dev', '--limited-key', 'limited'];
+  const check = typed`check platform --url ${String(url)} --api-key dev --limited-key limited`;
   const first = await muster(...check, '--only', 'platform.auth.scope');
   expect(first.code).toBe(1);
   const again = /^ +again +(muster .*)$/m.exec(first.stdout)?.[1] ?? '';
   expect(again).toContain('--limited-key "$MUSTER_LIMITED_KEY"');
-  const shell = `muster() { exec ${process.execPath} ${join(import.meta.dirname, 'main.ts')} "$@"; }; ${again}`;
+  const shell = `muster() { exec ${process.execPath} ${MAIN} "$@"; }; ${again}`;
   const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
   const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
   expect(second).toMatchObject({ status: 1, stderr: '' });

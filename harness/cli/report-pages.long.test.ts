@@ -1,7 +1,5 @@
 /** The pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,11 +11,9 @@ import { jsonFormat } from '../reports/json.ts';
 import type { Report } from '../runner/types.ts';
 import { runDeviceSuite } from '../tools/subjects/run.ts';
 import { startRobot } from '../tools/subjects/simulators.ts';
-import { runCommand } from './testing/muster.ts';
+import { runCommand, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-pages-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const place = (name: string): string => join(folder, name);
+const place = useFolder();
 
 const REPLAY = 'device.events.replay.exclusive';
 const RESTART = 'device.log.restart';

@@ -1,33 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
-import { refusal, runCommand } from './testing/muster.ts';
+import { printed, refusal, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-report-again-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const place = (name: string): string => join(folder, name);
+const place = useFolder();
 const left = (name: string, value: unknown): string => {
   writeFileSync(place(name), JSON.stringify(value));
   return place(name);
 };
 
 /** What the command prints. */
-async function printed(...words: string[]): Promise<string> {
-  let text = '';
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-    text += String(part);
-    return true;
-  });
-  try {
-    expect(await runCommand(['report', ...words])).toBe(0);
-  } finally {
-    spy.mockRestore();
-  }
+async function again(...words: string[]): Promise<string> {
+  const { code, text } = await printed(['report', ...words]);
+  expect(code).toBe(0);
   return text;
 }
 
@@ -36,13 +24,13 @@ describe('muster report', () => {
 
   it('writes every format from the JSON of a run, as the run would have', async () => {
     const file = left('run.json', run);
-    await printed(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
+    await again(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
     expect(readFileSync(place('run.html'), 'utf8')).toBe(htmlFormat.document(run));
     expect(JSON.parse(readFileSync(place('again.json'), 'utf8'))).toEqual(run);
   });
 
   it('says what was checked and what came of it, with exit code 0 for a failure', async () => {
-    const text = await printed(left('run.json', run));
+    const text = await again(left('run.json', run));
     expect(text).toMatch(/^check device {2}unix:/);
     expect(text).toMatch(/NOT CONFORMANT[\s\S]*exit 1: a MUST does not hold/);
   });
@@ -57,7 +45,7 @@ describe('muster report', () => {
       ...old
     } = run as typeof run & Record<string, unknown>;
     const checks = run.checks.map(({ requirement_id: _, ...check }) => check);
-    const text = await printed(left('old.json', { ...old, checks }));
+    const text = await again(left('old.json', { ...old, checks }));
     expect(text).toMatch(/2 of 2 checks decided/);
     expect(text).toContain('device.events.replay.exclusive');
   });
@@ -65,13 +53,13 @@ describe('muster report', () => {
   it('writes the page of a fleet again', async () => {
     const result = resultWith();
     const file = left('result.json', result);
-    await printed(file, '--report', `html=${place('fleet.html')}`);
+    await again(file, '--report', `html=${place('fleet.html')}`);
     expect(readFileSync(place('fleet.html'), 'utf8')).toBe(reportHtml(result));
-    expect(await printed(file)).toContain(result.scenario);
+    expect(await again(file)).toContain(result.scenario);
   });
 
   it.each([
-    [[join(folder, 'none.json')], /none\.json: cannot be read/],
+    [[place('none.json')], /none\.json: cannot be read/],
     [[left('text.json', 'a text')], /neither a report of `muster check` in JSON .* nor the result\.json of a fleet/],
     [
       [left('half.json', { checks: [{ id: 'device.x', outcome: 'odd' }] })],

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
-import { type Running, refusal, useFleetRuns } from './testing/muster.ts';
+import { type Running, refusal, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 /** A shard starts in a second, and in half a minute on a busy machine. */
@@ -29,32 +29,16 @@ const merge = (run: string, ...words: string[]): Running =>
 const resultOf = (index: number, run = 'monday'): FleetResult =>
   fleets.result(fleets.path('results', run, `shard-${index}-of-2`));
 
+const FLEET = typed`fleet --platform embedded --robots 2`;
+
 describe('--run-id', () => {
   it.each([
     [['merge', '.', '--run-id', 'auto'], /--run-id auto: needs --watch/],
     [['merge', '.', '--run-id', 'a b'], /--run-id: 'a b' is not accepted; accepted: up to 63 letters/],
-    [['fleet', '--run-id', 'monday', '--platform', 'embedded', '--robots', '2'], /--run-id: needs --shard/],
-    [
-      // In place of half an hour's wait.
-      [
-        'fleet',
-        '--shard',
-        '1/2',
-        '--run-id',
-        'auto',
-        '--out',
-        '/proc/results',
-        '--platform',
-        'embedded',
-        '--robots',
-        '2',
-      ],
-      /--out: cannot write to \/proc\/results/,
-    ],
-    [
-      ['fleet', '--start-within', 'soon', '--platform', 'embedded', '--robots', '2'],
-      /--start-within: 'soon' is no duration/,
-    ],
+    [typed`${FLEET} --run-id monday`, /--run-id: needs --shard/],
+    // In place of half an hour's wait.
+    [typed`${FLEET} --shard 1/2 --run-id auto --out /proc/results`, /--out: cannot write to \/proc\/results/],
+    [typed`${FLEET} --start-within soon`, /--start-within: 'soon' is no duration/],
   ])('refuses %j', async (words, message) => {
     expect(await refusal(words)).toMatch(message);
   });

@@ -83,6 +83,8 @@ describe('the options of simulate platform', () => {
     [['--devices', 'many'], '--devices: must be a whole number'],
     [['--min-key-bits', '1'], '--min-key-bits: must be a whole number from 512 to 16384'],
     [['--db', ''], '--db: needs a value'],
+    // A key that a script left empty is not the absence of the option.
+    [['--api-key'], '--api-key: needs a value'],
   ])('%j is refused before anything starts', async (words, message) => {
     expect(await refusal(['simulate', 'platform', ...words])).toContain(message);
   });

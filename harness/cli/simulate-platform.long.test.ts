@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
-import { type Running, refusal, useHome } from './testing/muster.ts';
+import { type Running, refusal, typed, useHome } from './testing/muster.ts';
 
 const home = useHome();
 const run = (...options: string[]): Running => home.start(['simulate', 'platform', ...options]);
@@ -51,14 +51,8 @@ describe('muster simulate platform', () => {
   });
 
   it('takes keys with scopes, and never shows them', async () => {
-    const started = run(
-      '--api-key',
-      'admin=secret',
-      '--api-key',
-      'viewer=releases:read,devices:read',
-      '--mqtt',
-      'none',
-    );
+    const keys = typed`--api-key admin=secret --api-key viewer=releases:read,devices:read`;
+    const started = run(...keys, '--mqtt', 'none');
     const answer = await ready(started);
     expect(answer).not.toHaveProperty('api_key');
     expect(answer).not.toHaveProperty('mqtt');
@@ -109,22 +103,6 @@ describe('muster simulate platform', () => {
   it('says when an address is not of this machine', async () => {
     const message = await refusal(['simulate', 'platform', '--host', '198.51.100.7']);
     expect(message).toBe('--host: 198.51.100.7 is no address of this machine');
-  });
-
-  it('has a defect when asked to', async () => {
-    const started = run('--defect', 'default-limit-20', '--api-key', 'k', '--mqtt', 'none');
-    const { url } = await ready(started);
-    expect(await (await get(url, 'k', '/devices')).json()).toMatchObject({ limit: 20 });
-  });
-
-  it('refuses a usage error and says what is accepted', async () => {
-    const started = run('--port', '70000');
-    expect((await started.ended).code).toBe(64);
-    expect(started.stderr).toContain('muster: --port: must be a whole number from 0 to 65535');
-    // A key that a script left empty is not the absence of the option.
-    const keyless = run('--api-key');
-    expect((await keyless.ended).code).toBe(64);
-    expect(keyless.stderr).toContain('api-key');
   });
 
   it('says when a port, its database, broker or certificate is not to be had', async () => {

@@ -1,15 +1,12 @@
 /** Usage errors: every mistake is named by what the user typed, with what is accepted. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, expect, it } from 'vitest';
-import { muster, Running, refusal, shownText } from './testing/muster.ts';
+import { expect, it } from 'vitest';
+import { MAIN, muster, Running, refusal, shownText, useFolder } from './testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-wrong-use-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const at = useFolder();
 
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
@@ -30,6 +27,15 @@ it.each([
   [['check', 'device', '--socket', 'a', '--runs', '1e99'], '--runs: must be a number above 0, up to 10000'],
   [['check', 'device', '--socket', 'a', '--seed', '0.5'], '--seed: must be a whole number'],
   [['check', 'device', '--socket', 'a', '--', 'x'], '--: check device takes nothing after it'],
+  [['check', 'device', '--socket', 'a', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
+  [['check', 'device', '--socket', 'a', '--section', '42'], 'has the sections 2.1'],
+  [['check', 'device', '--socket', 'a', '--requirements', '2020-01-01'], 'no such requirement set; accepted: 20'],
+  [['check', 'device', '--socket', 'a', '--report', 'pdf'], 'junit'],
+  [['check', 'device'], '--socket PATH'],
+  [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
+  [['check', 'client'], '--command LINE'],
+  [['check', 'client', '--command', 'x', '--capability', 'drive'], 'accepted are follow'],
+  [['check', 'client', '--socket', '/x'], '--socket'],
   [['fleet', '--robots'], '--robots: needs a value'],
   [['fleet', '--robots='], '--robots: needs a value'],
   [['fleet', '--robots', 'abc'], '--robots: must be a whole number from 1 to 1000000'],
@@ -39,8 +45,12 @@ it.each([
   [['verify', 'a', 'b', '--key', 'k'], 'b: verify takes no such argument'],
   [['verify', 'a', '--key', 'k', '--digest', 'd', '--artifact', 'f'], '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
+  [['replay', 'no-such-file.json'], 'no-such-file.json'],
+  [['replay', join(import.meta.dirname, '../../package.json')], 'is not a report of `muster check`'],
+  [['list', '--requirements', '2020-01-01'], 'there is no such requirement set; accepted: 20'],
   [['list', 'robots'], 'API: robots is not accepted; accepted: device, platform, system, client'],
   [['explain'], 'explain: ID is missing'],
+  [['explain', 'device.events.replay.sean'], 'device.events.replay.seam'],
   [['merge'], 'merge: DIR is missing'],
   [['check'], 'Name what to check: device, platform, system or client.'],
   [[], 'Name a command.'],
@@ -50,6 +60,11 @@ it.each([
   [['help', 'flet'], 'flet: no such command; did you mean fleet?'],
 ])('%j is refused, and the mistake named', async (words, said) => {
   expect(await refusal(words)).toContain(said);
+});
+
+it('a report without options cannot be replayed, and says so', async () => {
+  writeFileSync(at('old.json'), JSON.stringify({ api: 'device', arguments: ['check', 'device'], checks: [] }));
+  expect(await refusal(['replay', at('old.json')])).toContain('contains no options to run its checks with');
 });
 
 it('all mistakes are named at once, each on a line of its own', async () => {
@@ -67,7 +82,7 @@ it.each([
   [['check', 'devise'], 'muster: check devise: no such command; did you mean device?\nTry: muster check --help\n'],
   [['chek'], 'muster: chek: no such command; did you mean check?\nTry: muster --help\n'],
 ])('%j ends with exit code 64, and a hint at the help', async (words, said) => {
-  const { code, stderr, stdout } = await new Running(words, { cwd: folder }).ended;
+  const { code, stderr, stdout } = await new Running(words, { cwd: at() }).ended;
   expect(stderr).toBe(said);
   expect(stdout).toBe('');
   expect(code).toBe(64);
@@ -92,9 +107,8 @@ it('help shows positionals by their own names', async () => {
 });
 
 it('a reader that closes early is no error', async () => {
-  const cli = fileURLToPath(new URL('./main.ts', import.meta.url));
   const line = `set -o pipefail; "$0" "$1" list --json | head -c 1`;
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, cli]);
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, MAIN]);
   expect(stdout).toBe('{');
   expect(stderr).toBe('');
 });

@@ -1,22 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { Running } from '../testing/muster.ts';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { Running, typed, useFolder } from '../testing/muster.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-demo-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = useFolder();
 
 /** A separate temporary folder, so that leftovers show. */
 function start(name: string): { demo: Running; scratch: string; out: string } {
-  const scratch = join(folder, name);
+  const [scratch, out] = [at(name), at(`${name}-report`)];
   mkdirSync(scratch);
-  const out = join(folder, `${name}-report`);
-  return {
-    demo: new Running(['demo', '--robots', '12', '--seed', '3', '--out', out], { env: { TMPDIR: scratch } }),
-    scratch,
-    out,
-  };
+  const demo = new Running(typed`demo --robots 12 --seed 3 --out ${out}`, { env: { TMPDIR: scratch } });
+  return { demo, scratch, out };
 }
 
 function groupIsGone(leader: number): boolean {
@@ -34,14 +27,8 @@ describe('the demo', () => {
     const { code, stdout } = await demo.ended;
     expect(stdout).toMatch(/Everything passed 12 robots\n +roll-out p50 .*, p99 .*\n +\d+ checks passed/);
     expect(code).toBe(0);
-    expect(readdirSync(out).sort()).toEqual([
-      'device.html',
-      'device.json',
-      'fleet.html',
-      'fleet.json',
-      'platform.html',
-      'platform.json',
-    ]);
+    const files = ['device', 'fleet', 'platform'].flatMap((name) => [`${name}.html`, `${name}.json`]);
+    expect(readdirSync(out).sort()).toEqual(files);
     expect(readdirSync(scratch)).toEqual([]);
     expect(groupIsGone(demo.child.pid ?? 0)).toBe(true);
   });

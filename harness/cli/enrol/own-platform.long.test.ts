@@ -3,30 +3,24 @@
  * certified.
  */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
-import type { Report } from '../../runner/types.ts';
-import { jsonProblems, muster, Running } from '../testing/muster.ts';
+import { jsonProblems, MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
 import { openEnrolledDevice } from './own-platform.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-enrolled-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = useFolder();
 const file = join(import.meta.dirname, '../../../fixtures/targets/enrolled-agent.yaml');
 
 test('an unmodified agent is certified over its uplink alone', async () => {
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.json')];
+  const [key, certificate] = [at('key.pem'), at('certificate.json')];
   expect((await muster('keygen', key)).code).toBe(0);
-  const env = { AGENT_DIR: folder };
-  const words = ['--target', file, '--control', 'platform', '--profile', 'core', '--report', 'pretty'];
-  const reports = ['--report', `json=${join(folder, 'report.json')}`];
-  const signed = ['--certificate', certificate, '--key', key];
-  const run = new Running(['check', 'device', ...words, ...reports, ...signed], { env });
-  const { code, stdout, stderr } = await run.ended;
-  const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
+  const words = typed`check device --target ${file} --control platform --profile core --report pretty`;
+  const written = typed`--report json=${at('report.json')} --certificate ${certificate} --key ${key}`;
+  const { code, stdout, stderr } = await new Running([...words, ...written], { env: { AGENT_DIR: at() } }).ended;
+  const report = reportIn(at('report.json'));
   const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
   expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
   expect(stdout).toContain('CONFORMANT');
@@ -49,14 +43,14 @@ test('an unmodified agent is certified over its uplink alone', async () => {
 }, 400_000);
 
 test('an agent that is started by hand is awaited, and the terminal shows what it needs', async () => {
-  const [socket, dir] = [join(folder, 'hand.sock'), join(folder, 'hand')];
-  const words = ['--socket', socket, '--control', 'platform', '--only', 'device.deployment.shape.driven'];
-  const checking = new Running(['check', 'device', ...words]);
+  const [socket, dir] = [at('hand.sock'), at('hand')];
+  const only = ['--only', 'device.deployment.shape.driven'];
+  const checking = new Running(typed`check device --socket ${socket} --control platform ${only}`);
   const shown = await checking.said(/MUSTER_PLATFORM_URL=(\S+)\n +MUSTER_MQTT_URL=(\S+)\n +MUSTER_TOKEN=(\S+)\n/);
   const [, platform = '', mqtt = '', token = ''] = shown;
-  const uplink = ['--uplink', 'agent', '--platform', platform, '--mqtt', mqtt, '--log-level', 'warn'];
+  const uplink = typed`--uplink agent --platform ${platform} --mqtt ${mqtt} --log-level warn`;
   const env = { MUSTER_TOKEN: token };
-  await using agent = new Running(['simulate', 'device', '--socket', socket, '--dir', dir, ...uplink], { env });
+  await using agent = new Running(typed`simulate device --socket ${socket} --dir ${dir} ${uplink}`, { env });
   await agent.ready();
   const { code, stdout } = await checking.ended;
   expect(stdout).toContain('1 passed');
@@ -64,19 +58,14 @@ test('an agent that is started by hand is awaited, and the terminal shows what i
   expect(code).toBe(0);
 });
 
-test('a container is refused before anything is started', async () => {
-  const { code, stderr } = await muster('check', 'device', '--image', 'example/agent', '--control', 'platform');
-  expect(stderr).toContain('docker run --rm --network host');
-  expect(code).toBe(64);
-});
+/** A line that starts an agent with those words. */
+const agent = (words: string): string => `exec node ${MAIN} simulate device --log-level warn ${words}`;
+const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL';
 
 test('an interrupt while an agent is awaited ends it as well', async () => {
-  const [socket, dir, pidFile] = [join(folder, 'waits.sock'), join(folder, 'waits'), join(folder, 'waits.pid')];
-  const agent =
-    `node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ${dir} ` +
-    '--log-level warn';
-  const command = `echo $$ > ${pidFile}; exec ${agent}`;
-  const checking = new Running(['check', 'device', '--command', command, '--socket', socket, '--control', 'platform']);
+  const [socket, pidFile] = [at('waits.sock'), at('waits.pid')];
+  const command = `echo $$ > ${pidFile}; ${agent(`--socket ${socket} --dir ${at('waits')}`)}`;
+  const checking = new Running(typed`check device --command ${command} --socket ${socket} --control platform`);
   await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
   checking.child.kill('SIGINT');
   const { code, stderr } = await checking.ended;
@@ -88,25 +77,20 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
 
 test('an agent that never enrols is reported, with what it needs', async () => {
   const redactor = new Redactor();
-  const socket = join(folder, 'alone.sock');
-  const command =
-    `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ` +
-    `${join(folder, 'alone')} --log-level warn`;
+  const socket = at('alone.sock');
+  const command = agent(`--socket ${socket} --dir ${at('alone')}`);
   const options = { redactor, announce: () => {}, enrolMs: 500 };
   await using target = await openEnrolledDevice({ redactor, command, socket }, options);
   expect(target.unreachable).toMatch(/no agent enrolled in Muster's platform.*MUSTER_PLATFORM_URL/);
 });
 
-const MAIN = join(import.meta.dirname, '../main.ts');
-const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
 const agentLine = (dialect: string): string =>
-  `NODE_EXTRA_CA_CERTS={ca} exec node ${MAIN} simulate device --socket {socket} --dir {dir} --heartbeat 1s ` +
-  `${UPLINK} --dialect ${dialect}`;
+  `NODE_EXTRA_CA_CERTS={ca} ${agent(`--socket {socket} --dir {dir} --heartbeat 1s ${UPLINK} --dialect ${dialect}`)}`;
 
 test('an agent enrols over TLS in another dialect, and what a platform lacks comes from the target file', async () => {
-  const target = join(folder, 'tls.yaml');
+  const target = at('tls.yaml');
   const control = {
-    compact: `echo called >> ${folder}/compact; echo '{"earliest_id":1,"latest_id":1}'`,
+    compact: `echo called >> ${at('compact')}; echo '{"earliest_id":1,"latest_id":1}'`,
     retention: 77,
     platform: { dialect: 'miru', tls: true },
   };
@@ -117,67 +101,62 @@ test('an agent enrols over TLS in another dialect, and what a platform lacks com
   expect(opened.info.retention).toBe(77);
   expect((await opened.control.deploy()).status).toBe('deployed');
   await opened.control.compact();
-  expect(readFileSync(join(folder, 'compact'), 'utf8')).toBe('called\n');
+  expect(readFileSync(at('compact'), 'utf8')).toBe('called\n');
   await opened.control.stop('SIGKILL');
   await opened.control.start();
   expect((await opened.control.deploy()).status).toBe('deployed');
 }, 120_000);
 
 test('a system over TLS is one command as well', async () => {
-  const words = ['--command', agentLine('spec'), '--platform-tls', '--only', 'system.deploy', '--only', 'system.ping'];
+  const words = typed`--platform-tls --only system.deploy --only system.ping`;
   // As for a device, the word may be given.
-  words.push('--control', 'platform');
-  const { code, stdout } = await muster('check', 'system', ...words);
+  const given = typed`--command ${agentLine('spec')} --control platform`;
+  const { code, stdout } = await muster('check', 'system', ...given, ...words);
   expect(stdout).toContain('NO FAILURE FOUND');
   expect(code).toBe(0);
 }, 120_000);
 
-test('a port that is taken is a usage error, and so is one without a platform of Muster’s own', async () => {
+test('a port that is taken is a usage error, and so is a platform that cannot be Muster’s own', async () => {
   await using other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const line = ['--command', agentLine('spec')];
-  for (const words of [
-    ['check', 'device', ...line, '--control', 'platform', '--mqtt-port', String(port)],
-    ['check', 'system', ...line, '--platform-port', String(port)],
-  ]) {
-    const { code, stderr } = await muster(...words);
-    expect(stderr).toContain(`Muster's platform cannot listen on port ${port}: something else already listens there`);
-    expect(code).toBe(64);
-  }
-  const elsewhere = ['check', 'system', '--platform', 'http://127.0.0.1:1/beta', '--socket', '/x', '--mqtt-port', '1'];
-  expect((await muster(...elsewhere)).stderr).toContain("--mqtt-port: is about Muster's own platform");
-  const both = ['check', 'system', '--platform', 'http://127.0.0.1:1/beta', '--socket', '/x', '--control', 'platform'];
-  expect((await muster(...both)).stderr).toContain("--control platform: that is Muster's own; leave out --platform");
+  const taken = `Muster's platform cannot listen on port ${port}: something else already listens there`;
+  const device = await muster(...typed`check device ${line} --control platform --mqtt-port ${port}`);
+  expect(device).toMatchObject({ code: 64, stderr: expect.stringContaining(taken) });
+  expect(await refusal(typed`check system ${line} --platform-port ${port}`)).toContain(taken);
+  const elsewhere = typed`check system --platform http://127.0.0.1:1/beta --socket /x`;
+  expect(await refusal([...elsewhere, '--mqtt-port', '1'])).toContain("--mqtt-port: is about Muster's own platform");
+  expect(await refusal([...elsewhere, '--control', 'platform'])).toContain(
+    "that is Muster's own; leave out --platform",
+  );
+  const container = typed`check device --image example/agent --control platform`;
+  expect(await refusal(container)).toContain('docker run --rm --network host');
 }, 60_000);
 
 test('an agent that compacts by itself alone is made to by filling its log, and a kill leaves no call waiting', async () => {
-  const target = join(folder, 'fills.yaml');
-  const [socket, dir] = [join(folder, 'fills.sock'), join(folder, 'fills')];
-  const agent =
-    `exec node ${join(import.meta.dirname, '../main.ts')} simulate device --socket ${socket} --dir ` +
-    `${dir} --retain 60`;
-  const uplink = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL --log-level warn';
+  const [target, socket, dir] = [at('fills.yaml'), at('fills.sock'), at('fills')];
+  const command = agent(`--socket ${socket} --dir ${dir} --retain 60 ${UPLINK}`);
   const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;
   const copies = `Array.from({ length: 60 }, (_, at) => JSON.stringify({ ...kept, id: kept.id + at + 1 }) + '\\n')`;
   const script = `const fs = require('fs'); const path = '${dir}/events.jsonl'; const log = fs.readFileSync(path, 'utf8');
     const { object, id, type, occurred_at, data } = ${newest}; const kept = { object, id, type, occurred_at, data };
     fs.appendFileSync(path, ${copies}.join(''))`;
-  writeFileSync(join(folder, 'fill.cjs'), script);
+  writeFileSync(at('fill.cjs'), script);
   const control = { event_log: join(dir, 'events.jsonl'), retention: 60, heartbeat_seconds: 1, fill: 'node fill.cjs' };
-  writeFileSync(target, JSON.stringify({ name: 'fills', device: { command: `${agent} ${uplink}`, socket }, control }));
+  writeFileSync(target, JSON.stringify({ name: 'fills', device: { command, socket }, control }));
   const only = [
     'device.events.expired.410',
     'device.log.compaction',
     'device.log.crash',
     'device.events.replay.complete.histories',
-  ].flatMap((id) => ['--only', id]);
-  const file = join(folder, 'fills.json');
-  const words = ['check', 'device', '--target', target, '--control', 'platform', ...only, '--report', `json=${file}`];
+  ];
+  const file = at('fills.json');
+  const words = typed`check device --target ${target} --control platform --only ${only} --report json=${file}`;
   const { code } = await muster(...words);
-  const { checks, target: judged } = JSON.parse(readFileSync(file, 'utf8')) as Report;
+  const { checks, target: judged } = reportIn(file);
   const passed = checks.filter(({ outcome }) => outcome === 'pass').map(({ id }) => id);
-  expect(passed).toEqual(expect.arrayContaining(only.filter((word) => word !== '--only')));
+  expect(passed).toEqual(expect.arrayContaining(only));
   expect(judged.capabilities).toContain('compact');
   expect(code).toBe(0);
 }, 400_000);

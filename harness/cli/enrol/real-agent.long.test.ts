@@ -3,16 +3,16 @@
  * findings says.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readBaseline } from '../../runner/baseline.ts';
 import type { Report } from '../../runner/types.ts';
+import { MAIN, reportIn, typed } from '../testing/muster.ts';
 
 const UNSHARE = 'unshare';
-const MAIN = join(import.meta.dirname, '../main.ts');
 const FIXTURES = join(import.meta.dirname, '../../../fixtures');
 const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
 const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
@@ -43,18 +43,7 @@ interface Judged {
 /** Muster against the agent in namespaces of its own; what it wrote goes into the message when there is no report. */
 async function check(api: 'device' | 'system', folder: string): Promise<Judged> {
   const file = join(folder, `${api}.json`);
-  const words = [
-    'check',
-    api,
-    '--target',
-    TARGET,
-    '--control',
-    'platform',
-    '--baseline',
-    EXPECTED,
-    '--max-time',
-    '20m',
-  ];
+  const words = typed`check ${api} --target ${TARGET} --control platform --baseline ${EXPECTED} --max-time 20m`;
   const command = [process.execPath, MAIN, ...words, '--report', 'pretty', '--report', `json=${file}`];
   const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
   let wrote = '';
@@ -65,7 +54,7 @@ async function check(api: 'device' | 'system', folder: string): Promise<Judged> 
     child.once('close', resolve);
   });
   try {
-    return { code, report: JSON.parse(readFileSync(file, 'utf8')) as Report };
+    return { code, report: reportIn(file) };
   } catch (error) {
     throw new Error(`no report: ${wrote}`, { cause: error });
   }

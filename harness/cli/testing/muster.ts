@@ -1,6 +1,7 @@
 /** Runs the command as a user does, in a process of its own. For tests. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
@@ -8,17 +9,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, type TestContext, vi } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
 import { type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
 import { writeResult } from '../../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
 import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
+import type { Report } from '../../runner/types.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
-const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** The command, for Node. */
+export const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Types are stripped once for all of these processes. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 
@@ -42,10 +45,11 @@ export class Running implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   stdout = '';
   stderr = '';
-  readonly #waiters = new Set<() => void>();
+  /** Tells of every piece of output, and of the end. */
+  readonly #news = new EventEmitter();
 
   constructor(words: readonly string[], { under = [], env, cwd, detached = true }: RunOptions = {}) {
-    const [program = '', ...rest] = [...under, process.execPath, CLI, ...words];
+    const [program = '', ...rest] = [...under, process.execPath, MAIN, ...words];
     this.child = spawn(program, rest, {
       detached,
       env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...env },
@@ -54,14 +58,14 @@ export class Running implements AsyncDisposable {
     for (const name of ['stdout', 'stderr'] as const) {
       this.child[name]?.setEncoding('utf8').on('data', (text: string) => {
         this[name] += text;
-        this.#wake();
+        this.#news.emit('news');
       });
     }
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject);
       this.child.once('close', (code) => {
         resolve({ code, stdout: this.stdout, stderr: this.stderr });
-        this.#wake();
+        this.#news.emit('news');
       });
     });
   }
@@ -86,10 +90,6 @@ export class Running implements AsyncDisposable {
     await this.ended;
   }
 
-  #wake(): void {
-    for (const waiter of this.#waiters) waiter();
-  }
-
   async #until<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
       const found = find();
@@ -97,20 +97,37 @@ export class Running implements AsyncDisposable {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
         throw new Error(`ended before it came; stderr: ${this.stderr}`);
       }
-      await new Promise<void>((resolve) => {
-        const waiter = (): void => {
-          this.#waiters.delete(waiter);
-          resolve();
-        };
-        this.#waiters.add(waiter);
-      });
+      await once(this.#news, 'news');
     }
   }
 }
 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
-// Runs commands in a folder of the test's own. For tests.
+/**
+ * The words of a command line, which stand between blanks. What is put in is one word, or a part of one, whatever it
+ * contains; a list is as many words.
+ */
+export function typed(
+  line: TemplateStringsArray,
+  ...values: readonly (string | number | readonly string[])[]
+): string[] {
+  const put = values.values();
+  const next = (): string[] => [put.next().value ?? []].flat().map(String);
+  const written = line.join('\0').trim().split(/\s+/);
+  return written.flatMap((word) => (word === '\0' ? next() : word.replaceAll('\0', () => next().join(' '))));
+}
+
+/** Options as words; those that are undefined are left out. */
+export const optionWords = (options: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+
+/** Places in a folder for all tests of a file. Call once in a test file. */
+export function useFolder(): (...names: string[]) => string {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return (...names) => join(folder, ...names);
+}
 
 /** A folder, another one for each test of a file, and commands that end with the test. */
 export interface Home {
@@ -182,6 +199,20 @@ export async function shownText(words: readonly string[]): Promise<string> {
   throw new Error(`runs a command: ${words.join(' ')}`);
 }
 
+/** Runs a command in this process; its exit code, and what it prints. */
+export async function printed(words: readonly string[]): Promise<{ code: number; text: string }> {
+  let text = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part);
+    return true;
+  });
+  try {
+    return { code: await runCommand(words), text };
+  } finally {
+    spy.mockRestore();
+  }
+}
+
 /** The message of the UsageError that it ends with. */
 export async function refusal(words: readonly string[]): Promise<string> {
   try {
@@ -191,6 +222,14 @@ export async function refusal(words: readonly string[]): Promise<string> {
     throw error;
   }
   throw new Error(`not refused: ${words.join(' ')}`);
+}
+
+// For tests of images.
+
+export const hasDocker = (): boolean => spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
+
+export function needsDocker(context: TestContext): void {
+  if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
 // For tests of a console.
@@ -208,7 +247,9 @@ export async function firstMessage(url: string): Promise<string> {
   return text;
 }
 
-// Reports held against their schemas. For tests.
+// Reports, and what their schemas say of them. For tests.
+
+export const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
 
 const SCHEMAS = join(import.meta.dirname, '../../../fixtures/schemas');
 
@@ -247,15 +288,11 @@ export interface FleetRuns {
 
 /** Call once in a test file: each of its tests has a folder of its own. */
 export function useFleetRuns(): FleetRuns {
-  let dir: string;
-  beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'muster-fc-'));
-  });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
-  const path = (...names: string[]): string => join(dir, ...names);
+  const home = useHome();
+  const path = (...names: string[]): string => join(home.path, ...names);
   const start: FleetRuns['start'] = (words, env = {}) => {
     mkdirSync(path('tmp'), { recursive: true });
-    return new Running(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env }, cwd: dir });
+    return home.start(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env } });
   };
   return {
     path,
@@ -267,10 +304,7 @@ export function useFleetRuns(): FleetRuns {
       writeFileSync(scenario, `${head}${phases}`);
       const folders = { out: path('out'), state: path('state'), dir: path('tmp') };
       const options = { scenario, platform: 'embedded', workers: '1', robots: '8', ...folders, ...change };
-      const given = Object.entries(options).flatMap(([name, value]) =>
-        value === undefined ? [] : [`--${name}`, value],
-      );
-      return ['fleet', ...given];
+      return ['fleet', ...optionWords(options)];
     },
     result: (folder = path('out')) => {
       const value: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));

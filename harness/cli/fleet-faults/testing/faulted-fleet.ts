@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type FleetResult, fleetResult } from '../../../../simulators/fleet/result/result.ts';
 import { poll } from '../../../common/waiting.ts';
-import { Running } from '../../testing/muster.ts';
+import { optionWords, Running } from '../../testing/muster.ts';
 
 export const API_KEY = 'dev';
 const VERSION = '2026-08-17.everglades';
@@ -196,8 +196,8 @@ export class Scene implements AsyncDisposable {
     options: Record<string, string> = {},
     surroundings: Surroundings = {},
   ): Promise<Addresses & { running: Running }> {
-    const given = Object.entries({ 'api-key': API_KEY, 'min-key-bits': '1024', 'log-level': 'error', ...options });
-    const words = ['simulate', 'platform', ...given.flatMap(([name, value]) => [`--${name}`, value])];
+    const given = { 'api-key': API_KEY, 'min-key-bits': '1024', 'log-level': 'error', ...options };
+    const words = ['simulate', 'platform', ...optionWords(given)];
     const running = this.#started(new Running(words, { cwd: this.#dir, ...surroundings }));
     return { ...((await running.ready()) as unknown as Addresses), running };
   }
@@ -209,7 +209,7 @@ export class Scene implements AsyncDisposable {
     const folders = { out: this.path('out'), state: this.path('state'), dir: this.path('robots') };
     const address = { platform: platform.url, 'agent-url': platform.agent_url, mqtt: platform.mqtt };
     const given = { scenario, robots: String(robots), workers: '2', ...folders, ...address, ...options };
-    const words = ['fleet', '--keep', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])];
+    const words = ['fleet', '--keep', ...optionWords(given)];
     const { env, under } = surroundings;
     const settings = { env: { MUSTER_API_KEY: API_KEY, ...env }, cwd: this.#dir, ...(under && { under }) };
     return new FleetRun(this, this.#started(new Running(words, settings)));
