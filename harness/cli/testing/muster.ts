@@ -168,7 +168,7 @@ export function ask(
   return new Promise((resolve, reject) => {
     const request = http.request({ socketPath, path, method, agent: false }, (response) => {
       let text = '';
-      response.on('data', (part) => (text += part));
+      response.on('data', (part) => (text += part)).once('error', reject);
       response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
     });
     request.once('error', reject);
@@ -232,21 +232,6 @@ export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
-// For tests of a console.
-
-/** The first message of an event stream, which has the whole document. */
-export async function firstMessage(url: string): Promise<string> {
-  const stop = new AbortController();
-  const response = await fetch(url, { signal: stop.signal });
-  let text = '';
-  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += part;
-    if (/^data: .*\n\n/m.test(text)) break;
-  }
-  stop.abort();
-  return text;
-}
-
 // Reports, and what their schemas say of them. For tests.
 
 export const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
@@ -270,35 +255,24 @@ export async function junitProblems(xml: string): Promise<unknown[]> {
 
 // Runs of `muster fleet` and `muster merge` in processes of their own. For tests.
 
-export interface FleetRuns {
-  /** A path in the folder of the test. Everything that a run leaves for a time lies there, in `tmp`. */
-  path(...names: string[]): string;
-  /**
-   * The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is
-   * left out.
-   */
-  words(phases: string, change?: Record<string, string | undefined>): string[];
-  start(words: readonly string[], env?: Record<string, string>): Running;
-  run(words: readonly string[], env?: Record<string, string>): Promise<Ended>;
-  /** The result in a folder, by default that of a run. */
-  result(folder?: string): FleetResult;
-  /** Writes the result that a shard leaves. */
-  leave(index: number, count: number): void;
-}
-
 /** Call once in a test file: each of its tests has a folder of its own. */
-export function useFleetRuns(): FleetRuns {
+export function useFleetRuns() {
   const home = useHome();
   const path = (...names: string[]): string => join(home.path, ...names);
-  const start: FleetRuns['start'] = (words, env = {}) => {
+  const start = (words: readonly string[], env: Record<string, string> = {}): Running => {
     mkdirSync(path('tmp'), { recursive: true });
     return home.start(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env } });
   };
   return {
+    /** A path in the folder of the test. Everything that a run leaves for a time lies there, in `tmp`. */
     path,
     start,
-    run: (words, env) => start(words, env).ended,
-    words: (phases, change = {}) => {
+    run: (words: readonly string[], env?: Record<string, string>): Promise<Ended> => start(words, env).ended,
+    /**
+     * The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is
+     * left out.
+     */
+    words: (phases: string, change: Record<string, string | undefined> = {}): string[] => {
       const scenario = path('s.yaml');
       const head = 'name: test\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms, measure: false }\n';
       writeFileSync(scenario, `${head}${phases}`);
@@ -306,12 +280,14 @@ export function useFleetRuns(): FleetRuns {
       const options = { scenario, platform: 'embedded', workers: '1', robots: '8', ...folders, ...change };
       return ['fleet', ...optionWords(options)];
     },
-    result: (folder = path('out')) => {
+    /** The result in a folder, by default that of a run. */
+    result: (folder: string = path('out')): FleetResult => {
       const value: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
       expect(fleetResult.problems(value)).toEqual([]);
       return value as FleetResult;
     },
-    leave: (index, count) =>
+    /** Writes the result that a shard leaves. */
+    leave: (index: number, count: number): void =>
       writeResult(path('results', `shard-${index}`), resultWith({ shard: { index, count }, robots: 5 })),
   };
 }
