@@ -40,33 +40,16 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
   const byId = new Map<string, CataloguedRequirement>();
   const dates: string[] = [];
   for (const suite of suites) {
-    const { api } = suite;
     const set = requirementSet(suite, date);
     dates.push(set.date);
-    const due = suite.checks.filter(({ requirement }) => isHeld(requirement, set.date));
-    for (const {
-      id,
-      requirement,
-      needs = [],
-      sharing = 'shared',
-      slow: waits = false,
-      writes = false,
-      profile = 'full',
-      premises = [],
-    } of due) {
-      const entry = byId.get(requirement.id) ?? {
-        id: requirement.id,
-        api,
-        level: requirement.level,
-        section: requirement.section,
-        title: sectionTitle(requirement.section),
-        ...defined({ clause: requirement.clause }),
-        text: requirement.text,
-        since: requirement.since,
-        checks: [],
-      };
-      entry.checks.push({ id, needs, sharing, waits, writes, profile, premises });
-      byId.set(requirement.id, entry);
+    for (const check of suite.checks.filter(({ requirement }) => isHeld(requirement, set.date))) {
+      const { id, level, section, clause, text, since } = check.requirement;
+      const title = sectionTitle(section);
+      const made = { id, api: suite.api, level, section, title, ...defined({ clause }), text, since, checks: [] };
+      const entry: CataloguedRequirement = byId.get(id) ?? made;
+      const { needs = [], sharing = 'shared', slow: waits = false, writes = false, profile = 'full' } = check;
+      entry.checks.push({ id: check.id, needs, sharing, waits, writes, profile, premises: check.premises ?? [] });
+      byId.set(id, entry);
     }
   }
   const requirements = [...byId.values()].sort(

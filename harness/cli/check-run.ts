@@ -253,17 +253,6 @@ export type EvidenceArguments = Pick<
   'baseline' | 'update-baseline' | 'certificate' | 'key' | 'badge' | 'only' | 'section' | 'fast'
 >;
 
-interface Evidence {
-  /** Throws UsageError when what was opened cannot be certified as asked. */
-  opened(target: TargetDescription): void;
-  /** Whether the baseline excuses that check when it fails. */
-  excuses(id: string): boolean;
-  /** Turns outcomes by the baseline. */
-  settle(results: CheckResult[]): CheckResult[];
-  /** Writes what was asked for; the exit code, which is worse than the report's when a certificate is refused. */
-  finish(report: Report, say: (text: string) => void): number;
-}
-
 /**
  * What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before
  * the run. Throws UsageError for files that cannot be read or written, and for options that contradict each other.
@@ -272,7 +261,7 @@ export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
   today: string = new Date().toISOString().slice(0, 10),
-): Evidence {
+) {
   const scope = { api: suite.api, ids: suite.checks.map((check) => check.id) };
   const path = args.baseline;
   const update = args['update-baseline'];
@@ -284,7 +273,8 @@ export function prepareEvidence(
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
-    opened(target) {
+    /** Throws UsageError when what was opened cannot be certified as asked. */
+    opened(target: TargetDescription): void {
       if (issuer === undefined || target.digest !== undefined || target.artifact !== undefined) return;
       if (target.name === undefined || target.version === undefined) {
         const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
@@ -294,13 +284,17 @@ export function prepareEvidence(
         );
       }
     },
-    excuses: (id) => update || (baseline?.known.some((entry) => entry.check === id && entry.expires >= today) ?? false),
-    settle(results) {
+    /** Whether the baseline excuses that check when it fails. */
+    excuses: (id: string): boolean =>
+      update || (baseline?.known.some((entry) => entry.check === id && entry.expires >= today) ?? false),
+    /** Turns outcomes by the baseline. */
+    settle(results: CheckResult[]): CheckResult[] {
       if (baseline === undefined) return results;
       if (update) baseline = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, baseline, today, scope);
     },
-    finish(report, say) {
+    /** Writes what was asked for; the exit code, which is worse than the report's when a certificate is refused. */
+    finish(report: Report, say: (text: string) => void): number {
       if (update && path !== undefined && baseline !== undefined) {
         writeBaseline(path, baseline);
         say(`baseline: ${path} excuses ${baseline.known.length} checks`);

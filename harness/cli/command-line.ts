@@ -19,8 +19,6 @@ import {
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-// Compares a parsed command line with the option table of its command, and names every mistake at once.
-
 const COMPLETION = 'completion';
 
 /** A command to run, or a text that was asked for: help, the version, completions. */
@@ -54,10 +52,7 @@ export async function parseCommandLine(words: readonly string[]): Promise<Invoca
   return { ...chosen, given, rest: rest.map(String) };
 }
 
-interface Found {
-  path: string[];
-  command: AnyCommand;
-}
+type Found = Pick<ParsedCommand, 'path' | 'command'>;
 
 /** yargs with everything but the commands. */
 const root = (): Argv =>
@@ -149,11 +144,13 @@ function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,
     ...(spec.type === 'boolean' ? { type: 'boolean' } : { type: 'string', number: spec.type === 'number' }),
-    ...(spec.array === true ? { array: true } : {}),
-    ...defined({ choices: spec.choices }),
-    ...(spec.group === undefined ? {} : { group: `${spec.group}:` }),
-    ...(spec.required === true ? { demandOption: true } : {}),
-    ...defined({ defaultDescription: shown }),
+    ...defined({
+      array: spec.array,
+      choices: spec.choices,
+      group: spec.group && `${spec.group}:`,
+      demandOption: spec.required,
+      defaultDescription: shown,
+    }),
   };
 }
 
@@ -205,11 +202,8 @@ function readOptions(typed: Typed): GivenOptions {
     if (typeof read === 'string') mistakes.push(read);
     else if (read.value !== undefined) given[name] = read.value;
   }
-  const excluded = Object.entries(typed.table).filter(
-    ([name, { conflicts }]) => name in given && conflicts !== undefined,
-  );
-  for (const [name, { conflicts = '' }] of excluded)
-    if (conflicts in given) mistakes.push(`--${name} and --${conflicts}: give one of them`);
+  for (const [name, { conflicts = '' }] of Object.entries(typed.table))
+    if (name in given && conflicts in given) mistakes.push(`--${name} and --${conflicts}: give one of them`);
   if (mistakes.length > 0) throw new UsageError(together(mistakes));
   return given;
 }

@@ -39,11 +39,10 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
   if (below.length === 0) throw new UsageError(unknown(all, id));
   if (below.length > MOST_IN_FULL) {
     return [
-      ...below.map(
-        (entry) =>
-          `${entry.level.padEnd(6)} ${paint('bold', entry.id)}  ${paint('dim', `section ${entry.section}`)}\n  ` +
-          `     ${entry.text}`,
-      ),
+      ...below.map(({ level, id: each, section, text }) => {
+        const head = `${level.padEnd(6)} ${paint('bold', each)}  ${paint('dim', `section ${section}`)}`;
+        return `${head}\n       ${text}`;
+      }),
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
   }
@@ -53,25 +52,26 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
 /** More than these are shown by name only. */
 const MOST_IN_FULL = 3;
 
+/** Text beside a label; `columns`: of the terminal. */
+const fieldsIn =
+  (paint: Paint, columns: number) =>
+  (label: string, text: string): string[] =>
+    hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
+
 function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
-  const field = (label: string, lines: string[]): string[] => hanging(paint('dim', label), lines, 2, 10);
-  const room = columns - 14;
+  const field = fieldsIn(paint, columns);
   return [
     `${paint('bold', entry.id)}  ` +
       `${paint('dim', `${entry.level} · ${entry.api} · section ${entry.section} ${entry.title} · since ${entry.since}`)}`,
     '',
     ...wrap(entry.text, columns - 2).map((line) => `  ${line}`),
     '',
-    ...(entry.clause === undefined ? [] : field('clause', wrap(`“${entry.clause}”`, room))),
-    ...field('decided', wrap(DECIDED[entry.level], room)),
-    ...entry.checks.flatMap((check, index) =>
-      field(index === 0 ? 'checks' : '', wrap(`${check.id}: ${how(check)}`, room)),
-    ),
-    ...needs.flatMap((need, index) =>
-      field(index === 0 ? 'needs' : '', wrap(`${need}: ${CAPABILITY_MEANINGS[need]}`, room)),
-    ),
-    ...field('try', [`muster check ${entry.api} … --only ${entry.id}`]),
+    ...(entry.clause === undefined ? [] : field('clause', `“${entry.clause}”`)),
+    ...field('decided', DECIDED[entry.level]),
+    ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
+    ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
+    ...hanging(paint('dim', 'try'), [`muster check ${entry.api} … --only ${entry.id}`], 2, 10),
     '',
   ].join('\n');
 }
@@ -114,8 +114,7 @@ const listed = (parts: readonly string[]): string =>
 /** A capability: what it means, how a target gets it, and what it is good for. */
 function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns: number): string {
   const checks = all.requirements.flatMap((entry) => entry.checks.filter(({ needs }) => needs.includes(name)));
-  const field = (label: string, text: string): string[] =>
-    hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
+  const field = fieldsIn(paint, columns);
   const option = CAPABILITY_OPTIONS[name];
   return [
     `${paint('bold', name)}  ${paint('dim', 'a capability of a target')}`,

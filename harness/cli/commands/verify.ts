@@ -30,21 +30,11 @@ export const verify = command({
     const own = ownSuites(VERSION, await loadSuites());
     const paint = painter(process.stdout, process.env);
     try {
-      const statement = verifyCertificate(readText(file), publicKey, {
-        own,
-        ...defined({ digest: wanted }),
-      });
-      process.stdout.write(
-        json
-          ? `${printableJson(statement, 2)}\n`
-          : claimsText(
-              printableValue(claimsOf(statement, own)),
-              keyId(publicKey),
-              statement.predicate.result !== 'FAILED',
-              paint,
-            ),
-      );
-      return statement.predicate.result === 'FAILED' ? EXIT.nonconformant : EXIT.conformant;
+      const statement = verifyCertificate(readText(file), publicKey, { own, ...defined({ digest: wanted }) });
+      const good = statement.predicate.result !== 'FAILED';
+      const claims = (): string => claimsText(printableValue(claimsOf(statement, own)), keyId(publicKey), good, paint);
+      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : claims());
+      return good ? EXIT.conformant : EXIT.nonconformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       process.stdout.write(

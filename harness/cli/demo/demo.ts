@@ -44,11 +44,6 @@ interface Demo {
   signal: AbortSignal;
 }
 
-interface Keys {
-  full: string;
-  limited: string;
-}
-
 /** Resolves with the exit code. Rejects with the signal's reason on an interrupt, once everything is closed. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
@@ -61,7 +56,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   const platform = stack.use(await startPlatform(keys, demo));
   signal.throwIfAborted();
   screen.done('platform', `${platform.url} · broker ${platform.mqttUrl ?? 'none'}`);
-  const fleet = stack.use(await startRobots(demo, platform, keys));
+  const fleet = stack.use(await startRobots(demo, platform, keys.full));
   const { summary, missed } = await rollOut(demo, fleet);
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
@@ -72,20 +67,13 @@ export async function runDemo(demo: Demo): Promise<number> {
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
   );
   const redactor = new Redactor();
-  const device = { ...place, env: {}, name: 'simulated robot', redactor, patienceMs: PATIENCE_MS };
-  const { url } = platform;
-  const named = {
-    url,
-    apiKey: keys.full,
-    limitedKey: keys.limited,
-    env: {},
-    name: 'simulated platform',
-    redactor,
-    patienceMs: PATIENCE_MS,
-  };
+  const both = { env: {}, redactor, patienceMs: PATIENCE_MS };
+  const robot = { ...both, ...place, name: 'simulated robot' };
+  const access = { url: platform.url, apiKey: keys.full, limitedKey: keys.limited };
+  const served = { ...both, ...access, name: 'simulated platform' };
   const reports = [
-    await check(demo, deviceSuite, () => openDeviceTarget(device), redactor),
-    await check(demo, platformSuite, () => openPlatformTarget(named), redactor),
+    await check(demo, deviceSuite, () => openDeviceTarget(robot), redactor),
+    await check(demo, platformSuite, () => openPlatformTarget(served), redactor),
   ];
   if (early === undefined) await untilInterrupted(demo);
   const violations = early ?? (await conclude(fleet, out));
@@ -95,7 +83,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   return Math.max(...reports.map((report) => report.exit_code));
 }
 
-const startPlatform = (keys: Keys, { seed, uiPort }: Demo): Promise<SimulatedPlatform> =>
+const startPlatform = (keys: { full: string; limited: string }, { seed, uiPort }: Demo): Promise<SimulatedPlatform> =>
   simulatePlatform({
     seed,
     minKeyBits: DEMO_KEY_BITS,
@@ -119,11 +107,10 @@ type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 async function startRobots(
   { robots, seed, uiPort, screen, signal }: Demo,
-  platform: SimulatedPlatform,
-  keys: Keys,
+  { url, agentUrl, mqttUrl = '', uiUrl }: SimulatedPlatform,
+  apiKey: string,
 ): Promise<Fleet> {
   const row = screen.row('robots', robots);
-  const { url, agentUrl, mqttUrl = '', uiUrl } = platform;
   const links = uiUrl === undefined ? [] : [{ label: 'the platform', url: uiUrl }];
   const onServed = (page: string): void => {
     screen.line(`ui: ${page}`);
@@ -134,7 +121,7 @@ async function startRobots(
     seed,
     workers: 1,
     keyBits: DEMO_KEY_BITS,
-    platform: { url, agentUrl, mqttUrl, apiKey: keys.full },
+    platform: { url, agentUrl, mqttUrl, apiKey },
     onProgress: ({ stage: now, done }) => row.update(done, now === 'keys' ? 'making keys' : 'online'),
     ...(uiPort !== undefined && { ui: { port: uiPort, links, onServed } }),
     signal,

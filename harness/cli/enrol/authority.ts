@@ -3,13 +3,16 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** PEM texts. */
-export interface Authority {
-  /** What a client has to trust. */
-  ca: string;
-  /** For `localhost`, 127.0.0.1 and ::1. */
+/** PEM texts, for `localhost`, 127.0.0.1 and ::1. */
+export interface ServerCertificate {
   cert: string;
   key: string;
+}
+
+/** PEM texts. */
+export interface Authority extends ServerCertificate {
+  /** What a client has to trust. */
+  ca: string;
 }
 
 const VALID_MS = 7 * 86_400_000;
@@ -17,11 +20,16 @@ const VALID_MS = 7 * 86_400_000;
 const EARLIER_MS = 3_600_000;
 
 /** Valid for a week. The authority's private key is forgotten. */
-export function makeAuthority(now: Date = new Date()): Authority {
+export function makeAuthority(): Authority {
+  const { ca, issue } = issuingAuthority();
+  return { ca, ...issue() };
+}
+
+/** Valid for a week. It has its private key for as long as `issue` is held: from `now` on, for a week as well. */
+export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
-  const issued = { issuer: name, signer: ca.privateKey, now };
+  const issued = { issuer: name, signer: ca.privateKey };
   const caId = extension('2.5.29.14', false, octets(keyIdentifier(ca.publicKey)));
   const ofCa = [
     extension('2.5.29.19', true, sequence(TRUE)),
@@ -39,9 +47,14 @@ export function makeAuthority(now: Date = new Date()): Authority {
     extension('2.5.29.35', false, sequence(tagged(0x80, keyIdentifier(ca.publicKey)))),
   ];
   return {
-    ca: certificate({ ...issued, subject: name, publicKey: ca.publicKey, extensions: ofCa }),
-    cert: certificate({ ...issued, subject: nameOf('localhost'), publicKey: server.publicKey, extensions: ofServer }),
-    key: server.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    ca: certificate({ ...issued, subject: name, publicKey: ca.publicKey, extensions: ofCa, now: new Date() }),
+    issue: (now = new Date()) => {
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      return {
+        cert: certificate({ ...issued, subject: nameOf('localhost'), publicKey, extensions: ofServer, now }),
+        key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      };
+    },
   };
 }
 

@@ -46,20 +46,7 @@ export interface ControlPlatformOptions extends OwnPlatform {
   signal?: AbortSignal;
 }
 
-export interface ControlPlatform extends AsyncDisposable {
-  /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
-  readonly env: Record<string, string>;
-  /** For the agent's command: with TLS the file of the authority as `{ca}`. */
-  readonly placeholders: Readonly<Record<string, string>>;
-  /** Certificate of the authority (PEM); undefined without TLS. */
-  readonly caFile: string | undefined;
-  readonly url: string;
-  readonly apiKey: string;
-  /** Waits for a device to be online; the platform's id of it. Throws ControlError. */
-  enrolled(): Promise<string>;
-  /** For `openDeviceTarget`: drives the enrolled device. */
-  attach(device: HttpClient): Promise<Control>;
-}
+export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
 /** An agent that Muster started serves already when its enrolment is awaited. */
@@ -70,7 +57,7 @@ const WARM_UP_MS = 20_000;
 /** Some checks compare two retained events. */
 const FIRST_EVENTS = 3;
 
-export async function startControlPlatform(options: ControlPlatformOptions): Promise<ControlPlatform> {
+export async function startControlPlatform(options: ControlPlatformOptions) {
   const { redactor, dialect = 'spec', relay } = options;
   const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
   await using stack = new AsyncDisposableStack();
@@ -103,13 +90,18 @@ export async function startControlPlatform(options: ControlPlatformOptions): Pro
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
+    /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
     env,
-    placeholders: made === undefined ? {} : { ca: made.file },
+    /** For the agent's command: with TLS the file of the authority as `{ca}`. */
+    placeholders: defined({ ca: made?.file }),
+    /** Certificate of the authority (PEM); undefined without TLS. */
     caFile: made?.file,
     url: platform.url,
     apiKey: platform.apiKey,
+    /** Waits for a device to be online; the platform's id of it. Throws ControlError. */
     enrolled,
-    attach: async (device) => {
+    /** For `openDeviceTarget`: drives the enrolled device. */
+    attach: async (device: HttpClient): Promise<Control> => {
       const control = new PlatformControl({
         platform: http,
         device,

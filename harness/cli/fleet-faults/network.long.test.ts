@@ -1,13 +1,13 @@
 /** Faults of the network between robots and platform: a cable without its other end, and names that do not resolve. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mosquittoPath, runMosquitto } from '../../../simulators/platform/broker/testing/mosquitto.ts';
 import { poll } from '../../common/waiting.ts';
-import type { Report } from '../../runner/types.ts';
-import { Running, unlessSaturated } from '../testing/muster.ts';
+import { issuingAuthority } from '../enrol/authority.ts';
+import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts';
 import { type Addresses, onlineOf, Scene } from './testing/faulted-fleet.ts';
-import { Authority, Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
+import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
 /** Keep-alive finds it within two of its periods of 18 s; a busy machine may need longer. */
 const BOUND_MS = 100_000;
@@ -127,10 +127,21 @@ it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that d
 
 const rollout = '  - { do: rollout, over: 1s, within: 90s }\n';
 
+/** A certificate of it is valid for a week. */
+const LAST_WEEK = new Date(Date.now() - 8 * 86_400_000);
+
+/** An authority, and the environment of a command that trusts it. */
+function authorityIn(scene: Scene) {
+  const { ca, issue } = issuingAuthority();
+  const file = scene.path('ca.pem');
+  writeFileSync(file, ca);
+  return { issue, trusted: { MUSTER_API_KEY: 'dev', NODE_EXTRA_CA_CERTS: file } };
+}
+
 it('rolls out although certificates of platform and broker expire on the way, and names it', async () => {
   await using scene = new Scene();
-  using authority = new Authority();
-  const [valid, expired] = [authority.issue(2), authority.issue(-1)];
+  const authority = authorityIn(scene);
+  const [valid, expired] = [authority.issue(), authority.issue(LAST_WEEK)];
   const platform = await scene.platform();
   await using http = await FaultyProxy.before(platform.agent_url, { tls: valid });
   await using broker = await FaultyProxy.before(platform.mqtt, { tls: valid });
@@ -139,7 +150,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
   const fleet = scene.fleet({
     phases: rollout.repeat(2),
     platform: secured,
-    env: { NODE_EXTRA_CA_CERTS: authority.file },
+    env: authority.trusted,
   });
   await fleet.deployments(platform.url, 3);
   for (const proxy of [http, broker]) {
@@ -149,7 +160,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
   // All robots have tried once, and one of them again.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
-  for (const proxy of [http, broker]) proxy.renew(authority.issue(2));
+  for (const proxy of [http, broker]) proxy.renew(authority.issue());
   const { code, result, said } = await fleet.end();
   expect(result).toMatchObject({ complete: true, missed: [], violations: [] });
   expect(said).toMatch(/not by the scenario: .* certificate has expired/);
@@ -158,30 +169,24 @@ it('rolls out although certificates of platform and broker expire on the way, an
 }, 240_000);
 
 const CASES = [
-  ['an expired certificate', -1, true, /certificate has expired/, /cannot connect \(certificate has expired\)/],
+  ['an expired certificate', LAST_WEEK, true, /certificate has expired/, /cannot connect \(certificate has expired\)/],
   [
     'a certificate of an unknown authority',
-    2,
+    new Date(),
     false,
     /unable to verify the first certificate/,
     /its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust/,
   ],
 ] as const;
 
-/** The environment of a command that trusts the authority, or does not. */
-const trust = (authority: Authority, trusted: boolean): Record<string, string> => ({
-  ...(trusted && { NODE_EXTRA_CA_CERTS: authority.file }),
-  MUSTER_API_KEY: 'dev',
-});
-
 it.each(CASES)(
   'ends incomplete at once when the broker has %s',
-  async (_what, days, trusted, why) => {
+  async (_what, from, trusted, why) => {
     await using scene = new Scene();
-    using authority = new Authority();
+    const authority = authorityIn(scene);
     const platform = await scene.platform();
-    await using broker = await FaultyProxy.before(platform.mqtt, { tls: authority.issue(days) });
-    const env = trust(authority, trusted);
+    await using broker = await FaultyProxy.before(platform.mqtt, { tls: authority.issue(from) });
+    const env = trusted ? authority.trusted : { MUSTER_API_KEY: 'dev' };
     const fleet = scene.fleet({ phases: rollout, platform: { ...platform, mqtt: broker.instead(platform.mqtt) }, env });
     const { code, result } = await fleet.end();
     expect(result.incomplete_reasons.join()).toMatch(
@@ -195,18 +200,18 @@ it.each(CASES)(
 
 it.each(CASES)(
   'fleet and check say that the platform has %s, and judge nothing',
-  async (_what, days, trusted, why, said) => {
+  async (_what, from, trusted, why, said) => {
     await using scene = new Scene();
-    using authority = new Authority();
+    const authority = authorityIn(scene);
     const platform = await scene.platform();
-    await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(days) });
-    const env = trust(authority, trusted);
+    await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(from) });
+    const env = trusted ? authority.trusted : { MUSTER_API_KEY: 'dev' };
     const url = http.instead(platform.url);
     const fleet = await scene.fleet({ phases: rollout, platform: { ...platform, url }, env }).running.ended;
     expect(fleet.stderr).toMatch(/the platform cannot be reached at https:/);
     expect(fleet.stderr).toMatch(why);
     expect(fleet.code).toBe(2);
-    const check = await new Running(['check', 'platform', '--url', url, '--fast', '--section', '8'], { env }).ended;
+    const check = await new Running(typed`check platform --url ${url} --fast --section 8`, { env }).ended;
     const words = check.stdout.replaceAll(/\s+/g, ' ');
     expect(words).toMatch(said);
     expect(words).toContain('the target could not be reached, so nothing was decided');
@@ -217,18 +222,18 @@ it.each(CASES)(
 
 it('check fails nothing when the certificate of the platform expires on the way', async () => {
   await using scene = new Scene();
-  using authority = new Authority();
+  const authority = authorityIn(scene);
   const platform = await scene.platform();
-  await using http = await FaultyProxy.before(platform.url, { tls: authority.issue(2) });
+  await using http = await FaultyProxy.before(platform.url, { tls: authority.issue() });
   const url = http.instead(platform.url);
   const report = scene.path('report.json');
-  const words = ['check', 'platform', '--url', url, '--section', '8', '--report', `json=${report}`];
-  const check = new Running(words, { env: trust(authority, true) });
+  const words = typed`check platform --url ${url} --section 8 --report json=${report}`;
+  const check = new Running(words, { env: authority.trusted });
   const begun = () => http.tries > 2 || undefined;
   await poll('the check to begin', begun, { timeoutMs: 100_000, firstPauseMs: 1 });
-  http.renew(authority.issue(-1));
+  http.renew(authority.issue(LAST_WEEK));
   const { code } = await check.ended;
-  const { checks } = JSON.parse(readFileSync(report, 'utf8')) as Report;
+  const { checks } = reportIn(report);
   const blocked = checks.filter(({ outcome }) => outcome === 'blocked');
   expect(blocked.length).toBeGreaterThan(0);
   for (const { reason } of blocked) expect(reason).toMatch(/cannot connect \(certificate has expired\)/);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type FleetResult, fleetResult } from '../../../../simulators/fleet/result/result.ts';
 import { poll } from '../../../common/waiting.ts';
-import { optionWords, Running } from '../../testing/muster.ts';
+import { optionWords, Running, type RunOptions } from '../../testing/muster.ts';
 
 export const API_KEY = 'dev';
 const VERSION = '2026-08-17.everglades';
@@ -170,12 +170,9 @@ export interface Addresses {
 }
 
 /** How processes of a scene are run, beside their words. */
-export interface Surroundings {
-  env?: Record<string, string>;
-  under?: readonly string[];
-}
+type Surroundings = Pick<RunOptions, 'env' | 'under'>;
 
-export interface FleetSetup extends Surroundings {
+interface FleetSetup extends Surroundings {
   /** Phases after the ramp, as YAML. */
   phases: string;
   platform: Addresses;

@@ -1,50 +1,11 @@
-/** Certificates for 127.0.0.1 that are valid, expired, or of somebody else. Made by openssl. For tests. */
+/** What a test makes worse than it is: a connection, a cable, the names of hosts. For tests. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
-
-/** PEM. */
-export interface Certificate {
-  cert: string;
-  key: string;
-}
-
-export class Authority implements Disposable {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'muster-ca-'));
-  /** The file with its own certificate. */
-  readonly file = join(this.#dir, 'ca.pem');
-  #issued = 0;
-
-  constructor() {
-    this.#openssl('req', '-x509', ...KEY, '-days', '3', '-subj', '/CN=test', '-keyout', 'ca.key', '-out', 'ca.pem');
-    writeFileSync(join(this.#dir, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost');
-  }
-
-  /** `days`: how long it is valid; a negative number for one that has expired. */
-  issue(days: number): Certificate {
-    const name = `server-${++this.#issued}`;
-    this.#openssl('req', ...KEY, '-subj', '/CN=localhost', '-keyout', `${name}.key`, '-out', `${name}.csr`);
-    const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
-    this.#openssl('x509', '-req', '-in', `${name}.csr`, ...by, '-days', String(days), '-out', `${name}.pem`);
-    const read = (file: string): string => readFileSync(join(this.#dir, file), 'utf8');
-    return { cert: read(`${name}.pem`), key: read(`${name}.key`) };
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
-
-  #openssl(...words: string[]): void {
-    execFileSync('openssl', words, { cwd: this.#dir, stdio: ['ignore', 'ignore', 'pipe'] });
-  }
-}
-
-const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+import type { ServerCertificate } from '../../enrol/authority.ts';
 
 // A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an
 // answer.
@@ -53,7 +14,7 @@ export interface ProxyOptions {
   /** Where it listens. Default 127.0.0.1. */
   host?: string;
   /** It speaks TLS with this certificate, and plain TCP to its target. Default: plain TCP. */
-  tls?: Certificate;
+  tls?: ServerCertificate;
 }
 
 export class FaultyProxy implements AsyncDisposable {
@@ -61,7 +22,7 @@ export class FaultyProxy implements AsyncDisposable {
   readonly #open = new Set<Socket>();
   #server: Server | undefined;
   readonly #host: string;
-  #tls: Certificate | undefined;
+  #tls: ServerCertificate | undefined;
   #port = 0;
   /** Milliseconds that each piece of an answer is held back. */
   delayMs = 0;
@@ -117,7 +78,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** Shows another certificate from now on, to new connections. */
-  renew(tls: Certificate): void {
+  renew(tls: ServerCertificate): void {
     this.#tls = tls;
     if (this.#server instanceof TlsServer) this.#server.setSecureContext(tls);
   }
