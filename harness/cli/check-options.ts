@@ -2,13 +2,11 @@
 
 import process from 'node:process';
 import type { TSchema } from 'typebox';
-import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
-import { REPORT_FORMATS } from '../reports/create.ts';
-import type { Replay } from '../runner/run-check.ts';
-import type { Api, Outcome, Report, Suite } from '../runner/types.ts';
+import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
+import type { Api, Suite } from '../runner/types.ts';
 import {
   type ClientTargetOptions,
   clientFields,
@@ -70,9 +68,7 @@ export const commonOptions = {
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
   baseline: VERDICT.text('Known failures, with reason and expiry'),
   'update-baseline': VERDICT.flag('Write the failures of this run into the baseline'),
-  report: VERDICT.list(`${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`, {
-    defaultText: 'pretty',
-  }),
+  report: VERDICT.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
   verbose: VERDICT.flag('Pretty report: list every check, show findings in full'),
   certificate: VERDICT.text('Write a signed certificate to this file'),
   key: VERDICT.text('Private key (PEM, Ed25519) that signs it'),
@@ -100,14 +96,7 @@ export const targetOnly = (options: GivenOptions): GivenOptions =>
 export type CheckTable = OptionTable & typeof commonOptions;
 
 /** What opening a target needs in addition to the options. */
-export interface Opening {
-  redactor: Redactor;
-  signal: AbortSignal;
-  /** How long checks wait for what should happen at once. */
-  patienceMs: number;
-  /** Shows a line to the user while the target starts. */
-  notify(text: string): void;
-}
+export type Opening = Required<Pick<ClientTargetOptions, 'redactor' | 'signal' | 'patienceMs' | 'notify'>>;
 
 /** What is checked, and how it is opened. */
 export interface Checked<T extends CheckTable, Context> {
@@ -118,23 +107,6 @@ export interface Checked<T extends CheckTable, Context> {
   /** Checks that run at once, other than the runner's default. */
   concurrency?: number;
   open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
-}
-
-/** The counterexamples of a report, to be run again. */
-export interface Again {
-  file: string;
-  /** What came of them in that report. */
-  outcomes: Record<string, Outcome>;
-  /** Leaves the target up, until it is interrupted. */
-  keep: boolean;
-  checks: readonly (Replay & { check: string })[];
-  seed: number;
-}
-
-/** What became of a run; no report when it was interrupted before it began. */
-export interface Ran {
-  code: number;
-  report?: Report;
 }
 
 // How a target is named on the command line: the options and their values, as the rows of `harness/targets/fields.ts`

@@ -24,25 +24,17 @@ import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
-import {
-  type Again,
-  type Checked,
-  type CheckTable,
-  LONGEST_RUN,
-  type PlanArguments,
-  type Ran,
-  targetOnly,
-} from './check-options.ts';
-import { commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
+import { type Checked, type CheckTable, LONGEST_RUN, type PlanArguments, targetOnly } from './check-options.ts';
+import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-/** The target is opened here, so that an interrupt while it starts also closes it. */
+/** Resolves with the exit code. The target is opened here, so that an interrupt while it starts also closes it. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
   again?: Again,
-): Promise<Ran> {
+): Promise<number> {
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(`${printable(redactor.text(text))}\n`);
@@ -100,11 +92,11 @@ export async function runAndReport<T extends CheckTable, Context>(
     }
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
-    return { code: unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code, report };
+    return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
-      return { code: EXIT.interrupted };
+      return EXIT.interrupted;
     }
     throw redacted(error, redactor);
   }

@@ -5,6 +5,8 @@
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
+import type { Replay } from '../runner/run-check.ts';
+import type { Outcome } from '../runner/types.ts';
 
 export interface OptionSpec {
   type: 'string' | 'number' | 'boolean';
@@ -58,6 +60,17 @@ export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]:
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
 
+/** The counterexamples of a report, to be run again. */
+export interface Again {
+  file: string;
+  /** What came of them in that report. */
+  outcomes: Record<string, Outcome>;
+  /** Leaves the target up, until it is interrupted. */
+  keep: boolean;
+  checks: readonly (Replay & { check: string })[];
+  seed: number;
+}
+
 /** What a command gets in addition to its options. */
 export interface CommandContext {
   /** The words after `--`. */
@@ -66,6 +79,8 @@ export interface CommandContext {
    * Reads another command line; `undefined` when it only asks for help, which has been printed then. Throws UsageError.
    */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
+  /** What a check runs in place of all that was asked for. */
+  again?: Again;
 }
 
 export interface Command<T extends OptionTable = OptionTable> {

@@ -1,7 +1,6 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
 import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import {
-  type Again,
   type Checked,
   type CheckTable,
   clientTarget,
@@ -12,32 +11,20 @@ import {
   planOptions,
   platformTarget,
   platformTargetOptions,
-  type Ran,
   refuseOwnPlatform,
   systemTargetOptions,
 } from '../check-options.ts';
-import { type Command, complete, type GivenOptions, type OptionsOf } from '../options.ts';
-
-export interface CheckCommand<T extends CheckTable = CheckTable> extends Command<T> {
-  /** Runs counterexamples again with options of the run that found them. */
-  replay(options: GivenOptions, again: Again): Promise<Ran>;
-}
+import type { Command } from '../options.ts';
 
 /** What these commands have in common. The code that runs checks is loaded when one runs. */
-function checkCommand<const T extends CheckTable, Context>(checked: Checked<T, Context>): CheckCommand<T> {
-  return {
-    options: checked.options,
-    examples: checked.examples,
-    async run(options: OptionsOf<T>) {
-      const { runAndReport } = await import('../check-run.ts');
-      return (await runAndReport(checked, options)).code;
-    },
-    async replay(given, again) {
-      const { runAndReport } = await import('../check-run.ts');
-      return runAndReport(checked, complete(checked.options, given), again);
-    },
-  };
-}
+const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
+  options: checked.options,
+  examples: checked.examples,
+  async run(options, { again }) {
+    const { runAndReport } = await import('../check-run.ts');
+    return await runAndReport(checked, options, again);
+  },
+});
 
 /** A fast run is over soon on a silent target too. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>

@@ -8,8 +8,7 @@ import { readJson } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
-import { command, type GivenOptions, OPTION, type OptionTable } from '../options.ts';
-import type { CheckCommand } from './check.ts';
+import { command, complete, type GivenOptions, OPTION, type OptionTable } from '../options.ts';
 
 export const replay = command({
   options: {
@@ -37,11 +36,10 @@ export const replay = command({
     const anew = await parse(['check', report.api, ...rest]);
     if (anew === undefined) return EXIT.conformant;
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
-    const { code } = await (anew.command as unknown as CheckCommand).replay(
-      { ...withoutExcluded(targetOnly(report.options), anew.given, anew.command.options), ...anew.given },
-      { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed },
-    );
-    return code;
+    const { command: check, given } = anew;
+    const options = { ...withoutExcluded(targetOnly(report.options), given, check.options), ...given };
+    const again = { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed };
+    return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
 

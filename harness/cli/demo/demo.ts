@@ -1,6 +1,7 @@
 /** What `muster demo` does: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -171,17 +172,13 @@ async function check<Context>(
 /** The fleet and the platform stay as they are, so that somebody can look at them and drive them. */
 async function untilInterrupted({ screen, signal }: Demo): Promise<void> {
   screen.done('pages', 'the fleet and the platform stay up until Ctrl+C');
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Rejects on an interrupt, even if the work never ends. */
 function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
+  const interrupted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+  return Promise.race([interrupted.then(() => Promise.reject(signal.reason)), work]);
 }
 
 const LABELS = 18;

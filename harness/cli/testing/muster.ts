@@ -130,16 +130,11 @@ export function useFolder(): (...names: string[]) => string {
 }
 
 /** A folder, another one for each test of a file, and commands that end with the test. */
-export interface Home {
-  path: string;
-  start(words: readonly string[], options?: RunOptions): Running;
-}
-
-export function useHome(): Home {
+export function useHome() {
   const runs: Running[] = [];
-  const home: Home = {
+  const home = {
     path: '',
-    start: (words, options) => {
+    start: (words: readonly string[], options: RunOptions = {}): Running => {
       const run = new Running(words, { cwd: home.path, ...options });
       runs.push(run);
       return run;

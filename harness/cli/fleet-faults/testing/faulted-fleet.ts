@@ -199,7 +199,8 @@ export class Scene implements AsyncDisposable {
     return { ...((await running.ready()) as unknown as Addresses), running };
   }
 
-  fleet({ phases, platform, robots = 8, options = {}, ...surroundings }: FleetSetup): FleetRun {
+  /** Starts `muster fleet`. */
+  fleet({ phases, platform, robots = 8, options = {}, ...surroundings }: FleetSetup) {
     mkdirSync(this.path('robots'), { recursive: true });
     const scenario = this.path('scenario.yaml');
     writeFileSync(scenario, `name: faults\nkey_bits: 1024\nphases:\n  - { do: ramp, over: 200ms }\n${phases}`);
@@ -209,7 +210,35 @@ export class Scene implements AsyncDisposable {
     const words = ['fleet', '--keep', ...optionWords(given)];
     const { env, under } = surroundings;
     const settings = { env: { MUSTER_API_KEY: API_KEY, ...env }, cwd: this.#dir, ...(under && { under }) };
-    return new FleetRun(this, this.#started(new Running(words, settings)));
+    const running = this.#started(new Running(words, settings));
+    return {
+      running,
+      /** Process ids of its workers, in their order. */
+      workers: (): number[] => {
+        const { pid } = running.child;
+        const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+        return children.filter((child) => /worker\.[jt]s/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8')));
+      },
+      /** Resolves when the platform has that many deployments. */
+      deployments: async (url: string, count: number): Promise<void> => {
+        const look = async () => (await totalOf(url)) >= count || undefined;
+        await poll(`${count} deployments on the platform`, look, PATIENCE);
+      },
+      end: () => this.#end(running),
+    };
+  }
+
+  /** Waits for the end of a fleet. The words of stdout follow each other with one space. */
+  async #end(running: Running): Promise<{ code: number | null; said: string; result: FleetResult }> {
+    const { code, stdout, stderr } = await running.ended;
+    let value: unknown;
+    try {
+      value = JSON.parse(readFileSync(this.path('out', 'result.json'), 'utf8'));
+    } catch (error) {
+      throw new Error(`no result (exit code ${code}): ${stderr}`, { cause: error });
+    }
+    expect(fleetResult.problems(value)).toEqual([]);
+    return { code, said: stdout.replaceAll(/\s+/g, ' '), result: value as FleetResult };
   }
 
   /** The files of every robot of the fleet. */
@@ -232,43 +261,5 @@ export class Scene implements AsyncDisposable {
   #started(running: Running): Running {
     this.#running.push(running);
     return running;
-  }
-}
-
-/** A running `muster fleet`. */
-export class FleetRun {
-  readonly running: Running;
-  readonly #scene: Scene;
-
-  constructor(scene: Scene, running: Running) {
-    this.#scene = scene;
-    this.running = running;
-  }
-
-  /** Process ids of its workers, in their order. */
-  workers(): number[] {
-    const { pid } = this.running.child;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
-    return children.filter((child) => /worker\.[jt]s/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8')));
-  }
-
-  /** Resolves when the platform has that many deployments. */
-  async deployments(url: string, count: number): Promise<void> {
-    const look = async () => (await totalOf(url)) >= count || undefined;
-    await poll(`${count} deployments on the platform`, look, PATIENCE);
-  }
-
-  /** Waits for the end. The words of stdout follow each other with one space. */
-  async end(): Promise<{ code: number | null; said: string; result: FleetResult }> {
-    const { code, stdout, stderr } = await this.running.ended;
-    const file = this.#scene.path('out', 'result.json');
-    let value: unknown;
-    try {
-      value = JSON.parse(readFileSync(file, 'utf8'));
-    } catch (error) {
-      throw new Error(`no result (exit code ${code}): ${stderr}`, { cause: error });
-    }
-    expect(fleetResult.problems(value)).toEqual([]);
-    return { code, said: stdout.replaceAll(/\s+/g, ' '), result: value as FleetResult };
   }
 }
