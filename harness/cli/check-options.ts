@@ -166,23 +166,17 @@ function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknow
 }
 
 const anyTarget = { ...startFields, ...identityFields };
+const deviceFields = { ...fieldsOf(TRANSPORTS), ...controlFields, ...anyTarget };
+const ofPlatform = { ...platformFields, ...anyTarget };
 
 export const ownPlatformOptions = optionsFor(ownPlatformFields);
-export const deviceTargetOptions = {
-  ...optionsFor(fieldsOf(TRANSPORTS)),
-  ...optionsFor(controlFields),
-  ...optionsFor(anyTarget),
-  ...ownPlatformOptions,
-} satisfies OptionTable;
-export const platformTargetOptions = {
-  ...optionsFor(platformFields),
-  ...optionsFor(anyTarget),
-} satisfies OptionTable;
+export const deviceTargetOptions = { ...optionsFor(deviceFields), ...ownPlatformOptions } satisfies OptionTable;
+export const platformTargetOptions = optionsFor(ofPlatform) satisfies OptionTable;
 export const systemTargetOptions = { ...deviceTargetOptions, ...optionsFor(systemFields) } satisfies OptionTable;
 export const clientTargetOptions = optionsFor(clientFields) satisfies OptionTable;
 
 export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {
-  const { controlToken: file, ...values } = given({ ...fieldsOf(TRANSPORTS), ...controlFields, ...anyTarget }, args);
+  const { controlToken: file, ...values } = given(deviceFields, args);
   const controlToken = file === undefined ? undefined : usage('--control-token', () => readInputText(file).trim());
   return { ...values, ...defined({ controlToken }), ...opening };
 }
@@ -190,7 +184,7 @@ export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, openin
 export const platformTarget = (
   args: OptionsOf<typeof platformTargetOptions>,
   opening: Opening,
-): PlatformTargetOptions => ({ ...given({ ...platformFields, ...anyTarget }, args), ...opening });
+): PlatformTargetOptions => ({ ...given(ofPlatform, args), ...opening });
 
 export const clientTarget = (args: OptionsOf<typeof clientTargetOptions>, opening: Opening): ClientTargetOptions => ({
   ...given(clientFields, args),

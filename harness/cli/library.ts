@@ -81,13 +81,12 @@ export async function check<Context>(
     context: (recorder, aborted) => target.context(recorder, aborted),
     redactor: target.redactor ?? new Redactor(),
     seed,
-    ...defined({ runs }),
     profile: plan.profile ?? 'full',
     version: VERSION,
     settle: (results) => {
       target.conclude();
       return results;
     },
-    ...defined({ signal, demands, unreachable: target.unreachable }),
+    ...defined({ runs, signal, demands, unreachable: target.unreachable }),
   });
 }

@@ -85,7 +85,7 @@ export interface CommandContext {
 
 export interface Command<T extends OptionTable = OptionTable> {
   options: T;
-  /** Lines to copy, without `muster`, and what each does. */
+  /** Lines to copy, and what each does. */
   examples?: readonly (readonly [line: string, meaning: string])[];
   epilogue?: string;
   /** Whether words may follow `--`. */

@@ -1,5 +1,4 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
-import type { ClientContext, DeviceContext, PlatformContext, SystemContext } from '../../targets/opened.ts';
 import {
   type Checked,
   type CheckTable,
@@ -30,11 +29,9 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 
-const deviceOptions = { ...deviceTargetOptions, ...planOptions } as const;
-
-export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
+export const checkDevice = checkCommand({
   api: 'device',
-  options: deviceOptions,
+  options: { ...deviceTargetOptions, ...planOptions },
   examples: [
     ['muster check device --socket /run/agent.sock', 'what a black box can show'],
     [
@@ -59,11 +56,9 @@ export const checkDevice = checkCommand<typeof deviceOptions, DeviceContext>({
   },
 });
 
-const platformOptions = { ...platformTargetOptions, ...planOptions } as const;
-
-export const checkPlatform = checkCommand<typeof platformOptions, PlatformContext>({
+export const checkPlatform = checkCommand({
   api: 'platform',
-  options: platformOptions,
+  options: { ...platformTargetOptions, ...planOptions },
   examples: [
     ['MUSTER_API_KEY=… muster check platform --url https://api.example.com/beta --read-only', 'writes nothing'],
     ['muster check platform --url http://127.0.0.1:8080/beta --api-key KEY', 'everything'],
@@ -76,11 +71,9 @@ export const checkPlatform = checkCommand<typeof platformOptions, PlatformContex
   },
 });
 
-const systemOptions = { ...systemTargetOptions, ...planOptions } as const;
-
-export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
+export const checkSystem = checkCommand({
   api: 'system',
-  options: systemOptions,
+  options: { ...systemTargetOptions, ...planOptions },
   examples: [
     [
       "muster check system --command './agent --socket {socket}'",
@@ -98,11 +91,9 @@ export const checkSystem = checkCommand<typeof systemOptions, SystemContext>({
   },
 });
 
-const clientOptions = { ...clientTargetOptions, ...commonOptions } as const;
-
-export const checkClient = checkCommand<typeof clientOptions, ClientContext>({
+export const checkClient = checkCommand({
   api: 'client',
-  options: clientOptions,
+  options: { ...clientTargetOptions, ...commonOptions },
   examples: [
     ["muster check client --command './my-client'", 'which speaks as fixtures/client.md says'],
     ['muster check client --image my-client:1.3', 'the same, in containers'],
