@@ -5,9 +5,15 @@ import type { Clock } from '../common/clock.ts';
 import type { Random } from '../common/random.ts';
 import type { DiskIo } from './log/io.ts';
 
+interface Range<Kind> {
+  kind: Kind;
+  low: number;
+  high: number;
+}
+
 export type Fault =
-  | { kind: 'latency'; low: number; high: number }
-  | { kind: 'reset' | 'half-open'; low: number; high: number }
+  | Range<'latency'>
+  | Range<'reset' | 'half-open'>
   | { kind: 'torn-write'; chance: number }
   | { kind: 'crash'; when: 'before-rename' | 'after-rename'; nth: number }
   | { kind: 'clock-skew'; ms: number }
@@ -74,7 +80,7 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   kind: K,
   value: string,
   read: (text: string) => number | undefined,
-): { kind: K; low: number; high: number } | undefined {
+): Range<K> | undefined {
   const [from = '', to = from] = value.split('..', 2);
   const low = read(from);
   const high = read(to);
@@ -121,23 +127,8 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
     case 'clock-skew':
       return { ...env, clock: { now: () => env.clock.now() + fault.ms } };
     case 'reset':
-      return {
-        ...env,
-        write: cutting(
-          env,
-          () => random.integer(fault.low, fault.high),
-          (socket) => socket.destroySoon(),
-        ),
-      };
     case 'half-open':
-      return {
-        ...env,
-        write: cutting(
-          env,
-          () => random.integer(fault.low, fault.high),
-          () => {},
-        ),
-      };
+      return { ...env, write: cutting(env, fault, random) };
     case 'torn-write':
       return { ...env, io: writing(env.io, tearing(env.io, fault.chance, random, crash)) };
     case 'crash':
@@ -147,14 +138,14 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
   }
 }
 
-/** Writes a limited number of bytes of each stream, then calls `end` and drops the rest. */
-function cutting(env: Environment, limit: () => number, end: (socket: Socket) => void): Environment['write'] {
+/** Writes a limited number of bytes of each stream, and drops the rest; a reset then ends the connection. */
+function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
   const left = new WeakMap<Socket, number>();
-  return (socket, bytes) => {
-    const allowed = left.get(socket) ?? limit();
+  return (socket: Socket, bytes: Buffer): boolean => {
+    const allowed = left.get(socket) ?? random.integer(low, high);
     left.set(socket, allowed - bytes.length);
     const more = allowed <= 0 || env.write(socket, bytes.subarray(0, allowed));
-    if (allowed > 0 && allowed <= bytes.length) end(socket);
+    if (kind === 'reset' && allowed > 0 && allowed <= bytes.length) socket.destroySoon();
     return more;
   };
 }
