@@ -26,42 +26,8 @@ import {
   type StoredState,
 } from './deployment-store.ts';
 
-// Retries of deployments whose files the disk did not take. The delay of each deployment doubles, to 24 hours at most.
-
-const LONGEST_MS = 24 * 60 * 60 * 1_000;
-
-interface Waiting {
-  attempts: number;
-  timer: NodeJS.Timeout;
-}
-
-/** The retries of one robot. */
-export class Retries {
-  readonly #firstMs: number;
-  readonly #waiting = new Map<string, Waiting>();
-
-  /** `firstMs`: the first delay, milliseconds. */
-  constructor(firstMs: number) {
-    this.#firstMs = firstMs;
-  }
-
-  /** Runs `attempt` after the next delay of `id`. */
-  later(id: string, attempt: () => void): void {
-    const attempts = this.#waiting.get(id)?.attempts ?? 0;
-    this.cancel(id);
-    const delay = backoffMs({ firstMs: this.#firstMs, longestMs: LONGEST_MS }, attempts);
-    this.#waiting.set(id, { attempts: attempts + 1, timer: setTimeout(attempt, delay).unref() });
-  }
-
-  cancel(id: string): void {
-    clearTimeout(this.#waiting.get(id)?.timer);
-    this.#waiting.delete(id);
-  }
-
-  cancelAll(): void {
-    for (const id of [...this.#waiting.keys()]) this.cancel(id);
-  }
-}
+/** The delay of a deployment whose files the disk did not take doubles, to 24 hours at most. */
+const LONGEST_RETRY_MS = 24 * 60 * 60 * 1_000;
 
 export interface DeploymentsOptions {
   directory: string;
@@ -92,8 +58,8 @@ export class UnknownDeploymentError extends Error {
 /** The deployments of one incarnation. Methods that change something wait for each other. */
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  readonly #retries: Retries;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** By id: the next attempt of a deployment that is retried, or the end of one that has failed. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #book: DeploymentBook;
   /** Deployments of the platform that are retried. */
   readonly #retried = new Set<string>();
@@ -102,7 +68,6 @@ export class Deployments implements DeploymentPort {
   /** `state` is what the last incarnation left; undefined on a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
-    this.#retries = new Retries(options.retryMs);
     this.#book = new DeploymentBook(options, state);
   }
 
@@ -159,7 +124,7 @@ export class Deployments implements DeploymentPort {
     return this.#exclusively(async () => {
       const record = this.#book.find(id);
       if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
-      this.#retries.cancel(id);
+      this.#cancel(id);
       this.#retried.delete(id);
       if (record.activity_status !== 'archived') await this.#archive(record, true);
       await this.#book.publish();
@@ -186,7 +151,7 @@ export class Deployments implements DeploymentPort {
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
-      const { clock, deviceId, newId, failedMs } = this.#options;
+      const { clock, deviceId, newId } = this.#options;
       const ids = { id: `dpl_${newId()}`, release: `rls_${newId()}`, device: deviceId() };
       const record = recordOf(wanted, ids, timestamp(clock));
       const files = (wanted.config_instances ?? []).map(({ filepath, content }) => {
@@ -197,7 +162,7 @@ export class Deployments implements DeploymentPort {
       this.#book.announce([], { kind: 'entered', deployment: this.#book.view(record), replaced: [] });
       await this.#book.save();
       await this.#book.publish();
-      if (record.error_status === 'failed') this.#later(failedMs, () => this.#finishFailed(record));
+      if (record.error_status === 'failed') this.#finishLater(record);
       return this.#book.view(record);
     });
   }
@@ -228,33 +193,30 @@ export class Deployments implements DeploymentPort {
 
   /** Cancels retries and timers. */
   abandon(): void {
-    this.#retries.cancelAll();
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const id of this.#timers.keys()) this.#cancel(id);
   }
 
   /** One attempt of a driven deployment; a retry follows when the disk does not take the files. */
-  async #try(record: DeploymentRecord, files: readonly ConfigFile[]): Promise<Deployment> {
+  async #try(record: DeploymentRecord, files: readonly ConfigFile[], attempt = 0): Promise<Deployment> {
     const { error_status: wanted } = record;
+    const { behaviour, onNotice, retryMs } = this.#options;
     try {
       const { deployment } = await this.#enter(record, files);
-      this.#retries.cancel(record.id);
-      if (wanted === 'failed') this.#later(this.#options.failedMs, () => this.#finishFailed(record));
+      if (wanted === 'failed') this.#finishLater(record);
       return deployment;
     } catch (error) {
       if (!(error instanceof DeployError)) throw error;
-      this.#options.onNotice(`deployment ${record.id}: ${error.message}`, error);
-      const retried = error.retryable || !this.#options.behaviour.givesUp;
+      onNotice(`deployment ${record.id}: ${error.message}`, error);
+      const retried = error.retryable || !behaviour.givesUp;
       Object.assign(record, { activity_status: 'queued', error_status: retried ? 'retrying' : 'failed' });
       this.#book.show(record);
       if (!retried) await this.#finishFailed(record);
       else {
         await this.#book.save();
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
-        this.#retries.later(record.id, () => {
-          this.#exclusively(() => this.#try(again, files)).catch((failure: unknown) => {
-            this.#options.onNotice(`deployment ${record.id} could not be tried again`, failure);
-          });
-        });
+        const delay = backoffMs({ firstMs: retryMs, longestMs: LONGEST_RETRY_MS }, attempt);
+        const failure = `deployment ${record.id} could not be tried again`;
+        this.#later(record.id, delay, failure, () => this.#try(again, files, attempt + 1));
       }
       return this.#book.view(record);
     }
@@ -315,12 +277,23 @@ export class Deployments implements DeploymentPort {
     await this.#book.publish();
   }
 
-  #later(delayMs: number, change: () => Promise<void>): void {
+  /** Lets a deployment that was driven to `failed` stay in the state asked for, and ends it then. */
+  #finishLater(record: DeploymentRecord): void {
+    const finish = () => this.#finishFailed(record);
+    this.#later(record.id, this.#options.failedMs, 'cannot finish a deployment', finish);
+  }
+
+  #later(id: string, delayMs: number, failure: string, change: () => Promise<unknown>): void {
     const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#exclusively(change).catch((error: unknown) => this.#options.onNotice('cannot finish a deployment', error));
+      this.#timers.delete(id);
+      this.#exclusively(change).catch((error: unknown) => this.#options.onNotice(failure, error));
     }, delayMs).unref();
-    this.#timers.add(timer);
+    this.#timers.set(id, timer);
+  }
+
+  #cancel(id: string): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
   }
 
   #exclusively<T>(change: () => Promise<T>): Promise<T> {
