@@ -9,7 +9,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deviceDefect } from '../defects/device/index.ts';
 import { referenceBehaviour } from './behaviour.ts';
-import { Client, connectDuringCompaction, drafts, gap, HeldDisk, open, raceProperty } from './log/testing/race.ts';
+import { Client, connectDuringCompaction, gap, HeldDisk, openQuietly, raceProperty } from './log/testing/race.ts';
+import { drafts } from './log/testing/recorded-disk.ts';
 import { killLoop } from './testing/kill-loop.ts';
 import { contest } from './testing/lock-contest.ts';
 import { modelProperty } from './testing/model.ts';
@@ -69,8 +70,8 @@ test.for([
 test('a reader that begins at any step of a compaction gets every event after its cursor', async () => {
   using home = scratch();
   const slow = new HeldDisk();
-  const log = open(home.path, slow.io, 1_000_000);
-  const appending = log.append(drafts(1_000));
+  const log = openQuietly(home.path, slow.io, 1_000_000);
+  const appending = log.append(drafts(1_000, 200));
   await slow.letAllGo();
   await appending;
   slow.held = true;

@@ -6,72 +6,14 @@
 
 import type { Socket } from 'node:net';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import { type Clock, systemClock } from '../common/clock.ts';
 import type { EventLog } from './log/event-log.ts';
 import type { DiskIo } from './log/io.ts';
 import type { StoredEvent } from './log/line.ts';
 import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog } from './seen.ts';
-import { LogReader } from './stream/reader.ts';
-
-// What is written to the sockets of subscribers, as frames, and who they are.
+import { storedAfter } from './stream/reader.ts';
 
 /** Characters of a frame that are told. */
 const LONGEST_FRAME = 4_000;
-
-/** Reads along with what subscribers get. */
-export class Wire {
-  readonly #most: number;
-  readonly #now: () => number;
-  readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
-  #frames: SeenFrame[] = [];
-  /** The bytes written last, which several subscribers share, and the frames in them. */
-  #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
-  #next = 1;
-
-  /** `most`: frames that are kept between two calls of `take`; `now`: milliseconds since 1970. */
-  constructor(most: number, now: () => number) {
-    this.#most = most;
-    this.#now = now;
-  }
-
-  opened(socket: Socket, { client = 'unnamed', after, types }: Opened): void {
-    const listener: SeenListener = { client, since: this.#now(), after, frames: 0, waiting: 0 };
-    if (types !== undefined) listener.types = [...types];
-    this.#open.set(socket, { number: this.#next++, listener });
-    socket.once('close', () => this.#open.delete(socket));
-  }
-
-  sent(socket: Socket, bytes: Buffer): void {
-    const open = this.#open.get(socket);
-    if (open === undefined) return;
-    const shared = this.#last?.bytes === bytes ? this.#last.frames : undefined;
-    const frames = shared ?? framesIn(bytes).map((frame) => ({ ...frame, at: this.#now(), to: [] as number[] }));
-    if (shared === undefined) {
-      this.#last = { bytes, frames };
-      this.#frames.push(...frames.slice(-this.#most));
-      if (this.#frames.length > this.#most) this.#frames = this.#frames.slice(-this.#most);
-    }
-    for (const frame of frames) {
-      frame.to.push(open.number);
-      if (frame.id !== undefined) open.listener.last = frame.id;
-    }
-    open.listener.frames += frames.length;
-  }
-
-  /** Streams that are open, by number. */
-  listeners(): Record<string, SeenListener> {
-    const rows = [...this.#open].map(([socket, { number, listener }]) => {
-      return [number, { ...listener, waiting: socket.writableLength }] as const;
-    });
-    return Object.fromEntries(rows);
-  }
-
-  /** Frames since the last call. */
-  take(): SeenFrame[] {
-    this.#last = undefined;
-    return this.#frames.splice(0);
-  }
-}
 
 type Frame = Pick<SeenFrame, 'id' | 'type' | 'text'>;
 
@@ -109,20 +51,22 @@ const EVERY_MS = 100;
 /** Events, and frames, that are told at once. */
 const MOST = 200;
 
-/** Watches one agent from its start to its end. */
+/** Watches one agent from its start to its end, and reads along with what its subscribers get. */
 export class Watch {
   readonly #tell: (seen: Seen) => void;
-  readonly #clock: Clock;
   #watched: Watched | undefined;
   #timer: NodeJS.Timeout | undefined;
   #events: SeenEvent[] = [];
-  readonly #wire: Wire;
-  #told = new Map<string, string>();
+  #frames: SeenFrame[] = [];
+  /** Streams that are open. */
+  readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
+  #nextNumber = 1;
+  /** The bytes written last, which several subscribers share, and the frames in them. */
+  #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
+  readonly #told = new Map<string, string>();
 
-  constructor(tell: (seen: Seen) => void, clock: Clock = systemClock) {
+  constructor(tell: (seen: Seen) => void) {
     this.#tell = tell;
-    this.#clock = clock;
-    this.#wire = new Wire(MOST, () => this.#clock.now());
   }
 
   /** Begins with what the log holds already. */
@@ -135,17 +79,32 @@ export class Watch {
 
   stored(events: readonly StoredEvent[]): void {
     for (const { id, type, json } of events.slice(-MOST)) this.#events.push({ id, type, json });
-    if (this.#events.length > MOST) this.#events = this.#events.slice(-MOST);
+    this.#events = this.#events.slice(-MOST);
   }
 
   /** A client has subscribed on the socket. */
-  opened(socket: Socket, opened: Opened): void {
-    this.#wire.opened(socket, opened);
+  opened(socket: Socket, { client = 'unnamed', after, types }: Opened): void {
+    const listener: SeenListener = { client, since: Date.now(), after, frames: 0, waiting: 0 };
+    if (types !== undefined) listener.types = [...types];
+    this.#open.set(socket, { number: this.#nextNumber++, listener });
+    socket.once('close', () => this.#open.delete(socket));
   }
 
   /** Bytes were written to a subscriber's socket. */
   sent(socket: Socket, bytes: Buffer): void {
-    this.#wire.sent(socket, bytes);
+    const open = this.#open.get(socket);
+    if (open === undefined) return;
+    const shared = this.#last?.bytes === bytes ? this.#last.frames : undefined;
+    const frames = shared ?? framesIn(bytes).map((frame) => ({ ...frame, at: Date.now(), to: [] as number[] }));
+    if (shared === undefined) {
+      this.#last = { bytes, frames };
+      this.#frames = [...this.#frames, ...frames].slice(-MOST);
+    }
+    for (const frame of frames) {
+      frame.to.push(open.number);
+      if (frame.id !== undefined) open.listener.last = frame.id;
+    }
+    open.listener.frames += frames.length;
   }
 
   /** Tells the last of it. */
@@ -158,12 +117,15 @@ export class Watch {
     const watched = this.#watched;
     if (watched === undefined) return;
     const { earliest, latest, count, generation } = watched.events;
-    const listeners = this.#wire.listeners();
     const log: SeenLog = { earliest, latest, count, bytes: generation.bytes };
+    const listeners: Record<string, SeenListener> = {};
+    for (const [{ writableLength: waiting }, { number, listener }] of this.#open)
+      listeners[number] = { ...listener, waiting };
     const current = watched.current() ?? null;
+    this.#last = undefined;
     const seen: Seen = {
       events: this.#events.splice(0),
-      frames: this.#wire.take(),
+      frames: this.#frames.splice(0),
       ...(this.#isNew('listeners', listeners) && { listeners }),
       ...(this.#isNew('log', log) && { log }),
       ...(this.#isNew('current', current) && { current }),
@@ -181,14 +143,6 @@ export class Watch {
 
 /** The newest events of the log. */
 function newest({ events, io }: Watched): SeenEvent[] {
-  const found: SeenEvent[] = [];
-  const reader = new LogReader(events, io, Math.max(events.earliest - 1, events.latest - MOST));
-  try {
-    for (let part = reader.read(); part !== 'overtaken' && part.length > 0; part = reader.read()) {
-      for (const { id, type, json } of part) found.push({ id, type, json });
-    }
-  } finally {
-    reader.close();
-  }
-  return found.slice(-MOST);
+  const found = storedAfter(events, io, Math.max(events.earliest - 1, events.latest - MOST));
+  return Array.from(found, ({ id, type, json }) => ({ id, type, json })).slice(-MOST);
 }

@@ -2,23 +2,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LogReader } from '../stream/reader.ts';
+import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
+import type { EventLog } from './event-log.ts';
 import { disk } from './io.ts';
 import { inspect } from './recovery.ts';
 import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 /** The JSON of every event that is read. */
-function textsIn(log: ReturnType<typeof open>['log'], after = 0): Map<number, string> {
-  const reader = new LogReader(log, disk, after);
-  const found = new Map<number, string>();
-  for (let portion = reader.read(); portion.length > 0; portion = reader.read()) {
-    if (portion === 'overtaken') throw new Error('overtaken');
-    for (const { id, json } of portion) found.set(id, json);
-  }
-  reader.close();
-  return found;
-}
+const textsIn = (log: EventLog): Map<number, string> =>
+  new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
 /** A log of so many events that was stopped or killed, with what it held. */
 async function written(directory: string, count: number, { kill = false, size = 30 } = {}) {

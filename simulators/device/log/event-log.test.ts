@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { random } from '../../common/random.ts';
 import { leave } from '../../common/testing/scratch.ts';
-import { LogReader } from '../stream/reader.ts';
+import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
 import { drafts, type Failure, idsIn, open, RecordedDisk, range } from './testing/recorded-disk.ts';
@@ -223,11 +223,8 @@ test('what a failed write has left does not come back under ids of later events 
     mkdirSync(left);
     leave(recorded.steps, recorded.steps.length, left, { lottery: random(at), underWay: false });
     const { log: again } = open(left);
-    const reader = new LogReader(again, disk, again.earliest - 1);
-    const found = reader.read();
-    if (found === 'overtaken') throw new Error('overtaken');
-    for (const { id, json } of found) expect(json).toBe(delivered.get(id) ?? json);
-    reader.close();
+    for (const { id, json } of storedAfter(again, disk, again.earliest - 1))
+      expect(json).toBe(delivered.get(id) ?? json);
     again.abandon();
   }
 });

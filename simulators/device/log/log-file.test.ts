@@ -5,7 +5,7 @@ import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
-import { HeldDisk, open as openQuietly } from './testing/race.ts';
+import { HeldDisk, openQuietly } from './testing/race.ts';
 import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 describe('compaction', () => {

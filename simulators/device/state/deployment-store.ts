@@ -8,34 +8,22 @@ import { readFileSync } from 'node:fs';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { DeployedPayload, Deployment, RemovedPayload } from '../../../harness/contract/device-api.ts';
-import type {
-  DeploymentActivityStatus,
-  DeploymentErrorStatus,
-  DeploymentTargetStatus,
-} from '../../../harness/contract/enums.ts';
+import type { DeploymentTargetStatus } from '../../../harness/contract/enums.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type DiskIo, ifPresent, replaceFile } from '../log/io.ts';
 import type { EventDraft } from '../log/line.ts';
-import { LogReader } from '../stream/reader.ts';
+import { storedAfter } from '../stream/reader.ts';
 
 // Deployments, their events (specification sections 2.1 and 2.4) and releases, as a device shows them.
 
 /** The deployment of a record. */
 export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
-  return {
-    object: 'deployment',
-    id: record.id,
-    description: record.description,
-    status: mergeStatus(record.activity_status, record.error_status),
-    activity_status: record.activity_status,
-    error_status: record.error_status,
-    target_status: record.target_status,
-    device_id: record.device_id,
-    release_id: record.release_id,
-    created_at: record.created_at,
-  };
+  const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = record;
+  const status = mergeStatus(activity_status, error_status);
+  const statuses = { status, activity_status, error_status, target_status };
+  return { object: 'deployment', id, description, ...statuses, device_id, release_id, created_at };
 }
 
 function common({ id, release_id, status, activity_status, error_status, target_status }: Deployment) {
@@ -92,18 +80,7 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
 
 // What a robot remembers: records of its deployments, in one small JSON file that is replaced as a whole.
 
-export interface DeploymentRecord {
-  id: string;
-  description: string;
-  activity_status: DeploymentActivityStatus;
-  error_status: DeploymentErrorStatus;
-  target_status: DeploymentTargetStatus;
-  device_id: string;
-  release_id: string;
-  created_at: string;
-  deployed_at?: string;
-  archived_at?: string;
-}
+export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deployed_at?: string; archived_at?: string };
 
 export interface StoredState {
   /** Id of the deployment that is shown as current. */
@@ -327,13 +304,8 @@ export class DeploymentBook {
   #missing(after: number, events: readonly EventDraft[]): EventDraft[] {
     const { log, io } = this.#options;
     const found = new Set<string>();
-    const reader = new LogReader(log, io, Math.max(after, log.earliest - 1));
-    try {
-      for (let portion = reader.read(); portion !== 'overtaken' && portion.length > 0; portion = reader.read()) {
-        for (const { type, json } of portion) found.add(nameOf(type, (JSON.parse(json) as { data: object }).data));
-      }
-    } finally {
-      reader.close();
+    for (const { type, json } of storedAfter(log, io, Math.max(after, log.earliest - 1))) {
+      found.add(nameOf(type, (JSON.parse(json) as { data: object }).data));
     }
     return events.filter(({ type, data }) => !found.has(nameOf(type, data)));
   }

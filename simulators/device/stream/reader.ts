@@ -90,6 +90,17 @@ export class LogReader {
   }
 }
 
+/** The stored events after a cursor, up to the newest one, or to the one before a gap that compaction has made. */
+export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
+  const reader = new LogReader(log, io, after);
+  try {
+    for (let portion = reader.read(); portion !== 'overtaken' && portion.length > 0; portion = reader.read())
+      yield* portion;
+  } finally {
+    reader.close();
+  }
+}
+
 // Shares the process between replays and everything else. Replays wait in one queue and send one portion a turn; the
 // turns that fit into a few milliseconds run together, and then the event loop goes on. It accepts one connection each
 // time round, so while connections come in, replays wait for most of the time: a request behind thousands of others

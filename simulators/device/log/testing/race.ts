@@ -5,13 +5,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { systemClock } from '../../../common/clock.ts';
-import { referenceBehaviour } from '../../behaviour.ts';
 import { resolveCursor } from '../../stream/protocol.ts';
 import { LogReader } from '../../stream/reader.ts';
 import { Refused, robot, scratch } from '../../testing/robot.ts';
-import { EventLog } from '../event-log.ts';
+import type { EventLog } from '../event-log.ts';
 import { type DiskIo, disk } from '../io.ts';
+import { drafts, open } from './recorded-disk.ts';
 
 /** A disk whose operations wait until `letGo`. */
 export class HeldDisk {
@@ -49,10 +48,6 @@ export class HeldDisk {
   }
 }
 
-/** Drafts of 200 bytes. */
-export const drafts = (count: number) =>
-  Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(200) } }));
-
 /** A client with a cursor, as `GET /events` serves it. */
 export class Client {
   readonly cursor: number;
@@ -82,22 +77,12 @@ export class Client {
   }
 }
 
-/** A log whose notices fail the test. */
-export function open(directory: string, io: DiskIo, retain: number): EventLog {
-  const fails = (notice: string): never => {
+/** A durable log whose notices fail the test. */
+export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {
+  const onNotice = (notice: string): never => {
     throw new Error(notice);
   };
-  return new EventLog({
-    directory,
-    retain,
-    retainBytes: Number.MAX_SAFE_INTEGER,
-    durable: true,
-    io,
-    clock: systemClock,
-    behaviour: referenceBehaviour,
-    onStored: () => {},
-    onNotice: fails,
-  });
+  return open(directory, { io, retain, durable: true, onNotice }).log;
 }
 
 /** The first gap in ids that have to follow the cursor one by one; '' when there is none. */
@@ -126,11 +111,11 @@ export function raceProperty() {
   const run = async (steps: readonly Step[]): Promise<void> => {
     using home = scratch();
     const slow = new HeldDisk();
-    const log = open(home.path, slow.io, 500);
+    const log = openQuietly(home.path, slow.io, 500);
     const clients: Client[] = [];
     const pending: Promise<unknown>[] = [];
     for (const now of steps) {
-      if (now.do === 'append') pending.push(log.append(drafts(now.count)));
+      if (now.do === 'append') pending.push(log.append(drafts(now.count, 200)));
       else if (now.do === 'compact') pending.push(log.compact());
       else if (now.do === 'let go') await slow.letGo();
       else if (now.do === 'connect') clients.push(new Client(log, Math.max(0, log.latest - now.back)));

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { systemClock } from '../../../common/clock.ts';
 import type { Change, Step } from '../../../common/testing/scratch.ts';
 import { referenceBehaviour } from '../../behaviour.ts';
-import { LogReader } from '../../stream/reader.ts';
+import { storedAfter } from '../../stream/reader.ts';
 import { EventLog, type EventLogOptions } from '../event-log.ts';
 import { type DiskIo, DURABLE, disk } from '../io.ts';
 
@@ -137,16 +137,7 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
 }
 
 /** Ids that a reader finds after `after`. */
-export function idsIn(log: EventLog, after = 0): number[] {
-  const reader = new LogReader(log, disk, after);
-  const ids: number[] = [];
-  for (let portion = reader.read(); portion.length > 0; portion = reader.read()) {
-    if (portion === 'overtaken') throw new Error('overtaken');
-    ids.push(...portion.map(({ id }) => id));
-  }
-  reader.close();
-  return ids;
-}
+export const idsIn = (log: EventLog, after = 0): number[] => Array.from(storedAfter(log, disk, after), ({ id }) => id);
 
 /** The integers from `from` to `to`. */
 export const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
