@@ -10,55 +10,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
 import { networkErrorMessage } from '../../common/platform-http.ts';
-import type { Time, Timer } from './time.ts';
-
-// Keeps the idle connections of a whole fleet alive with one timer.
+import { Wheel, type WheelMember } from '../wheel.ts';
+import type { Time } from './time.ts';
 
 /** Seconds, as sent in CONNECT. */
 export const KEEP_ALIVE_SECONDS = 20;
 /** Seconds between two PINGREQ: two less than promised, so that none is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
-const TICK_MS = 1000;
 
-export interface KeepAliveMember {
-  /** Called every 18 s. */
-  beat(): void;
-}
-
-/** A wheel with a slot for each second; a connection is in the slot of the second in which it was made. */
-export class KeepAlive {
-  readonly #slots: Set<KeepAliveMember>[] = Array.from({ length: BEAT_SECONDS }, () => new Set());
-  readonly #time: Time;
-  #position = 0;
-  #members = 0;
-  #timer: Timer | undefined;
-
+/** Keeps the idle connections of a whole fleet alive with one timer. */
+export class KeepAlive extends Wheel {
   constructor(time: Time) {
-    this.#time = time;
+    super(time, BEAT_SECONDS * 1000, BEAT_SECONDS);
   }
 
-  /** Calls `beat` every 18 s from now on. The result is the slot, for `delete`. */
-  add(member: KeepAliveMember): number {
-    const slot = this.#position;
-    this.#slots[slot]?.add(member);
-    this.#members++;
-    this.#timer ??= this.#time.after(TICK_MS, this.#tick);
-    return slot;
+  /**
+   * Makes up for no late tick: after a process was held up, its timers run before it reads the answers that have come,
+   * and a second PINGREQ would end connections that are well.
+   */
+  protected override due(): number {
+    return 1;
   }
-
-  delete(member: KeepAliveMember, slot: number): void {
-    if (!this.#slots[slot]?.delete(member)) return;
-    this.#members--;
-    if (this.#members > 0) return;
-    this.#time.cancel(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #tick = () => {
-    this.#timer = this.#time.after(TICK_MS, this.#tick);
-    this.#position = (this.#position + 1) % BEAT_SECONDS;
-    for (const member of this.#slots[this.#position] ?? []) member.beat();
-  };
 }
 
 // Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it gets whole packets
@@ -202,7 +174,7 @@ const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const canShareReadBuffer = process.platform !== 'win32';
 
 /** A connection that is subscribed to its topics. */
-export class MqttConnection implements KeepAliveMember {
+export class MqttConnection implements WheelMember {
   readonly #socket: Socket;
   readonly #listener: MqttListener;
   readonly #keepAlive: KeepAlive;
