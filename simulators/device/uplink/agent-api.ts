@@ -15,45 +15,23 @@ import {
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
-import { DeployError, type DeploymentPort } from '../ports.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
+import type { SyncHabits } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
 // How an agent may differ from the reference, where its protocol leaves that open or where it is wrong.
 
 /** The reference has none of them. All times are milliseconds. */
-export interface AgentHabits {
+export interface AgentHabits extends SyncHabits {
   /** Time between being connected and being subscribed. */
   subscribesAfterMs?: number;
   /** Time to answer a ping. */
   answersPingsAfterMs?: number;
   /** Asks for its deployments so often, and ignores requests to sync. */
   pollsEveryMs?: number;
-  /** Takes no error for a fatal one. */
-  retriesForEver?: boolean;
   /** Does not subscribe again after its connection was lost. */
   subscribesOnce?: boolean;
-}
-
-/** The same port, on which no deployment fails for good. */
-export function withoutFatalErrors(port: DeploymentPort): DeploymentPort {
-  const deploy: DeploymentPort['deploy'] = async (wanted, files) => {
-    try {
-      return await port.deploy(wanted, files);
-    } catch (error) {
-      if (error instanceof DeployError && !error.retryable)
-        throw new DeployError(error.message, true, { cause: error });
-      throw error;
-    }
-  };
-  return new Proxy(port, {
-    get(target, name) {
-      if (name === 'deploy') return deploy;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 // Options of agent uplinks, and what all their robots share: the broker's address, keep-alive, and identifying headers.
@@ -281,11 +259,11 @@ export class AgentApi implements DeploymentSource {
     );
   }
 
-  report = async (id: string, report: DeploymentReport, signal: AbortSignal): Promise<void> => {
+  async report(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void> {
     await this.#send('PATCH', `/deployments/${encodeURIComponent(id)}`, signal, (request) =>
       this.#hub.http.json({ ...request, body: report }, agentDeployment),
     );
-  };
+  }
 
   async announceVersion(signal: AbortSignal): Promise<void> {
     const { agentVersion, http } = this.#hub;

@@ -26,7 +26,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
 
   constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new AgentApi(hub, identity.directory, identity.io);
-    super(hub, port, api, identity.name, hub.habits.pollsEveryMs);
+    super(hub, port, api, identity.name, hub.habits);
     this.#hub = hub;
     this.#api = api;
   }

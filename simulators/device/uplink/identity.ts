@@ -7,6 +7,7 @@ import {
   type KeyObject,
   randomUUID,
 } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -15,7 +16,7 @@ import { SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';
-import { type DiskIo, disk, removeUnfinished, replaceFile } from '../log/io.ts';
+import { type DiskIo, disk, ifPresent, removeUnfinished, replaceFile } from '../log/io.ts';
 
 const KEY_FILE = 'private-key.pem';
 const DEVICE_FILE = 'device.json';
@@ -33,7 +34,7 @@ export const identityDirectory = (dir: string): string => join(dir, 'identity');
 /** The device of an earlier run; undefined before provisioning. Rejects when the file exists and cannot be used. */
 export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
   const path = join(identityDirectory(dir), DEVICE_FILE);
-  const text = await readIfThere(path);
+  const text = ifPresent(path, () => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
   let value: unknown;
   try {
@@ -51,7 +52,7 @@ export async function saveDevice(dir: string, device: StoredDevice, io = disk): 
 
 /** Makes the robot's key pair unless it has one. Resolves with whether it was made now. */
 export async function ensureKey(dir: string, bits: number, io = disk): Promise<'made' | 'present'> {
-  if ((await readIfThere(join(identityDirectory(dir), KEY_FILE))) !== undefined) return 'present';
+  if (existsSync(join(identityDirectory(dir), KEY_FILE))) return 'present';
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   await writeWhole(io, identityDirectory(dir), KEY_FILE, pem);
@@ -83,15 +84,6 @@ async function privateKey(dir: string): Promise<KeyObject> {
     return createPrivateKey(pem);
   } catch {
     throw new Error(`${path} holds no private key; remove the identity directory to provision again`);
-  }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
   }
 }
 

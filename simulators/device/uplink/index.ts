@@ -1,7 +1,7 @@
 /** Uplinks of a simulated device: how it learns from a platform what to deploy. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
-import { type AgentUplinkOptions, createAgentHub, withoutFatalErrors } from './agent-api.ts';
+import { type AgentUplinkOptions, createAgentHub } from './agent-api.ts';
 import type { UplinkIdentity } from './lifecycle.ts';
 import { createPollingHub, PollingUplink, type PollingUplinkOptions } from './polling.ts';
 
@@ -9,7 +9,6 @@ export type { AgentHabits, AgentUplinkOptions } from './agent-api.ts';
 export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling.ts';
-export type { UplinkLogger } from './sync.ts';
 
 /** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
@@ -24,6 +23,5 @@ export function createUplink(options: UplinkOptions): UplinkFactory {
     return (port, identity) => new PollingUplink(hub, port, identity);
   }
   const hub = createAgentHub(options);
-  const { retriesForEver = false } = hub.habits;
-  return (port, identity) => new AgentUplink(hub, retriesForEver ? withoutFatalErrors(port) : port, identity);
+  return (port, identity) => new AgentUplink(hub, port, identity);
 }

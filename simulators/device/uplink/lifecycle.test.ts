@@ -19,15 +19,11 @@ function setUp() {
     nextAttemptAt: undefined as number | undefined,
     run: () => new Promise<void>((resolve, reject) => void runs.push({ resolve, reject })),
   };
-  const scheduler = new Scheduler(syncer, {
-    time,
-    signal: abort.signal,
-    events: {
-      onSyncStarted: () => events.push('started'),
-      onReached: () => events.push('reached'),
-      onSynced: () => events.push('synced'),
-      onSyncFailed: (error) => events.push(`failed: ${error.message}`),
-    },
+  const scheduler = new Scheduler(syncer, time, abort.signal, {
+    onSyncStarted: () => events.push('started'),
+    onReached: () => events.push('reached'),
+    onSynced: () => events.push('synced'),
+    onSyncFailed: (error) => events.push(`failed: ${error.message}`),
   });
   /** Ends the n-th run; resolves when the scheduler rests or runs again. */
   const end = async (error?: Error) => {

@@ -1,7 +1,7 @@
 /** What uplinks of all kinds have in common: start once, enrol until the platform knows the robot, sync, stop once. */
 
 import { isTemporary, NetworkError } from '../../common/platform-http.ts';
-import type { DiskIo } from '../log/io.ts';
+import type { Identity } from '../options.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../ports.ts';
 import { type DeploymentSource, type Shared, Syncer } from './sync.ts';
 import {
@@ -49,12 +49,12 @@ export class Scheduler {
   /** Milliseconds since the epoch; 0 before the first. */
   syncedAt = 0;
 
-  constructor(syncer: SyncRunner, options: { time: Time; signal: AbortSignal; events: SyncEvents; pollMs?: number }) {
+  constructor(syncer: SyncRunner, time: Time, signal: AbortSignal, events: SyncEvents, pollMs = POLL_INTERVAL) {
     this.#syncer = syncer;
-    this.#time = options.time;
-    this.#signal = options.signal;
-    this.#events = options.events;
-    this.#pollMs = options.pollMs ?? POLL_INTERVAL;
+    this.#time = time;
+    this.#signal = signal;
+    this.#events = events;
+    this.#pollMs = pollMs;
   }
 
   /** Syncs now, or joins the sync that runs. While failed syncs back off it does neither. */
@@ -143,18 +143,20 @@ export class Scheduler {
   }
 }
 
-export interface UplinkIdentity {
-  name: string;
-  /** Where the robot keeps its key and its device id. */
-  directory: string;
-  /** How it writes there; default: directly. */
-  io?: DiskIo;
-}
+export type UplinkIdentity = Pick<Identity, 'name' | 'directory' | 'io'>;
 
 /** The platform as one robot uses it. */
 interface Platform extends DeploymentSource {
   /** Makes sure that the platform knows the robot. Rejects with ApiError when it refuses. */
   enrol(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** How the syncs of a robot may differ from the usual. */
+export interface SyncHabits {
+  /** Milliseconds between two syncs that nothing asked for. Default 12 hours. */
+  pollsEveryMs?: number;
+  /** Takes no error for a fatal one. */
+  retriesForEver?: boolean;
 }
 
 /** An uplink of either kind. */
@@ -173,19 +175,13 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(shared: Shared, port: DeploymentPort, platform: Platform, name: string, pollMs?: number) {
+  constructor(shared: Shared, port: DeploymentPort, platform: Platform, name: string, habits: SyncHabits) {
     this.#shared = shared;
     this.#platform = platform;
     this.name = name;
     this.signal = this.#abort.signal;
-    const { time } = shared;
-    const syncer = new Syncer(port, platform, time);
-    this.scheduler = new Scheduler(syncer, {
-      time,
-      signal: this.signal,
-      events: this,
-      ...(pollMs !== undefined && { pollMs }),
-    });
+    const syncer = new Syncer(port, platform, shared.time, habits.retriesForEver);
+    this.scheduler = new Scheduler(syncer, shared.time, this.signal, this, habits.pollsEveryMs);
   }
 
   abstract readonly deviceId: string | undefined;

@@ -89,8 +89,6 @@ export class PollingApi implements DeploymentSource {
   readonly #directory: string;
   readonly #io: DiskIo;
   deviceId: string | undefined;
-  /** The public API offers no way to report. */
-  readonly report = undefined;
 
   constructor(hub: PollingHub, directory: string, io = disk) {
     this.#hub = hub;
@@ -157,7 +155,7 @@ export class PollingUplink extends UplinkLifecycle {
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
     const api = new PollingApi(hub, identity.directory, identity.io);
-    super(hub, port, api, identity.name, hub.intervalMs);
+    super(hub, port, api, identity.name, { pollsEveryMs: hub.intervalMs });
     this.#hub = hub;
     this.#api = api;
   }

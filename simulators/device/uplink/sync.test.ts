@@ -228,7 +228,6 @@ describe('a sync', () => {
     const source: DeploymentSource = {
       list: async () => platform.deployments(id, { activity: ['queued'], limit: 9, offset: 0 }).items,
       contents: async (instances) => instances.map(() => Buffer.from('1')),
-      report: undefined,
     };
     const syncer = new Syncer(device, source, time);
     await syncer.run(never);

@@ -4,6 +4,7 @@ import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../
 import { type Clock, timestamp } from '../../common/clock.ts';
 import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
+import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
 import { failureDelay, pause, systemTime, type Time, timeOf, transientDelay } from './time.ts';
 
@@ -13,8 +14,8 @@ export interface DeploymentSource {
   list(signal: AbortSignal): Promise<AgentDeployment[]>;
   /** Content of those config instances, in their order. */
   contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
-  /** Reports the new state of a deployment to the platform; undefined where the platform has no way to report. */
-  report: ((id: string, report: DeploymentReport, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Reports the new state of a deployment to the platform; left out where the platform has no way to report. */
+  report?(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void>;
 }
 
 interface BackOff {
@@ -30,15 +31,18 @@ export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;
   readonly #time: Time;
+  readonly #retriesForEver: boolean;
   /** Deployments that could not be applied yet. */
   #backOffs: Map<string, BackOff> | undefined;
   /** Reports that the platform has not accepted yet. */
   #unreported: Map<string, DeploymentReport> | undefined;
 
-  constructor(port: DeploymentPort, source: DeploymentSource, time: Time) {
+  /** `retriesForEver`: no error counts as a fatal one. */
+  constructor(port: DeploymentPort, source: DeploymentSource, time: Time, retriesForEver = false) {
     this.#port = port;
     this.#source = source;
     this.#time = time;
+    this.#retriesForEver = retriesForEver;
   }
 
   /** When a deployment that failed may be tried again, on the steady clock. */
@@ -101,7 +105,7 @@ export class Syncer {
   }
 
   async #failed(wanted: AgentDeployment, error: unknown, contents: Uint8Array[] | undefined): Promise<boolean> {
-    if (error instanceof DeployError && !error.retryable) {
+    if (error instanceof DeployError && !error.retryable && !this.#retriesForEver) {
       this.#backOffs?.delete(wanted.id);
       await this.#port.fail(wanted, 'failed');
       this.#report(wanted.id, this.#archived('failed'));
@@ -189,11 +193,7 @@ function newest(deployments: AgentDeployment[]): AgentDeployment | undefined {
 
 // What uplinks of all kinds use: options, and the connections, time and randomness that robots of one process share.
 
-/** The methods of a pino logger that are used. Secrets are never passed to it. */
-export interface UplinkLogger {
-  debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
 
 /** Options of every kind of uplink. */
 export interface CommonOptions {
