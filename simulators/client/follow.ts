@@ -28,6 +28,17 @@ interface Where {
   token: string | undefined;
 }
 
+type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
+
+/** Where the agent is now; undefined when its discovery file says nothing. */
+export function whereIs({ url = '', socket, discovery, behaviour }: Asked): Where | undefined {
+  if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
+  const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
+  if (found === undefined) return undefined;
+  const { port, token } = found;
+  return { url: new URL(`http://127.0.0.1:${port}${DEVICE_API_PREFIX}`), socket: undefined, token };
+}
+
 /** Resolves when the client gives up. Rejects with what made it break down. */
 export async function follow(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
@@ -60,7 +71,7 @@ class Follower {
 
   /** One connection, from its request to its end. */
   async once(): Promise<Omit<Interruption, 'attempt'>> {
-    const place = this.#place();
+    const place = whereIs(this.#options);
     const asked = place === undefined ? undefined : this.#request(place);
     let response = asked === undefined ? undefined : await answerTo(asked.opening);
     const elsewhere = response?.headers.location;
@@ -75,19 +86,6 @@ class Follower {
     if (status === 200 && this.#options.behaviour.follow.reads(type)) await this.#read(response);
     else response.destroy();
     return { status, retryMs: this.#retryMs, retryAfterMs: retryAfterMs(response.headers) };
-  }
-
-  /** Where the agent is now. */
-  #place(): Where | undefined {
-    const { url = '', socket, discovery, behaviour } = this.#options;
-    if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
-    const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
-    if (found === undefined) return undefined;
-    return {
-      url: new URL(`http://127.0.0.1:${found.port}${DEVICE_API_PREFIX}`),
-      socket: undefined,
-      token: found.token,
-    };
   }
 
   expire(): void {

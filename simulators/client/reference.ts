@@ -14,6 +14,7 @@ import {
   type FollowBehaviour,
   isObject,
   type JobBehaviour,
+  objectIn,
   type Page,
   type Place,
   type PlainJob,
@@ -73,14 +74,7 @@ const stream = (): StreamBehaviour => ({
 });
 
 /** Data that is no envelope is left out. */
-export function envelope({ data }: Block): Envelope | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data);
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 /** Heartbeats that may be missing. */
@@ -138,13 +132,9 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
 
 /** Members of a JSON object, or a failure that names the status. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Told below, as anything else that is no object.
-  }
-  throw new CallFailed('the answer is no JSON object', status);
+  const value = objectIn(text);
+  if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
+  return value;
 }
 
 const calls: CallBehaviour = {

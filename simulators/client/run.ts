@@ -1,6 +1,5 @@
 /** The client from its environment: the job, where the server is, and what the caller asks for. */
 
-import { readFileSync } from 'node:fs';
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryAfterMs } from '../../harness/common/durations.ts';
@@ -14,34 +13,25 @@ import {
   filledIn,
   jobOf,
 } from '../../harness/contract/client.ts';
-import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import {
   type Access,
   type Answer,
   CallFailed,
-  type ClientBehaviour,
   isObject,
   type Page,
   type PageAsked,
   type PlainJob,
 } from './behaviour.ts';
-import { follow } from './follow.ts';
+import { type FollowOptions, follow, whereIs } from './follow.ts';
 
 // The jobs that end by themselves, on either API.
 
-export interface CallsOptions {
+/** `url` is the base of the Device API, or of the Platform API. */
+export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   job: CallJob;
-  /** Base of the Device API, or of the Platform API. */
-  url?: string | undefined;
-  /** Path of a unix socket, or of a discovery file, to reach the Device API on. */
-  socket?: string | undefined;
-  discovery?: string | undefined;
   access: Access;
   /** What the caller asks for. */
   wanted: ClientValues;
-  behaviour: ClientBehaviour;
-  signal: AbortSignal;
-  print(line: string): void;
   /** Writes to standard error. */
   complain(text: string): void;
 }
@@ -121,29 +111,22 @@ class Caller implements Disposable {
   }
 
   #ask(query: string, own: Outgoing['headers'], contents: Record<string, unknown> | undefined): Promise<unknown> {
-    const { behaviour, job, wanted, url = '', socket, access } = this.#options;
+    const { behaviour, job, wanted, url = '', access } = this.#options;
     const { api, request } = jobOf(job);
     const { method } = request;
     const path = `${filledIn(request.path, wanted)}${query}`;
     const body = contents === undefined ? undefined : JSON.stringify(contents);
     const nanos = Number(contents?.['timeout_nanos'] ?? 0) || 0;
     if (api === 'device') {
-      const { base, token } = this.#agent();
-      const headers = { ...own, ...behaviour.follow.credentials(token) };
-      return this.#exchange({ method, url: new URL(`${base}${path}`), headers, body, socket }, nanos);
+      const agent = whereIs(this.#options);
+      if (!agent) throw new CallFailed('the discovery file says nothing');
+      const headers = { ...own, ...behaviour.follow.credentials(agent.token) };
+      const address = new URL(`${agent.url}${path}`);
+      return this.#exchange({ method, url: address, headers, body, socket: agent.socket }, nanos);
     }
     const headers = { ...own, ...behaviour.calls.access(access, job) };
     const address = new URL(`${url}${behaviour.calls.address(path, access, job)}`);
     return this.#exchange({ method, url: address, headers, body, socket: undefined }, nanos);
-  }
-
-  /** Where the Device API is. */
-  #agent(): { base: string; token: string | undefined } {
-    const { behaviour, discovery, url = '' } = this.#options;
-    if (discovery === undefined) return { base: url, token: undefined };
-    const place = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
-    if (!place) throw new CallFailed('the discovery file says nothing');
-    return { base: `http://127.0.0.1:${place.port}${DEVICE_API_PREFIX}`, token: place.token };
   }
 
   async #exchange(outgoing: Outgoing, nanos: number): Promise<unknown> {
@@ -222,14 +205,9 @@ function send(
 const USUAL_HEARTBEAT_SECONDS = 30;
 const USAGE = 64;
 
-export interface RunOptions {
+export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
   /** By name, as in the environment. */
   variables: Readonly<Record<string, string | undefined>>;
-  behaviour: ClientBehaviour;
-  signal: AbortSignal;
-  print(line: string): void;
-  /** Writes to standard error. */
-  complain(text: string): void;
 }
 
 /** Resolves with the exit code. Rejects with what made it break down. */
