@@ -2,6 +2,7 @@
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
+import { Changes } from '../../../harness/common/waiting.ts';
 import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
@@ -26,12 +27,6 @@ export interface Received {
   envelope: EventEnvelope;
 }
 
-interface Waiting {
-  ready(): boolean;
-  resolve(): void;
-  reject(error: Error): void;
-}
-
 /** An open stream; `events` and `comments` grow as they arrive. */
 export class EventStream {
   readonly events: Received[] = [];
@@ -46,18 +41,21 @@ export class EventStream {
     onEvent: ({ id, event = '', data }) =>
       this.events.push({ id: Number(id), type: event, envelope: JSON.parse(data) as EventEnvelope }),
   });
-  #waiting: Waiting[] = [];
+  readonly #changes = new Changes();
 
   private constructor(response: http.IncomingMessage, timeoutMs: number) {
     this.#response = response;
     this.#timeoutMs = timeoutMs;
     response.setEncoding('utf8');
-    response.on('data', (text: string) => this.#take(text));
+    response.on('data', (text: string) => {
+      this.#parser.feed(text);
+      this.#changes.announce();
+    });
     this.ended = new Promise((resolve) => {
       response.on('error', () => {});
       response.once('close', () => {
         this.over = true;
-        for (const { reject } of this.#waiting.splice(0)) reject(new Error('the stream ended during a wait for more'));
+        this.#changes.announce();
         resolve();
       });
     });
@@ -98,18 +96,14 @@ export class EventStream {
   }
 
   /** Rejects when the stream ends first, or at the timeout. */
-  until(ready: () => boolean): Promise<void> {
-    if (ready()) return Promise.resolve();
-    if (this.over) return Promise.reject(new Error('the stream has ended'));
-    return new Promise((resolve, reject) => {
-      const onTimeout = () => reject(new Error(`waited ${this.#timeoutMs} ms for more on the stream`));
-      const timer = setTimeout(onTimeout, this.#timeoutMs);
-      const done = (settle: () => void) => () => {
-        clearTimeout(timer);
-        settle();
-      };
-      this.#waiting.push({ ready, resolve: done(resolve), reject: (error) => done(() => reject(error))() });
-    });
+  async until(ready: () => boolean): Promise<void> {
+    const deadline = performance.now() + this.#timeoutMs;
+    while (!ready()) {
+      if (this.over) throw new Error('the stream has ended');
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw new Error(`waited ${this.#timeoutMs} ms for more on the stream`);
+      await this.#changes.next(leftMs);
+    }
   }
 
   /** Stops reading; the agent's buffers fill up. */
@@ -125,13 +119,6 @@ export class EventStream {
 
   close(): void {
     this.#response.destroy();
-  }
-
-  #take(text: string): void {
-    this.#parser.feed(text);
-    const ready = this.#waiting.filter((waiting) => waiting.ready());
-    this.#waiting = this.#waiting.filter((waiting) => !ready.includes(waiting));
-    for (const { resolve } of ready) resolve();
   }
 }
 
