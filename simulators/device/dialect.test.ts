@@ -60,7 +60,7 @@ const ROWS: Row[] = [
     'an expired cursor',
     async (on) => (await on.ask('/events?after=1')).json,
     {
-      spec: { error: expect.objectContaining({ params: { earliest_id: 3, latest_id: 10 } }) },
+      spec: { error: expect.objectContaining({ code: 'cursor_expired', params: { earliest_id: 3, latest_id: 10 } }) },
       miru: { error: expect.objectContaining({ params: {}, message: expect.stringMatching(/earliest .* is 3$/) }) },
     },
   ],

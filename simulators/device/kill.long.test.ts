@@ -9,7 +9,6 @@ import { DeviceDirectory } from './device-directory.ts';
 import { type DiskIo, disk } from './log/io.ts';
 import { settle } from './options.ts';
 import { fillerEvents } from './state/deployment-store.ts';
-import { killLoop } from './testing/kill-loop.ts';
 import { robot, scratch } from './testing/robot.ts';
 
 /** Everything below a directory, with its content. */
@@ -169,12 +168,4 @@ test('publishers that run through kills and restarts are refused or served, neve
   const { ids } = stream;
   expect(ids.length).toBeGreaterThan(10);
   expect(ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0))).toBe(true);
-});
-
-test('an agent that is killed under load loses and renumbers no event that a client saw', async () => {
-  const { problems, kills, seen, acknowledged } = await killLoop({ rounds: 4, seed: 1 });
-  expect(problems).toEqual([]);
-  expect(kills).toBe(4);
-  expect(seen).toBeGreaterThan(20);
-  expect(acknowledged).toBeGreaterThan(20);
 });

@@ -1,110 +1,13 @@
 import { rmSync, statSync } from 'node:fs';
 import net from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCharacter } from '../../common/testing/scratch.ts';
 import { type LiveSubscriber, referenceBehaviour } from '../behaviour.ts';
-import { Refused, robot } from '../testing/robot.ts';
-
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+import { range } from '../log/testing/recorded-disk.ts';
+import { robot } from '../testing/robot.ts';
 
 describe('the stream', () => {
-  test('sends a heartbeat at once, and only live events without a cursor', async () => {
-    await using on = await robot();
-    await on.device.publish(3);
-    const stream = await on.listen();
-    await stream.until(() => stream.comments.includes('heartbeat'));
-    await on.device.publish(2);
-    await stream.count(2);
-    expect(stream.ids).toEqual([4, 5]);
-    expect(stream.events.map(({ id, type }) => [id, type])).toEqual(
-      stream.events.map(({ envelope }) => [envelope.id, envelope.type]),
-    );
-  });
-
-  test('replays after the cursor, exclusive, then goes on live', async () => {
-    await using on = await robot();
-    await on.device.publish(10);
-    const [byQuery, byHeader, both] = await Promise.all([
-      on.listen('?after=4'),
-      on.listen('', { 'Last-Event-ID': '4' }),
-      on.listen('?after=4', { 'Last-Event-ID': '9' }),
-    ]);
-    await on.device.publish(2);
-    for (const stream of [byQuery, byHeader, both]) {
-      await stream.reach(12);
-      expect(stream.ids).toEqual(range(5, 12));
-    }
-  });
-
-  test('sends heartbeats while it is idle, and they move no cursor', async () => {
-    await using on = await robot({ heartbeatMs: 60 });
-    const stream = await on.listen();
-    await stream.until(() => stream.comments.length >= 4);
-    expect(new Set(stream.comments)).toEqual(new Set(['heartbeat']));
-    expect(stream.events).toEqual([]);
-  });
-
-  test.for(['*', '**', 'null', '"*"', 'true *', 'deployment.*', ''])(
-    'a filter for %j takes nothing from later clients without a filter',
-    async (types) => {
-      await using on = await robot();
-      const filtered = await on.listen(`?types=${encodeURIComponent(types)}`);
-      const whole = await on.listen();
-      await Promise.all([filtered, whole].map((stream) => stream.until(() => stream.comments.length > 0)));
-      await on.device.publish(3);
-      await whole.reach(3);
-      expect(whole.ids).toEqual([1, 2, 3]);
-      expect(filtered.ids).toEqual([]);
-    },
-  );
-
-  test('filters in replay and live, and does not change ids', async () => {
-    await using on = await robot();
-    await on.device.publish(6);
-    const removed = await on.listen('?after=0&types=deployment.removed');
-    const several = await on.listen('?after=0&types=deployment.removed,no.such,deployment.deployed');
-    const none = await on.listen('?after=0&types=');
-    await on.device.publish(4);
-    await removed.reach(10);
-    await several.reach(10);
-    expect(removed.ids).toEqual([2, 4, 6, 8, 10]);
-    expect(several.ids).toEqual(range(1, 10));
-    expect(none.ids).toEqual([]);
-  });
-
-  test('refuses an expired cursor with 410 and serves the one before the earliest', async () => {
-    await using on = await robot({ retain: 10 });
-    await on.device.publish(11);
-    await expect(on.listen('?after=2')).rejects.toEqual(new Refused(410));
-    await expect(on.listen('', { 'Last-Event-ID': '0' })).rejects.toEqual(new Refused(410));
-    const { json, headers } = await on.ask('/events?after=0');
-    expect(headers['content-type']).toBe('application/json');
-    expect(json).toMatchObject({ error: { code: 'cursor_expired', params: { earliest_id: 4, latest_id: 11 } } });
-    const stream = await on.listen('?after=3');
-    await stream.reach(11);
-    expect(stream.ids).toEqual(range(4, 11));
-  });
-
-  test('refuses a malformed cursor with 400', async () => {
-    await using on = await robot();
-    for (const cursor of ['abc', '1.5', '', '9223372036854775808', '1e3', '%00', '-1', '9'.repeat(10_000)]) {
-      expect((await on.ask(`/events?after=${cursor}`)).status, cursor.slice(0, 20)).toBe(400);
-    }
-    expect((await on.ask('/events', { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
-  });
-
-  test('sends every subscriber the same', async () => {
-    await using on = await robot();
-    const streams = await Promise.all(range(1, 20).map((at) => on.listen(at % 2 === 0 ? '?after=0' : '')));
-    await Promise.all(range(1, 10).map(() => on.device.publish(7)));
-    for (const stream of streams) {
-      await stream.reach(70);
-      expect(stream.ids).toEqual(range(1, 70));
-    }
-  });
-
   test('carries any text in an event', async () => {
     await using on = await robot({ durability: 'os' });
     const stream = await on.listen();
@@ -148,47 +51,6 @@ function rawClient(path: string) {
 }
 
 const holds = (data: object, id: string): boolean => 'deployment_id' in data && data.deployment_id === id;
-
-describe('the seam between replay and live', () => {
-  test('loses, repeats and reorders nothing while events are published', async () => {
-    await using on = await robot({ durability: 'os', retain: 1_000_000 });
-    await on.device.publish(2_000);
-    let publishing = true;
-    const publisher = (async () => {
-      while (publishing) {
-        await on.device.publish(3);
-        await turn();
-      }
-    })();
-    const streams = [];
-    for (const after of range(1, 40).map((at) => at * 47)) {
-      streams.push({ after, stream: await on.listen(`?after=${after}`) });
-    }
-    publishing = false;
-    await publisher;
-    const { latestId } = on.device.stats();
-    for (const { after, stream } of streams) {
-      await stream.reach(latestId);
-      expect(stream.ids).toEqual(range(after + 1, latestId));
-    }
-  });
-
-  test('holds while the log is compacted again and again', async () => {
-    await using on = await robot({ durability: 'os', retain: 1_000 });
-    await on.device.publish(900);
-    const streams = [];
-    for (let round = 0; round < 10; round += 1) {
-      const after = on.device.stats().latestId - 300; // compaction keeps 800
-      const [stream] = await Promise.all([on.listen(`?after=${after}`), on.device.publish(150)]);
-      streams.push({ after, stream });
-    }
-    const { latestId } = on.device.stats();
-    for (const { after, stream } of streams) {
-      await stream.reach(latestId);
-      expect(stream.ids).toEqual(range(after + 1, latestId));
-    }
-  });
-});
 
 describe('a subscriber that does not read', () => {
   test('delays no other, costs little memory, and misses nothing when it reads again', async () => {

@@ -159,16 +159,9 @@ describe('the agent uplink stops', () => {
     await using robot = await testRobot();
     const { host, device, uplink } = robot;
     await uplink.start();
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    device.beforeDeploy = () => {
-      reached.resolve();
-      return gate.promise;
-    };
-    const deployment = host.deploy(robot.id(), { '/a.json': '1' });
-    await reached.promise;
+    const { deployment, finish } = await robot.beginDeployment();
     const stopping = uplink.stop();
-    gate.resolve();
+    finish();
     await stopping;
     expect(device.events).toEqual([`deployed ${deployment}`]);
     await robot.anotherRun().start();

@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/scratch.ts';
-import { DeployError } from '../ports.ts';
 import { createUplink } from './index.ts';
 import { scriptedBroker, testRobot, welcoming } from './testing/uplinks.ts';
 
@@ -66,34 +65,13 @@ describe('the agent uplink', () => {
     await expect(access(`${robot.directory}/identity/device.json`)).resolves.toBeUndefined();
   });
 
-  it('deploys the latest of the deployments that were queued while it was away, once', async () => {
-    await using robot = await testRobot();
-    const { host, device } = robot;
-    await robot.uplink.start();
-    await robot.uplink.stop();
-    const first = host.deploy(robot.id(), { '/a.json': '1' });
-    const second = host.deploy(robot.id(), { '/b.json': '2' });
-    await robot.anotherRun().start();
-    await eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
-    expect(host.platform.stored(first).status).toBe('archived');
-    expect(device.events).toEqual([`deployed ${second}`]);
-  });
-
   it('ends with the newer deployment when one is replaced while it is being applied', async () => {
     await using robot = await testRobot();
     const { host, device } = robot;
     await robot.uplink.start();
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    device.beforeDeploy = ({ id }) => {
-      if (id !== first) return undefined;
-      reached.resolve();
-      return gate.promise;
-    };
-    const first = host.deploy(robot.id(), { '/a.json': '1' });
-    await reached.promise;
+    const { deployment: first, finish } = await robot.beginDeployment();
     const second = host.deploy(robot.id(), { '/b.json': '2' });
-    gate.resolve();
+    finish();
     await eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
     await eventually(() => expect(host.platform.stored(first).activity_status).toBe('archived'));
     expect([...device.files.keys()]).toEqual(['/b.json']);
@@ -104,19 +82,11 @@ describe('the agent uplink', () => {
     await using robot = await testRobot();
     const { host, device, uplink } = robot;
     await uplink.start();
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    device.beforeDeploy = ({ id }) => {
-      if (id !== first) return undefined;
-      reached.resolve();
-      return gate.promise;
-    };
-    const first = host.deploy(robot.id(), { '/a.json': '1' });
-    await reached.promise;
+    const { deployment: first, finish } = await robot.beginDeployment();
     host.side.messenger.disconnect(robot.id());
     await eventually(() => expect(uplink.status).toBe('offline'));
     const second = host.deploy(robot.id(), { '/b.json': '2' });
-    gate.resolve();
+    finish();
     await robot.eventually(() => expect(host.platform.stored(second).status).toBe('deployed'));
     expect(device.events).toEqual([`deployed ${first}`, `removed ${first}`, `deployed ${second}`]);
     expect(uplink.status).toBe('online');
@@ -157,30 +127,6 @@ describe('the agent uplink', () => {
     await robot.uplink.sync();
     expect(device.events).toEqual([`deployed ${ids.at(-1)}`]);
     expect(count(robot.requests, 'GET /deployments')).toBe(1 + 3);
-  });
-
-  it('reports a deployment that failed, and one that it retries until it works', async () => {
-    await using robot = await testRobot();
-    const { host, device } = robot;
-    await robot.uplink.start();
-    device.beforeDeploy = () => new DeployError('no such place', false);
-    const failed = host.deploy(robot.id(), { '/a.json': '1' });
-    await eventually(() => expect(host.platform.stored(failed).status).toBe('failed'));
-    expect(host.platform.stored(failed).activity_status).toBe('archived');
-    device.beforeDeploy = () => new DeployError('the disk is full', true);
-    const retried = host.deploy(robot.id(), { '/b.json': '2' });
-    await eventually(() => expect(host.platform.stored(retried).status).toBe('retrying'));
-    device.beforeDeploy = () => undefined;
-    await robot.eventually(() => expect(host.platform.stored(retried).status).toBe('deployed'));
-    expect([...device.files.keys()]).toEqual(['/b.json']);
-  });
-
-  it('syncs twice a day without any request', async () => {
-    await using robot = await testRobot();
-    await robot.uplink.start();
-    const { id } = robot.host.platform.deploy(robot.id(), { '/a.json': '1' });
-    robot.time.advance(43_200_000);
-    await eventually(() => expect(robot.host.platform.stored(id).status).toBe('deployed'));
   });
 
   it('works over TLS with a trusted certificate', async () => {

@@ -1,17 +1,17 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Scratch, scratch } from '../../common/testing/scratch.ts';
 import { ensureKey, identityDirectory, loadDevice, mintDeviceJwt, publicKeyPem, saveDevice } from './identity.ts';
 
+let home: Scratch;
 let dir: string;
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'muster-identity-'));
+beforeEach(() => {
+  home = scratch();
+  dir = home.path;
 });
-afterEach(async () => {
-  await rm(dir, { recursive: true, force: true });
-});
+afterEach(() => home[Symbol.dispose]());
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 

@@ -1,13 +1,11 @@
 /** The polling uplink: first against the smallest public API that it can live with. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../common/testing/scratch.ts';
+import { eventually, scratch } from '../../common/testing/scratch.ts';
 import { MemoryPlatform } from '../../platform/agent/testing/memory-platform.ts';
 import { createKit, deploy, startPlatform, type TestPlatform, unique } from '../../platform/testing/kit.ts';
 import { robot as startRobot } from '../testing/robot.ts';
@@ -57,7 +55,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const time = new ManualTime();
-  const directory = await mkdtemp(join(tmpdir(), 'muster-polling-'));
+  const home = scratch();
   const device = new MemoryDevice();
   const make = (more: Partial<PollingUplinkOptions> = {}) =>
     createUplink({
@@ -67,7 +65,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       time,
       ...options,
       ...more,
-    })(device, { name: 'robot', directory });
+    })(device, { name: 'robot', directory: home.path });
   const uplink = make();
   return {
     behaviour,
@@ -82,7 +80,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       await uplink.stop();
       server.closeAllConnections();
       server.close();
-      await rm(directory, { recursive: true, force: true });
+      home[Symbol.dispose]();
     },
   };
 }
@@ -221,6 +219,9 @@ describe('a polling uplink with the scopes that it needs', () => {
     await eventually(() => expect(seen('deployment.deployed')).toEqual([first, second]));
     expect(seen('deployment.removed')).toEqual([first]);
     expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
+    // The public API offers no way to report.
+    expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
+    expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
   });
 });
 

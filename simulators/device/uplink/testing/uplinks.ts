@@ -1,15 +1,12 @@
 /** A robot with an agent uplink, and the agent side of a platform, on real sockets, with time that the test moves. */
 
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import type { AgentDeployment, AgentRelease } from '../../../../harness/contract/agent.ts';
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import { ApiError } from '../../../common/platform-http.ts';
-import { eventually } from '../../../common/testing/scratch.ts';
+import { eventually, scratch } from '../../../common/testing/scratch.ts';
 import { type AgentHost, agentHost } from '../../../platform/agent/testing/agent-host.ts';
 import { MemoryPlatform } from '../../../platform/agent/testing/memory-platform.ts';
 import { PlatformError } from '../../../platform/ports.ts';
@@ -151,6 +148,8 @@ export interface TestRobot extends AsyncDisposable {
   anotherRun(options?: Partial<AgentUplinkOptions>): Uplink;
   /** The device's id on the platform. */
   id(): string;
+  /** A deployment that the device has begun; it ends with `finish`. */
+  beginDeployment(): Promise<{ deployment: string; finish(): void }>;
   /** Moves time on, a second at a time, until `holds` does. */
   eventually(holds: () => void | Promise<void>): Promise<void>;
 }
@@ -165,7 +164,8 @@ export async function testRobot(
   options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {},
 ): Promise<TestRobot> {
   const time = new ManualTime(Date.now());
-  const directory = await mkdtemp(join(tmpdir(), 'muster-robot-'));
+  const home = scratch();
+  const directory = home.path;
   const requests: string[] = [];
   const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
     requests.push(`${method} ${path}`),
@@ -187,6 +187,18 @@ export async function testRobot(
     return uplink;
   };
   const uplink = anotherRun();
+  const id = () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '';
+  const beginDeployment = async () => {
+    const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    device.beforeDeploy = (wanted) => {
+      if (wanted.id !== deployment) return undefined;
+      begun.resolve();
+      return finished.promise;
+    };
+    const deployment = host.deploy(id(), { '/a.json': '1' });
+    await begun.promise;
+    return { deployment, finish: finished.resolve };
+  };
   return {
     host,
     time,
@@ -195,7 +207,8 @@ export async function testRobot(
     requests,
     uplink,
     anotherRun,
-    id: () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '',
+    id,
+    beginDeployment,
     eventually: (holds) =>
       eventually(async () => {
         time.advance(1_000);
@@ -204,7 +217,7 @@ export async function testRobot(
     [Symbol.asyncDispose]: async () => {
       await Promise.all(runs.map((run) => run.stop()));
       await host[Symbol.asyncDispose]();
-      await rm(directory, { recursive: true, force: true });
+      home[Symbol.dispose]();
     },
   };
 }
