@@ -71,7 +71,8 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Without a byte of an answer its request fails. */
+const TIMEOUT_MS = 30_000;
 /** How often a request that met a network error is sent again. */
 const RETRIES = 3;
 
@@ -144,8 +145,6 @@ export interface PlatformHttpOptions {
   ca?: string | Buffer | undefined;
   /** Connections at most; requests beyond wait for one. Default 32. */
   connections?: number | undefined;
-  /** Milliseconds without a byte of the answer after which a request fails. Default 30 000. */
-  timeoutMs?: number;
   /** Called when a request has to wait for one of the connections. */
   onCrowded?: (() => void) | undefined;
   /** Sends the requests, instead of connections of its own. */
@@ -165,18 +164,10 @@ export class PlatformHttp {
   #underWay = 0;
   readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
 
-  constructor({
-    baseUrl,
-    ca,
-    connections = 32,
-    timeoutMs = DEFAULT_TIMEOUT_MS,
-    onCrowded,
-    sender,
-    beforeRetry,
-  }: PlatformHttpOptions) {
+  constructor({ baseUrl, ca, connections = 32, onCrowded, sender, beforeRetry }: PlatformHttpOptions) {
     this.#connections = connections;
     this.#onCrowded = onCrowded;
-    this.#sender = sender ?? pooled(baseUrl.origin, { ca, connections, timeoutMs });
+    this.#sender = sender ?? pooled(baseUrl.origin, connections, ca);
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
   }
@@ -248,16 +239,9 @@ export class PlatformHttp {
 }
 
 /** Requests beyond the connections wait for one. */
-function pooled(
-  origin: string,
-  { ca, connections, timeoutMs }: { ca: PlatformHttpOptions['ca']; connections: number; timeoutMs: number },
-): Sender {
-  const pool = new Pool(origin, {
-    connections,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    ...(ca !== undefined && { connect: { ca } }),
-  });
+function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
+  const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
+  const pool = new Pool(origin, { connections, ...timeouts, ...(ca !== undefined && { connect: { ca } }) });
   return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
 }
 

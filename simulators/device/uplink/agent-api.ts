@@ -54,13 +54,12 @@ export interface AgentUplinkOptions extends CommonOptions {
   /** Size of the RSA key to make. Default 2048. */
   keyBits?: number;
   dialect?: Dialect;
-  agentVersion?: string;
   /** How these agents differ from the reference. */
   habits?: AgentHabits;
 }
 
 const DEFAULT_KEY_BITS = 2048;
-const DEFAULT_AGENT_VERSION = 'v0.1.0';
+const AGENT_VERSION = 'v0.1.0';
 const MQTT_PORT = 1883;
 const MQTT_TLS_PORT = 8883;
 
@@ -70,23 +69,20 @@ export interface AgentHub extends Shared {
   readonly headers: Record<string, string>;
   readonly token: AgentUplinkOptions['token'];
   readonly keyBits: number;
-  readonly agentVersion: string;
   readonly habits: AgentHabits;
 }
 
 /** Throws when an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const { agentVersion = DEFAULT_AGENT_VERSION, ca, dialect = 'spec', habits = {} } = options;
-  const { keyBits = DEFAULT_KEY_BITS, token } = options;
+  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
     mqtt: { ...mqttAddress(options.mqtt, host), ca },
-    headers: agentHeaders(dialect, agentVersion),
+    headers: agentHeaders(dialect),
     token,
     keyBits,
-    agentVersion,
     habits,
   });
 }
@@ -105,11 +101,11 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
 /** A host without the brackets of an IPv6 address in a URL. */
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
-function agentHeaders(dialect: Dialect, agentVersion: string): Record<string, string> {
+function agentHeaders(dialect: Dialect): Record<string, string> {
   const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
   return {
     [versionHeader]: AGENT_API_VERSION,
-    [`${agentHeaderPrefix}-Version`]: agentVersion,
+    [`${agentHeaderPrefix}-Version`]: AGENT_VERSION,
     [`${agentHeaderPrefix}-Host-Name`]: hostname(),
     [`${agentHeaderPrefix}-Arch`]: arch(),
     [`${agentHeaderPrefix}-Language`]: `node ${process.version}`,
@@ -159,9 +155,9 @@ export class AgentApi implements DeploymentSource {
 
   /** `refused`: the token of the attempt before. */
   async #provision(name: string, signal: AbortSignal, refused?: string): Promise<StoredDevice> {
-    const { agentVersion, http, token: given } = this.#hub;
+    const { http, token: given } = this.#hub;
     const token = typeof given === 'function' ? await given(refused) : given;
-    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: agentVersion, name };
+    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: AGENT_VERSION, name };
     try {
       if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
       const request = this.#request('POST', '/devices/provision', token, signal);
@@ -266,10 +262,9 @@ export class AgentApi implements DeploymentSource {
   }
 
   async announceVersion(signal: AbortSignal): Promise<void> {
-    const { agentVersion, http } = this.#hub;
     const path = `/devices/${encodeURIComponent(this.device?.device_id ?? '')}`;
     await this.#send('PATCH', path, signal, (request) =>
-      http.json({ ...request, body: { agent_version: agentVersion } }, agentDevice),
+      this.#hub.http.json({ ...request, body: { agent_version: AGENT_VERSION } }, agentDevice),
     );
   }
 }

@@ -14,13 +14,13 @@ const count = (requests: string[], request: string) => requests.filter((each) =>
 
 describe('the agent uplink', () => {
   it('enrols, sends its version, connects, deploys, reports, and answers pings', async () => {
-    await using robot = await testRobot({ uplink: { agentVersion: 'v9.9.9' } });
+    await using robot = await testRobot();
     const { host, uplink, device } = robot;
     expect([uplink.status, uplink.deviceId, uplink.lastSyncedAt]).toEqual(['starting', undefined, undefined]);
     await uplink.start();
     const id = robot.id();
     expect(uplink.status).toBe('online');
-    expect(host.platform.devices.get(id)).toMatchObject({ name: 'robot', status: 'online', agent_version: 'v9.9.9' });
+    expect(host.platform.devices.get(id)).toMatchObject({ name: 'robot', status: 'online', agent_version: 'v0.1.0' });
     expect(robot.requests).toEqual([
       'POST /devices/provision',
       'POST /devices/token',

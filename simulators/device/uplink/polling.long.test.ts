@@ -103,15 +103,12 @@ describe('the polling uplink', () => {
     expect(robot.time.waiting).toEqual([]);
   });
 
-  it('uses the device with its name, or the one it is given', async () => {
+  it('uses the device with its name', async () => {
     await using found = await setUp({ devices: [{ ...ROBOT, id: 'dvc_8', name: 'robot 2' }, ROBOT] });
     await found.uplink.start();
     expect(found.lines()).toEqual(['GET /beta/devices', 'GET /beta/deployments']);
     expect(found.uplink.deviceId).toBe('dvc_7');
-    await using given = await setUp({}, { deviceId: 'dvc_7' });
-    await given.uplink.start();
-    expect(given.lines()).toEqual(['GET /beta/deployments']);
-    expect(given.requests[0]?.path).toContain('device_id=dvc_7&');
+    expect(found.requests[1]?.path).toContain('device_id=dvc_7&');
   });
 
   it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {

@@ -15,12 +15,7 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { shape } from '../../../harness/contract/shape.ts';
-import {
-  DIALECT_NAMES,
-  type Dialect,
-  NEWEST_VERSION,
-  type SupportedVersion,
-} from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
@@ -54,14 +49,8 @@ export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
   /** Base URL of the Platform API, e.g. `https://host/beta`; a bare host stands for its `/beta`. */
   platform: string;
-  /**
-   * Needs the scopes `deployments:read` and `config_instances:read`, and `devices:read` and `devices:write` unless
-   * `deviceId` is given.
-   */
+  /** Needs the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
-  /** Id of the robot's device. Default: the device with its name, created when it does not exist. */
-  deviceId?: string;
-  apiVersion?: SupportedVersion;
   dialect?: Dialect;
   /** Milliseconds between polls. Default 30 s. */
   intervalMs?: number;
@@ -70,17 +59,16 @@ export interface PollingUplinkOptions extends CommonOptions {
 /** What all polling robots of a process share: the platform's public API and the key to it. */
 export interface PollingHub extends Shared {
   readonly headers: Record<string, string>;
-  readonly deviceId: string | undefined;
   readonly intervalMs: number;
 }
 
 /** Throws when an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
-  const { apiKey, apiVersion = NEWEST_VERSION, deviceId, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS } = options;
+  const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
   if (baseUrl.pathname === '/') baseUrl.pathname = DEFAULT_BASE_PATH;
-  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
-  return Object.assign(share(options, baseUrl), { headers, deviceId, intervalMs });
+  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+  return Object.assign(share(options, baseUrl), { headers, intervalMs });
 }
 
 /** The public API as one robot uses it. */
@@ -94,12 +82,9 @@ export class PollingApi implements DeploymentSource {
     this.#hub = hub;
     this.#directory = directory;
     this.#io = io;
-    this.deviceId = hub.deviceId;
   }
 
-  /**
-   * Finds out which device this robot is: the one given, the one remembered on disk, the one of its name, or a new one.
-   */
+  /** Finds out which device this robot is: the one remembered on disk, the one of its name, or a new one. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;

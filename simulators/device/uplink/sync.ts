@@ -1,12 +1,12 @@
 /** One sync: brings the device to the state that the platform wants, and reports the result. */
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
-import { type Clock, timestamp } from '../../common/clock.ts';
+import { timestamp } from '../../common/clock.ts';
 import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
-import { failureDelay, pause, systemTime, type Time, timeOf, transientDelay } from './time.ts';
+import { failureDelay, pause, systemTime, type Time, transientDelay } from './time.ts';
 
 /** Where deployments come from: the agent API, or the public Platform API. */
 export interface DeploymentSource {
@@ -201,8 +201,7 @@ export interface CommonOptions {
   ca?: string | Buffer;
   /** HTTP connections to the platform, shared by all robots of this uplink. Default 32. */
   connections?: number;
-  clock?: Clock;
-  /** Clock and timers together, for tests. */
+  /** Clock and timers, for tests. */
   time?: Time;
   random?: Random;
   /** Called when a request met a network error and will be sent again. */
@@ -225,8 +224,7 @@ export interface Shared {
 
 /** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, log, onCrowded, onRetry } = options;
-  const time = options.time ?? (options.clock ? timeOf(options.clock) : systemTime);
+  const { ca, connections, log, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
     onRetry?.(error);

@@ -21,9 +21,6 @@ export const systemTime: Time = {
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };
 
-/** Real timers with another clock, e.g. a skewed one. */
-export const timeOf = (clock: Clock): Time => ({ ...systemTime, now: () => clock.now() });
-
 /** ISO 8601 of a moment in milliseconds since the epoch; undefined for 0, which stands for never. */
 export const moment = (milliseconds: number): string | undefined =>
   milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
