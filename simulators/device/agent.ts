@@ -12,6 +12,8 @@ import type { Environment } from './faults.ts';
 import { type ServedAgent, serve } from './http/routes.ts';
 import { adopt, type RequestHandler } from './http/shared-server.ts';
 import { EventLog } from './log/event-log.ts';
+import type { StoredEvent } from './log/line.ts';
+import type { Incarnation } from './log/log-file.ts';
 import { asStartError, type Identity, type Logger, type Settings } from './options.ts';
 import type { Uplink } from './ports.ts';
 import { ConfigFiles } from './state/config-files.ts';
@@ -51,10 +53,19 @@ export class Agent implements RequestHandler, ServedAgent {
     this.behaviour = settings.behaviour;
     this.log = settings.log;
     if (settings.watch) this.#watch = new Watch(settings.watch);
+    const incarnation: Incarnation = {
+      directory: settings.dir,
+      io: directory,
+      durable: settings.durability === 'sync',
+      isNew: directory.isNew,
+      clock: env.clock,
+      behaviour: settings.behaviour,
+      onNotice: (notice, error) => this.log.warn(error ? { err: error } : {}, notice),
+    };
     const fanOut = new FanOut(settings.behaviour.stream);
-    this.events = this.#openLog(fanOut);
-    this.stream = this.#openStream(fanOut);
-    this.deployments = this.#openDeployments();
+    this.events = this.#openLog(incarnation, fanOut);
+    this.stream = this.#openStream(incarnation, fanOut);
+    this.deployments = this.#openDeployments(incarnation);
   }
 
   /** Token of the discovery file while it serves loopback. */
@@ -164,44 +175,31 @@ export class Agent implements RequestHandler, ServedAgent {
     };
   }
 
-  #openLog(fanOut: FanOut): EventLog {
-    const { dir: directory, retain, retainBytes, behaviour } = this.#settings;
-    return new EventLog({
-      directory,
-      retain,
-      retainBytes,
-      durable: this.#durable,
-      io: this.#directory,
-      isNew: this.#directory.isNew,
-      clock: this.#env.clock,
-      behaviour,
-      onStored: (events) => {
-        this.#watch?.stored(events);
-        fanOut.publish(events);
-      },
-      onNotice: this.#notice,
-    });
+  #openLog(incarnation: Incarnation, fanOut: FanOut): EventLog {
+    const { retain, retainBytes } = this.#settings;
+    const onStored = (events: readonly StoredEvent[]): void => {
+      this.#watch?.stored(events);
+      fanOut.publish(events);
+    };
+    return new EventLog({ ...incarnation, retain, retainBytes, onStored });
   }
 
-  #openStream(fanOut: FanOut): Stream {
-    const { behaviour, heartbeatMs, subscriberBytes } = this.#settings;
-    return {
+  #openStream({ io, behaviour, onNotice }: Incarnation, fanOut: FanOut): Stream {
+    const { heartbeatMs, subscriberBytes } = this.#settings;
+    const { write } = this.#env;
+    const watch = this.#watch;
+    const common = {
       log: this.events,
-      io: this.#directory,
+      io,
       behaviour: behaviour.stream,
       heartbeatMs,
       subscriberBytes,
       fanOut,
-      ...this.#written(),
-      onNotice: this.#notice,
+      onNotice,
     };
-  }
-
-  #written(): Pick<Stream, 'write' | 'onOpen'> {
-    const { write } = this.#env;
-    const watch = this.#watch;
-    if (watch === undefined) return { write };
+    if (watch === undefined) return { ...common, write };
     return {
+      ...common,
       onOpen: (socket, opened) => watch.opened(socket, opened),
       write: (socket, bytes) => {
         watch.sent(socket, bytes);
@@ -210,35 +208,21 @@ export class Agent implements RequestHandler, ServedAgent {
     };
   }
 
-  #openDeployments(): Deployments {
-    const { dir: directory, behaviour, retryMs, failedMs } = this.#settings;
-    const remembered = behaviour.deployments.remembers && !this.#directory.isNew;
-    return new Deployments(
-      {
-        directory,
-        deviceId: () => this.#identity().deviceId,
-        durable: this.#durable,
-        io: this.#directory,
-        clock: this.#env.clock,
-        newId: () => this.#newId(),
-        log: this.events,
-        files: new ConfigFiles(directory, this.#directory, this.#durable),
-        behaviour: behaviour.deployments,
-        retryMs,
-        failedMs,
-        onNotice: this.#notice,
-      },
-      remembered ? readState(directory) : undefined,
-    );
+  #openDeployments(incarnation: Incarnation): Deployments {
+    const { directory, io, durable, behaviour, isNew } = incarnation;
+    const { retryMs, failedMs } = this.#settings;
+    const options = {
+      ...incarnation,
+      deviceId: () => this.#identity().deviceId,
+      newId: () => this.#newId(),
+      log: this.events,
+      files: new ConfigFiles(directory, io, durable),
+      retryMs,
+      failedMs,
+    };
+    const remembered = behaviour.deployments.remembers && !isNew;
+    return new Deployments(options, remembered ? readState(directory) : undefined);
   }
-
-  get #durable(): boolean {
-    return this.#settings.durability === 'sync';
-  }
-
-  readonly #notice = (notice: string, error?: unknown): void => {
-    this.log.warn(error ? { err: error } : {}, notice);
-  };
 
   /** The same ids for the same seed and history, and never one twice. */
   #newId(): string {

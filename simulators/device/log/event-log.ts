@@ -2,34 +2,20 @@
  * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is
  * durable before it is passed to `onStored`, and the memory needed does not grow with the number of events.
  */
-import { type Clock, timestamp } from '../../common/clock.ts';
-import type { DeviceBehaviour } from '../behaviour.ts';
+import { timestamp } from '../../common/clock.ts';
 import { type Generation, givenUp, lowestOf } from './generation.ts';
-import { AgentDownError, CompactionError, type DiskIo, EventLogError, errorCode, isFull } from './io.ts';
+import { AgentDownError, CompactionError, EventLogError, errorCode, isFull } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent, sealed } from './line.ts';
-import { LogFile } from './log-file.ts';
+import { type Incarnation, LogFile } from './log-file.ts';
 import { Damage } from './recovery.ts';
 
-export interface EventLogOptions {
-  directory: string;
+export interface EventLogOptions extends Incarnation {
   /** Events kept at most; compaction leaves 80 % of them. */
   retain: number;
   /** Bytes kept at most; compaction leaves 80 % of them. */
   retainBytes: number;
-  /**
-   * Whether stored events are on the disk. Otherwise they are in the page cache, which survives the process but not the
-   * machine.
-   */
-  durable: boolean;
-  io: DiskIo;
-  /** The directory is new, so there is nothing to recover. */
-  isNew?: boolean;
-  clock: Clock;
-  behaviour: DeviceBehaviour;
   /** Called with stored events, in order, in the tick in which they become readable. */
   onStored(events: readonly StoredEvent[]): void;
-  /** Called with repairs and failures, for the robot's own log. */
-  onNotice(notice: string, error?: unknown): void;
 }
 
 interface Pending {
@@ -58,13 +44,12 @@ export class EventLog {
   /** Opens the log in the directory, repairing what a crash left. Throws the system's error when it cannot be read. */
   constructor(options: EventLogOptions) {
     this.#options = options;
-    const { directory, io, durable, isNew = false } = options;
     const onNotice = (notice: string, error?: unknown): void => {
       // Those of the opening are repairs; the file is known after it.
       if (this.#next === 0) this.repairs.push(notice);
       options.onNotice(notice, error);
     };
-    this.#file = new LogFile({ directory, io, durable, isNew, behaviour: options.behaviour.log, onNotice });
+    this.#file = new LogFile({ ...options, onNotice });
     this.#next = this.latest + this.#step;
   }
 

@@ -1,7 +1,8 @@
 /** The file of an event log: opened when needed, written at its durable end, replaced by compaction. */
 
 import { constants, lstatSync } from 'node:fs';
-import type { LogBehaviour } from '../behaviour.ts';
+import type { Clock } from '../../common/clock.ts';
+import type { DeviceBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, NO_GAPS, SparseIndex } from './generation.ts';
 import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from './high-water-mark.ts';
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
@@ -69,68 +70,48 @@ const SWEEP_MS = 1_000;
 /** Logs open at once in this process; beyond that, the idle one that was used longest ago is closed. */
 const OPEN_AT_MOST = 512;
 
-const open = new Set<LogHandle>();
+/** When each open log was used last, milliseconds of `performance.now`; the one used longest ago comes first. */
+const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
-/** The open file of one log. */
-export class LogHandle {
-  readonly fd: number;
-  readonly #io: DiskIo;
-  readonly #mayClose: () => boolean;
-  #used = 0;
-  #closed = false;
-
-  /** `mayClose` is asked before an idle handle is closed; with true its owner gives the handle up. */
-  constructor(io: DiskIo, fd: number, mayClose: () => boolean) {
-    this.#io = io;
-    this.fd = fd;
-    this.#mayClose = mayClose;
-  }
-
-  /** Marks the handle as used now. */
-  touch(): void {
-    this.#used = performance.now();
-    open.delete(this);
-    open.add(this);
-    if (open.size > OPEN_AT_MOST) sweep(Number.POSITIVE_INFINITY, open.size - OPEN_AT_MOST);
-    sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
-  }
-
-  /** Closes the handle if it was not used since `moment`. Whether it did. */
-  closeIdle(moment: number): boolean {
-    if (this.#used > moment || !this.#mayClose()) return false;
-    this.close();
-    return true;
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    open.delete(this);
-    this.#io.close(this.fd);
-  }
+/** Notes that the log is used now. */
+function touch(log: LogFile): void {
+  open.delete(log);
+  open.set(log, performance.now());
+  if (open.size > OPEN_AT_MOST) sweep(Number.POSITIVE_INFINITY, open.size - OPEN_AT_MOST);
+  sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
 }
 
+/** Closes logs that were not used since `moment`, and `atMost` so many; one that is busy stays open. */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
-  for (const handle of open) {
+  for (const [log, used] of open) {
     if (closed >= atMost) break;
-    if (handle.closeIdle(moment)) closed += 1;
+    if (used > moment || log.busy) continue;
+    log.release();
+    closed += 1;
   }
-  if (open.size === 0) {
-    clearInterval(sweeper);
-    sweeper = undefined;
-  }
+  if (open.size > 0) return;
+  clearInterval(sweeper);
+  sweeper = undefined;
 }
 
 export const LOG_FILE = 'events.jsonl';
 
-export interface LogFileOptions {
+/** What the parts of one incarnation share that keep something in the robot's directory. */
+export interface Incarnation {
   directory: string;
   io: DiskIo;
+  /**
+   * Whether what is stored is on the disk. Otherwise it is in the page cache, which survives the process but not the
+   * machine.
+   */
   durable: boolean;
-  isNew: boolean;
-  behaviour: LogBehaviour;
+  /** The directory is new, so there is nothing to recover. */
+  isNew?: boolean;
+  clock: Clock;
+  behaviour: DeviceBehaviour;
+  /** Called with repairs and failures, for the robot's own log. */
   onNotice(notice: string, error?: unknown): void;
 }
 
@@ -138,10 +119,10 @@ export interface LogFileOptions {
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** Set while an operation is under way; an idle handle may be closed at any time. */
+  /** Set while an operation is under way; the file of an idle log may be closed at any time. */
   busy = false;
-  readonly #options: LogFileOptions;
-  #handle: LogHandle | undefined;
+  readonly #options: Incarnation;
+  #fd: number | undefined;
   #reserved = 0;
   #block = 0;
   /** There is a mark already. */
@@ -158,19 +139,20 @@ export class LogFile {
   #unsynced = false;
 
   /** Throws the system's error when the log exists and cannot be read or repaired. */
-  constructor(options: LogFileOptions) {
+  constructor(options: Incarnation) {
     const { directory, io } = options;
+    const { highest } = options.behaviour.log;
     this.#options = options;
     this.path = `${directory}/${LOG_FILE}`;
     if (options.isNew) {
-      this.generation = emptyAfter(options.behaviour.highest(0, undefined, true));
+      this.generation = emptyAfter(highest(0, undefined, true));
       return;
     }
     const mark = readMark(directory);
     this.#marked = mark !== undefined;
     const fd = ifPresent(this.path, () => openLog(io, this.path));
     if (fd === undefined) {
-      this.generation = emptyAfter(options.behaviour.highest(0, mark, true));
+      this.generation = emptyAfter(highest(0, mark, true));
     } else {
       try {
         this.generation = this.#recover(fd, mark);
@@ -220,7 +202,7 @@ export class LogFile {
 
   /** Cuts off what a failed write has left. Rejects when it cannot; the next write tries again first. */
   async cutBack(): Promise<void> {
-    if (this.#handle) await this.#cut(this.#handle.fd);
+    if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
   /**
@@ -271,9 +253,12 @@ export class LogFile {
     this.#reserved = 0;
   }
 
+  /** Closes the file. */
   release(): void {
-    this.#handle?.close();
-    this.#handle = undefined;
+    if (this.#fd === undefined) return;
+    open.delete(this);
+    this.#options.io.close(this.#fd);
+    this.#fd = undefined;
   }
 
   /** The events are stored, so a failure costs nothing but this sign of what may be lost later. */
@@ -289,10 +274,10 @@ export class LogFile {
 
   #recover(fd: number, mark: Mark | undefined): Generation {
     const { io, behaviour, onNotice } = this.#options;
-    const { generation, unended, notices } = recover(io, fd, mark, behaviour);
+    const { generation, unended, notices } = recover(io, fd, mark, behaviour.log);
     for (const notice of notices) onNotice(`${this.path}: ${notice}`);
     const size = io.size(fd);
-    const opening = behaviour.opening(generation.bytes < size);
+    const opening = behaviour.log.opening(generation.bytes < size);
     if (opening === 'keep') return { ...generation, bytes: size };
     this.#unended = unended && opening === 'repair';
     this.#uncut = opening === 'empty' || generation.bytes < size;
@@ -326,16 +311,15 @@ export class LogFile {
   }
 
   async #open(): Promise<number> {
-    if (!this.#handle) {
-      const { io, durable } = this.#options;
-      const flags = (durable ? DURABLE : constants.O_RDWR) | NO_LINK;
-      const existing = ifPresent(this.path, () => io.open(this.path, flags));
-      const fd = existing ?? io.open(this.path, flags | constants.O_CREAT | constants.O_EXCL);
-      if (existing === undefined) this.#begin();
-      this.#handle = new LogHandle(io, fd, () => this.#giveUp());
+    const { io, durable } = this.#options;
+    const flags = (durable ? DURABLE : constants.O_RDWR) | NO_LINK;
+    this.#fd ??= ifPresent(this.path, () => io.open(this.path, flags));
+    if (this.#fd === undefined) {
+      this.#fd = io.open(this.path, flags | constants.O_CREAT | constants.O_EXCL);
+      this.#begin();
     }
-    this.#handle.touch();
-    const { fd } = this.#handle;
+    touch(this);
+    const fd = this.#fd;
     await this.#syncDirectory();
     return fd;
   }
@@ -355,13 +339,6 @@ export class LogFile {
     if (!this.#unsynced) return;
     if (durable) await io.syncDirectory(directory);
     this.#unsynced = false;
-  }
-
-  /** Asked by the sweeper of idle handles. */
-  #giveUp(): boolean {
-    if (this.busy) return false;
-    this.#handle = undefined;
-    return true;
   }
 }
 

@@ -14,6 +14,7 @@ import type { DeploymentBehaviour, DeploymentChange } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type DiskIo, ifPresent, replaceFile } from '../log/io.ts';
 import type { EventDraft } from '../log/line.ts';
+import type { Incarnation } from '../log/log-file.ts';
 import { storedAfter } from '../stream/reader.ts';
 
 // Deployments, their events (specification sections 2.1 and 2.4) and releases, as a device shows them.
@@ -180,23 +181,15 @@ export function markArchived(record: DeploymentRecord, now: string): void {
   record.archived_at = now;
 }
 
-export interface BookOptions {
-  directory: string;
-  durable: boolean;
-  io: DiskIo;
-  log: EventLog;
-  behaviour: DeploymentBehaviour;
-}
-
 /** The book of one incarnation. Its callers see to it that changes happen one at a time. */
 export class DeploymentBook {
-  readonly #options: BookOptions;
+  readonly #options: Incarnation & { log: EventLog };
   #state: StoredState;
   /** The last attempt to save failed. */
   #unsaved = false;
 
   /** `state` is what the last incarnation left; undefined on a new robot. */
-  constructor(options: BookOptions, state: StoredState | undefined) {
+  constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
     this.#state = state ?? emptyState();
   }
@@ -225,7 +218,7 @@ export class DeploymentBook {
 
   /** The deployment as clients see it. */
   view(record: DeploymentRecord): Deployment {
-    return deploymentOf(record, this.#options.behaviour);
+    return deploymentOf(record, this.#options.behaviour.deployments);
   }
 
   /** The record shown as current. */
@@ -266,7 +259,7 @@ export class DeploymentBook {
 
   /** Adds the events of a change; the next `save` stores them, `publish` appends them to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
-    const events = this.#options.behaviour.announce(due, change);
+    const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
     const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
     this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };

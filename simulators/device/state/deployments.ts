@@ -8,10 +8,10 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../../harness/contract/agent.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
-import { type Clock, timestamp } from '../../common/clock.ts';
+import { timestamp } from '../../common/clock.ts';
 import type { DeploymentBehaviour } from '../behaviour.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { DiskIo } from '../log/io.ts';
+import type { Incarnation } from '../log/log-file.ts';
 import { type ConfigFile, DeployError, type DeploymentPort } from '../ports.ts';
 import type { ConfigFiles } from './config-files.ts';
 import {
@@ -29,17 +29,12 @@ import {
 /** The delay of a deployment whose files the disk did not take doubles, to 24 hours at most. */
 const LONGEST_RETRY_MS = 24 * 60 * 60 * 1_000;
 
-export interface DeploymentsOptions {
-  directory: string;
+export interface DeploymentsOptions extends Incarnation {
   deviceId(): string;
-  durable: boolean;
-  io: DiskIo;
-  clock: Clock;
   /** Text for an id, never the same twice. */
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  behaviour: DeploymentBehaviour;
   /** Milliseconds before the first retry; doubles. */
   retryMs: number;
   /**
@@ -47,7 +42,6 @@ export interface DeploymentsOptions {
    * removed.
    */
   failedMs: number;
-  onNotice(notice: string, error?: unknown): void;
 }
 
 /** The robot has no deployment with that id. */
@@ -91,14 +85,14 @@ export class Deployments implements DeploymentPort {
 
   /** The deployment of `GET /deployments/current`: the one that was shown last, otherwise the one on the device. */
   current(): Deployment | undefined {
-    if (!this.#options.behaviour.givesUp && this.#retried.size > 0) return undefined;
+    if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const record = this.#book.current() ?? this.#book.active.at(-1);
     return record && this.#book.view(record);
   }
 
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }> {
     return this.#exclusively(async () => {
-      const { givesUp } = this.#options.behaviour;
+      const { givesUp } = this.#behaviour;
       const known = this.#book.find(wanted.id);
       if (known?.activity_status === 'archived') {
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
@@ -196,10 +190,14 @@ export class Deployments implements DeploymentPort {
     for (const id of this.#timers.keys()) this.#cancel(id);
   }
 
+  get #behaviour(): DeploymentBehaviour {
+    return this.#options.behaviour.deployments;
+  }
+
   /** One attempt of a driven deployment; a retry follows when the disk does not take the files. */
   async #try(record: DeploymentRecord, files: readonly ConfigFile[], attempt = 0): Promise<Deployment> {
     const { error_status: wanted } = record;
-    const { behaviour, onNotice, retryMs } = this.#options;
+    const { onNotice, retryMs } = this.#options;
     try {
       const { deployment } = await this.#enter(record, files);
       if (wanted === 'failed') this.#finishLater(record);
@@ -207,7 +205,7 @@ export class Deployments implements DeploymentPort {
     } catch (error) {
       if (!(error instanceof DeployError)) throw error;
       onNotice(`deployment ${record.id}: ${error.message}`, error);
-      const retried = error.retryable || !behaviour.givesUp;
+      const retried = error.retryable || !this.#behaviour.givesUp;
       Object.assign(record, { activity_status: 'queued', error_status: retried ? 'retrying' : 'failed' });
       this.#book.show(record);
       if (!retried) await this.#finishFailed(record);
@@ -223,7 +221,8 @@ export class Deployments implements DeploymentPort {
   }
 
   async #enter(record: DeploymentRecord, files: readonly ConfigFile[]) {
-    const { clock, files: disk, behaviour } = this.#options;
+    const { clock, files: disk } = this.#options;
+    const behaviour = this.#behaviour;
     const set = await disk.stage(behaviour.files(files));
     const replaced = this.#book.active.filter(({ id }) => id !== record.id);
     await behaviour.enter({
@@ -252,9 +251,9 @@ export class Deployments implements DeploymentPort {
    * Removes the files if they are this deployment's, and archives it. Announces that if it was active, or if `always`.
    */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
-    const { clock, files, behaviour } = this.#options;
+    const { clock, files } = this.#options;
     const wasActive = isActive(record);
-    if (wasActive && behaviour.removesFiles) {
+    if (wasActive && this.#behaviour.removesFiles) {
       const set = await files.stage([]);
       this.#book.set = set;
       await files.swap(set);
@@ -270,9 +269,8 @@ export class Deployments implements DeploymentPort {
 
   /** A failed deployment ends archived, and not on the device (section 2.2). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
-    const { behaviour } = this.#options;
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
-    if (behaviour.failedArchives) await this.#archive(record, false);
+    if (this.#behaviour.failedArchives) await this.#archive(record, false);
     else await this.#book.save();
     await this.#book.publish();
   }
