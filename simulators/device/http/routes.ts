@@ -3,9 +3,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
 import { percentDecoded } from '../../common/malformed.ts';
-import type { DeviceBehaviour, HttpBehaviour, Refusal } from '../behaviour.ts';
+import type { DeviceBehaviour, Refusal } from '../behaviour.ts';
 import type { Logger } from '../options.ts';
 import type { Deployments } from '../state/deployments.ts';
+import type { Retained } from '../stream/protocol.ts';
 import { type Stream, Subscriber } from '../stream/subscriber.ts';
 import type { Entrance } from '../transport.ts';
 import { takeOver } from './shared-server.ts';
@@ -24,37 +25,33 @@ export interface ServedAgent {
   sync(): Promise<object>;
 }
 
-export interface Exchange {
+interface Exchange {
   agent: ServedAgent;
   request: IncomingMessage;
   response: ServerResponse;
-  query: URLSearchParams;
 }
 
 /** Answers with `body` as JSON. */
-export function sendJson(
-  response: ServerResponse,
+function sendJson(
+  { agent, response }: Exchange,
   status: number,
   body: unknown,
-  rules: HttpBehaviour,
   { type = 'application/json', headers = {} }: { type?: string; headers?: Record<string, string> } = {},
 ): void {
-  send(response, status, JSON.stringify(body), { 'Content-Type': type, ...rules.headers, ...headers });
+  const all = { 'Content-Type': type, ...agent.behaviour.http.headers, ...headers };
+  send(response, status, JSON.stringify(body), all);
 }
 
 /** Answers with the error body of section 7. */
-export function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rules: HttpBehaviour,
-  wanted: Refusal,
-): void {
+function refuse(exchange: Exchange, wanted: Refusal): void {
+  const { agent, request, response } = exchange;
+  const { http: rules } = agent.behaviour;
   const refusal = rules.refusal(wanted, request);
   const { status, headers = {} } = refusal;
   const body = rules.errorBody(refusal);
   if (body === undefined) send(response, status, '', headers);
   else if (typeof body === 'string') send(response, status, body, { 'Content-Type': 'text/plain', ...headers });
-  else sendJson(response, status, body, rules, { headers });
+  else sendJson(exchange, status, body, { headers });
 }
 
 function send(response: ServerResponse, status: number, text: string, headers: Record<string, string>): void {
@@ -66,31 +63,21 @@ function send(response: ServerResponse, status: number, text: string, headers: R
 // `GET /events` (specification sections 4.1 and 6).
 
 /** Refuses a bad or expired cursor, or hands the connection over to a subscriber. */
-export function serveEvents({ agent, request, response, query }: Exchange): void {
-  const { http, stream: rules } = agent.behaviour;
+function serveEvents(exchange: Exchange, query: URLSearchParams): void {
+  const { agent, request, response } = exchange;
+  const { stream: rules } = agent.behaviour;
   const { log } = agent.stream;
   const header = request.headers['last-event-id'];
-  const cursor = rules.chooseCursor({
-    after: query.getAll('after'),
-    lastEventId: Array.isArray(header) ? header[0] : header,
-  });
+  const lastEventId = Array.isArray(header) ? header[0] : header;
+  const cursor = rules.chooseCursor({ after: query.getAll('after'), lastEventId });
   if (cursor === 'malformed') {
-    refuse(request, response, http, {
-      status: 400,
-      code: 'invalid_cursor',
-      message: 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID',
-    });
+    refuse(exchange, INVALID_CURSOR);
     return;
   }
   const retained = { earliest: log.earliest, latest: log.latest };
   const after = rules.resolveCursor(cursor, retained);
   if (after === 'expired') {
-    refuse(request, response, http, {
-      status: 410,
-      code: 'cursor_expired',
-      message: 'the cursor is older than the earliest retained event',
-      params: { earliest_id: retained.earliest, latest_id: retained.latest },
-    });
+    refuse(exchange, expired(retained));
     return;
   }
   const filter = rules.parseTypes(query.getAll('types'));
@@ -123,7 +110,7 @@ const AGENT_VERSION = 'v0.1.0';
 interface Route {
   method: 'GET' | 'POST';
   path: RegExp;
-  handle(exchange: Exchange, id: string): void | Promise<void>;
+  handle(exchange: Exchange, query: URLSearchParams, id: string): void | Promise<void>;
 }
 
 /**
@@ -132,11 +119,12 @@ interface Route {
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,
-  handle: ({ agent, request, response }, id) => {
+  handle: (exchange, _query, id) => {
+    const { agent } = exchange;
     const value = read(agent, id);
     const { http } = agent.behaviour;
-    if (value === undefined) refuse(request, response, http, missing(resource, id));
-    else sendJson(response, 200, http.resource(value), http, { type: http.jsonType });
+    if (value === undefined) refuse(exchange, missing(resource, id));
+    else sendJson(exchange, 200, http.resource(value), { type: http.jsonType });
   },
 });
 
@@ -159,9 +147,9 @@ const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: /^\/device\/sync$/,
-    handle: async ({ agent, response }) => {
-      const { http } = agent.behaviour;
-      sendJson(response, 200, http.resource(await agent.sync()), http);
+    handle: async (exchange) => {
+      const { agent } = exchange;
+      sendJson(exchange, 200, agent.behaviour.http.resource(await agent.sync()));
     },
   },
 ];
@@ -173,35 +161,30 @@ export function serve(
   response: ServerResponse,
   entrance: Entrance,
 ): void {
-  answer(agent, request, response, entrance).catch((error: unknown) => {
+  const exchange = { agent, request, response };
+  answer(exchange, entrance).catch((error: unknown) => {
     agent.log.error({ err: error, method: request.method }, 'a request failed');
     if (response.headersSent) request.socket.destroy();
-    else refuse(request, response, agent.behaviour.http, INTERNAL);
+    else refuse(exchange, INTERNAL);
   });
 }
 
-async function answer(
-  agent: ServedAgent,
-  request: IncomingMessage,
-  response: ServerResponse,
-  entrance: Entrance,
-): Promise<void> {
-  const { http } = agent.behaviour;
-  const refused = (refusal: Refusal) => refuse(request, response, http, refusal);
-  if (!agent.behaviour.transport.authorized(request.headers.authorization, entrance.token, entrance.transport)) {
-    return refused(UNAUTHORIZED);
-  }
+async function answer(exchange: Exchange, entrance: Entrance): Promise<void> {
+  const { agent, request, response } = exchange;
+  const { http, transport } = agent.behaviour;
+  if (!transport.authorized(request.headers.authorization, entrance.token, entrance.transport))
+    return refuse(exchange, UNAUTHORIZED);
   if (http.intercept(request, response)) return;
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   const path = http.route(mark < 0 ? url : url.slice(0, mark));
   const route = path === undefined ? undefined : ROUTES.find((candidate) => candidate.path.test(path));
-  if (path === undefined || !route) return refused(NOT_FOUND);
+  if (path === undefined || !route) return refuse(exchange, NOT_FOUND);
   const isHead = request.method === 'HEAD' && route.method === 'GET';
-  if (request.method !== route.method && !isHead) return refused(notAllowed(route.method));
+  if (request.method !== route.method && !isHead) return refuse(exchange, notAllowed(route.method));
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const id = percentDecoded(route.path.exec(path)?.[1] ?? '');
-  await route.handle({ agent, request, response, query }, id);
+  await route.handle(exchange, query, id);
 }
 
 function version() {
@@ -218,6 +201,19 @@ function version() {
 }
 
 const NOT_FOUND: Refusal = { status: 404, code: 'not_found', message: 'there is nothing at this path' };
+
+const INVALID_CURSOR: Refusal = {
+  status: 400,
+  code: 'invalid_cursor',
+  message: 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID',
+};
+
+const expired = ({ earliest, latest }: Retained): Refusal => ({
+  status: 410,
+  code: 'cursor_expired',
+  message: 'the cursor is older than the earliest retained event',
+  params: { earliest_id: earliest, latest_id: latest },
+});
 
 const UNAUTHORIZED: Refusal = {
   status: 401,
