@@ -58,8 +58,9 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   }
 
   get identity(): Identity {
-    const { deviceId, name, dir, seed } = this.#settings;
-    this.#identity ??= identityOf(deviceId ?? `dvc_${random(seed).fork('device').text(12)}`, name, dir);
+    if (this.#identity) return this.#identity;
+    const { dir: directory, seed, deviceId = `dvc_${random(seed).fork('device').text(12)}`, name } = this.#settings;
+    this.#identity = { deviceId, name: name ?? deviceId, directory };
     return this.#identity;
   }
 
@@ -257,8 +258,4 @@ export function infoOf({ dir, retain, heartbeatMs }: Settings): ControlInfo {
     event_log: `${dir}/${LOG_FILE}`,
     config_root: `${dir}/root`,
   };
-}
-
-function identityOf(deviceId: string, name: string | undefined, directory: string): Identity {
-  return { deviceId, name: name ?? deviceId, directory };
 }

@@ -19,15 +19,10 @@ const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
 
-interface Waiting {
-  resolve(value: never): void;
-  reject(error: Error): void;
-}
-
 /** A live agent process. */
 interface Child {
   process: ChildProcess;
-  calls: Map<number, Waiting>;
+  calls: Map<number, PromiseWithResolvers<unknown>>;
   /** Resolves when the process has ended. */
   ended: Promise<void>;
 }
@@ -238,7 +233,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settle({ calls }: Child, reply: Extract<Reply, { id: number }>): void {
     const waiting = calls.get(reply.id);
     calls.delete(reply.id);
-    if (reply.kind === 'result') waiting?.resolve(reply.value as never);
+    if (reply.kind === 'result') waiting?.resolve(reply.value);
     else waiting?.reject(new ControlError(reply.status, reply.code, reply.message));
   }
 
@@ -249,12 +244,12 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     const child = this.#child;
     if (!child) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
     const id = this.#nextCall++;
-    return new Promise((resolve, reject) => {
-      child.calls.set(id, { resolve, reject });
-      child.process.send({ id, name, given }, (error) => {
-        if (!error || !child.calls.delete(id)) return;
-        reject(new ControlError(409, 'agent_down', 'the agent ended before the call', { cause: error }));
-      });
+    const waiting = Promise.withResolvers<unknown>();
+    child.calls.set(id, waiting);
+    child.process.send({ id, name, given }, (error) => {
+      if (!error || !child.calls.delete(id)) return;
+      waiting.reject(new ControlError(409, 'agent_down', 'the agent ended before the call', { cause: error }));
     });
+    return (await waiting.promise) as AgentCalls[Name]['answer'];
   }
 }
