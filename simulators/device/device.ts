@@ -9,7 +9,6 @@ import { DeviceDirectory, KilledError } from './device-directory.ts';
 import { type Environment, withFaults } from './faults.ts';
 import { disk } from './log/io.ts';
 import { LOG_FILE } from './log/log-file.ts';
-import { inspect } from './log/recovery.ts';
 import { asStartError, type DeviceOptions, type Identity, type Settings, settle, startErrorOf } from './options.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import { fillerEvents } from './state/deployment-store.ts';
@@ -238,7 +237,7 @@ const CALLS: Calls = {
     fanOut.drop();
     return { streams };
   },
-  log: ({ events }, _given, { io }) => inspect(events, io),
+  log: ({ events }) => events.inspect(),
 };
 
 /** The machine as it is, without faults. */

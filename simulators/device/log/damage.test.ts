@@ -6,7 +6,6 @@ import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import type { EventLog } from './event-log.ts';
 import { disk } from './io.ts';
-import { inspect } from './recovery.ts';
 import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
 /** The JSON of every event that is read. */
@@ -132,7 +131,7 @@ test('what is skipped is told once when it is met, and counted on request', asyn
   idsIn(log);
   expect(notices).toHaveLength(10);
   expect(notices[0]).toMatch(/events\.jsonl: the line of \d+ bytes at offset \d+ is damaged, and skipped$/);
-  const { skipped, ...report } = await inspect(log, disk);
+  const { skipped, ...report } = await log.inspect();
   expect(report).toMatchObject({ events: 13, earliest_id: 1, latest_id: 30, skipped_lines: 17 });
   expect(report.repairs.join()).toMatch(/17 unreadable lines/);
   expect(skipped).toHaveLength(10);

@@ -2,12 +2,14 @@
  * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is
  * durable before it is passed to `onStored`, and the memory needed does not grow with the number of events.
  */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ControlLog } from '../../../harness/contract/control.ts';
 import { timestamp } from '../../common/clock.ts';
 import { type Generation, givenUp, lowestOf } from './generation.ts';
-import { AgentDownError, CompactionError, EventLogError, errorCode, isFull } from './io.ts';
+import { AgentDownError, CompactionError, EventLogError, errorCode, ifPresent, isFull } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent, sealed } from './line.ts';
 import { type Incarnation, LogFile } from './log-file.ts';
-import { Damage } from './recovery.ts';
+import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
   /** Events kept at most; compaction leaves 80 % of them. */
@@ -27,12 +29,17 @@ interface Pending {
 /** Bytes after which a group commit takes no more appends. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
+/** Damaged lines that are named one by one in the robot's own log, and in the answer of `GET /log`. */
+const NAMED = 10;
+/** Bytes that are inspected before others get their turn. */
+const PORTION_BYTES = 1_048_576;
 
 /** An open log. All changes wait for each other; appends that wait together are stored by one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
-  readonly #damage = new Damage();
+  /** Offsets of the damaged lines that readers have met in one file. */
+  #damage: { generation: Generation; met: Set<number> } | undefined;
   /** What was found damaged when the log was opened, in words. */
   readonly repairs: string[] = [];
   #next = 0;
@@ -78,10 +85,49 @@ export class EventLog {
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
-  /** Called by readers for a line of the current file that holds no event. */
+  /** Called by readers for a line of the current file that holds no event. Each is told of once. */
   noteDamage(offset: number, bytes: number): void {
-    const notice = this.#damage.notice(this.generation, offset, bytes);
-    if (notice !== undefined) this.#options.onNotice(`${this.path}: ${notice}`);
+    const { generation } = this;
+    if (this.#damage?.generation !== generation) this.#damage = { generation, met: new Set() };
+    const { met } = this.#damage;
+    if (met.has(offset) || met.size >= NAMED) return;
+    met.add(offset);
+    const more = met.size === NAMED ? '; further ones are not named' : '';
+    const notice = `the line of ${bytes} bytes at offset ${offset} is damaged, and skipped${more}`;
+    this.#options.onNotice(`${this.path}: ${notice}`);
+  }
+
+  /** Reads all of the log, and tells what is in it. Others get their turn meanwhile. */
+  async inspect(): Promise<ControlLog> {
+    const { generation, path, earliest, latest, repairs } = this;
+    const { io } = this.#options;
+    const found = { events: 0, skipped_lines: 0, skipped_bytes: 0, skipped: [] as ControlLog['skipped'] };
+    const bad = (offset: number, bytes: number): void => {
+      found.skipped_lines += 1;
+      found.skipped_bytes += bytes;
+      if (found.skipped.length < NAMED) found.skipped.push({ offset, bytes });
+    };
+    const fd = ifPresent(path, () => io.open(path, 'r'));
+    try {
+      let after = 0;
+      for (let from = 0; fd !== undefined && from < generation.bytes; await turn()) {
+        const until = from + PORTION_BYTES;
+        const scan = { io, fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
+        const next = scanEvents(scan, ({ id }, offset) => {
+          found.events += 1;
+          after = id;
+          return offset < until;
+        });
+        if (next === from) break;
+        from = next;
+      }
+    } finally {
+      if (fd !== undefined) io.close(fd);
+    }
+    const { events, ...skipped } = found;
+    const ids = { earliest_id: earliest, latest_id: latest };
+    const { bytes, gaps } = generation;
+    return { bytes, events, ...ids, ...skipped, unused_ids: [...gaps], repairs: [...repairs] };
   }
 
   /**

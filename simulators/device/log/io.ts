@@ -184,7 +184,6 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/** How an event log fails. */
 /**
  * The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered.
  */

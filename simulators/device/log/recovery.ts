@@ -1,11 +1,9 @@
 /** Finds the events, the torn end and the next id of a log, whatever a stop, a crash or a user has left of it. */
 
-import { setImmediate as turn } from 'node:timers/promises';
-import type { ControlLog } from '../../../harness/contract/control.ts';
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
 import type { Mark } from './high-water-mark.ts';
-import { type DiskIo, ifPresent } from './io.ts';
+import type { DiskIo } from './io.ts';
 import { readLine, type StoredEvent } from './line.ts';
 
 // Reads the lines of a log, and the events in them.
@@ -172,74 +170,4 @@ function readTail(io: DiskIo, fd: number, from: number, size: number, known: num
   return event && event.id > id
     ? { id: event.id, end: size, damaged, unended: true }
     : { id, end, damaged, unended: false };
-}
-
-// Lines of a log that hold no event: noticed when a reader meets them, and counted on request.
-
-/** Lines that are named one by one in the robot's own log, and in the answer of `GET /log`. */
-const NAMED = 10;
-const PORTION_BYTES = 1_048_576;
-
-/** The damaged lines that readers have met in the current file. */
-export class Damage {
-  #generation: Generation | undefined;
-  readonly #met = new Set<number>();
-
-  /** What to say of a damaged line at `offset`; undefined when it was said before. */
-  notice(generation: Generation, offset: number, bytes: number): string | undefined {
-    if (generation !== this.#generation) this.#met.clear();
-    this.#generation = generation;
-    if (this.#met.has(offset) || this.#met.size >= NAMED) return undefined;
-    this.#met.add(offset);
-    const more = this.#met.size === NAMED ? '; further ones are not named' : '';
-    return `the line of ${bytes} bytes at offset ${offset} is damaged, and skipped${more}`;
-  }
-}
-
-/** A log as it is inspected. */
-interface Inspected {
-  readonly path: string;
-  readonly generation: Generation;
-  readonly earliest: number;
-  readonly latest: number;
-  readonly repairs: readonly string[];
-}
-
-/** Reads all of the log, and tells what is in it. Others get their turn meanwhile. */
-export async function inspect(log: Inspected, io: DiskIo): Promise<ControlLog> {
-  const { generation, path, earliest, latest, repairs } = log;
-  const found = { events: 0, lines: 0, bytes: 0, skipped: [] as { offset: number; bytes: number }[] };
-  const bad = (offset: number, bytes: number): void => {
-    found.lines += 1;
-    found.bytes += bytes;
-    if (found.skipped.length < NAMED) found.skipped.push({ offset, bytes });
-  };
-  const fd = ifPresent(path, () => io.open(path, 'r'));
-  try {
-    let after = 0;
-    for (let from = 0; fd !== undefined && from < generation.bytes; await turn()) {
-      const until = from + PORTION_BYTES;
-      const scan = { io, fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
-      const next = scanEvents(scan, ({ id }, offset) => {
-        found.events += 1;
-        after = id;
-        return offset < until;
-      });
-      if (next === from) break;
-      from = next;
-    }
-  } finally {
-    if (fd !== undefined) io.close(fd);
-  }
-  return {
-    bytes: generation.bytes,
-    events: found.events,
-    earliest_id: earliest,
-    latest_id: latest,
-    skipped_lines: found.lines,
-    skipped_bytes: found.bytes,
-    skipped: found.skipped,
-    unused_ids: [...generation.gaps],
-    repairs: [...repairs],
-  };
 }
