@@ -19,7 +19,7 @@ export interface Envelope {
 
 /** Why the client is to connect again. */
 export interface Interruption {
-  /** Status of the answer; undefined when there was none. */
+  /** Status of the answer; undefined when no whole one came. */
   status: number | undefined;
   /** Attempts since the last event, from 0. */
   attempt: number;
@@ -106,15 +106,9 @@ export interface Answer {
   text: string;
 }
 
-/** Why a request may have to be sent again. */
-export interface Refused {
+/** Why a request may have to be sent again. `attempt` counts requests of the job before this one. */
+export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
-  /** Undefined when no whole answer came. */
-  status: number | undefined;
-  /** Requests before this one, from 0. */
-  attempt: number;
-  /** From the header. */
-  retryAfterMs: number | undefined;
 }
 
 /** What is written when a job fails, and the exit code. */

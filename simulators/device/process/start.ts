@@ -10,26 +10,10 @@ import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
-import type { TransportOptions } from '../transport.ts';
 
 /** A simulated device as data, as the command line describes it. */
 export interface ProcessSettings {
-  device: Pick<
-    DeviceOptions,
-    | keyof TransportOptions
-    | 'dir'
-    | 'retain'
-    | 'retainBytes'
-    | 'heartbeatMs'
-    | 'durability'
-    | 'deviceId'
-    | 'name'
-    | 'faults'
-    | 'seed'
-    | 'failedMs'
-    | 'retryMs'
-    | 'dialect'
-  >;
+  device: Omit<DeviceOptions, 'endpoints' | 'control' | 'behaviour' | 'onCrash' | 'clock' | 'log' | 'watch' | 'uplink'>;
   /** Names in `simulators/defects/device`. */
   defects?: readonly string[];
   variants?: readonly string[];

@@ -25,6 +25,7 @@ interface Child {
   calls: Map<number, PromiseWithResolvers<unknown>>;
   /** Resolves when the process has ended. */
   ended: Promise<void>;
+  serves: boolean;
 }
 
 /** How a supervisor ends its agent. */
@@ -101,10 +102,8 @@ class Spares implements Disposable {
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
-  /** The agent that serves. */
-  #child: Child | undefined;
   /** The agent's process from its start to its end. */
-  #process: Child | undefined;
+  #child: Child | undefined;
   #starting: Promise<Ready> | undefined;
   readonly #spares = new Spares();
   #nextCall = 1;
@@ -119,12 +118,12 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
 
   /** Process id of the agent; undefined while it is down. */
   get pid(): number | undefined {
-    return this.#process?.process.pid;
+    return this.#child?.process.pid;
   }
 
   /** Whether the agent serves. */
   get running(): boolean {
-    return this.#child !== undefined;
+    return this.#child?.serves === true;
   }
 
   info(): ControlInfo {
@@ -133,7 +132,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
 
   /** Resolves when the agent serves. Rejects with its error when it cannot start. Does nothing while it is up. */
   async start(): Promise<void> {
-    if (this.#child) return;
+    if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
       this.#starting = undefined;
     });
@@ -143,13 +142,13 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   /** Resolves when the process is gone; one that does not end is killed. Does nothing while none is up. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     // What is stopped is hardly ever left so.
-    if (this.#process !== undefined) this.#spares.fill();
+    if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
   }
 
   async #end(signal: StopSignal): Promise<void> {
-    const child = this.#process;
+    const child = this.#child;
     if (child === undefined) return;
     child.process.kill(signal);
     if (await this.#inTime(child.ended)) return;
@@ -190,14 +189,14 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>();
     const agent = this.#spares.take();
     const ended = Promise.withResolvers<void>();
-    const child: Child = { process: agent, calls: new Map(), ended: ended.promise };
-    this.#process = child;
+    const child: Child = { process: agent, calls: new Map(), ended: ended.promise, serves: false };
+    this.#child = child;
     agent.on('message', (message) => {
       const reply = message as Reply;
       if (reply.kind === 'loaded') return;
       if (reply.kind === 'seen') this.#stopping.onSeen?.(reply.seen);
       else if (reply.kind === 'ready') {
-        this.#child = child;
+        child.serves = true;
         resolve(reply.ready);
         this.#stopping.onChange?.();
       } else if (reply.kind === 'broken') {
@@ -208,7 +207,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     });
     const gone = (): void => {
       if (this.#child === child) this.#child = undefined;
-      if (this.#process === child) this.#process = undefined;
       this.#stopping.onChange?.();
       ended.resolve();
     };
@@ -242,7 +240,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     given: AgentCalls[Name]['given'],
   ): Promise<AgentCalls[Name]['answer']> {
     const child = this.#child;
-    if (!child) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
+    if (!child?.serves) throw new ControlError(409, 'agent_down', 'the agent is down; start it first');
     const id = this.#nextCall++;
     const waiting = Promise.withResolvers<unknown>();
     child.calls.set(id, waiting);
