@@ -48,10 +48,6 @@ test('an address that cannot be used is reported with its option', async () => {
   await expect(starting).rejects.toMatchObject({ option: 'socket', message: expect.stringContaining('not a socket') });
 });
 
-test.each(['heartbeatMs', 'retryMs', 'failedMs'])('%s has the limits of a timer', async (option) => {
-  await expect(simulateDevice({ [option]: 3e9 })).rejects.toThrow(`${option} must be a number from`);
-});
-
 const DEVICES = 300;
 const descriptors = () => readdirSync('/proc/self/fd').length;
 
@@ -93,10 +89,16 @@ test('starting and stopping twice has the effect of once', async () => {
   expect(() => device.port).toThrow(/agent is down/);
 });
 
-test.for([{ retain: 0 }, { retain: Number.NaN }, { heartbeatMs: -1 }, { faults: ['nonsense'] }])(
-  'invalid options are refused: %j',
-  async (options) => {
-    using home = scratch();
-    await expect(simulateDevice({ dir: home.path, ...options })).rejects.toThrow(RangeError);
-  },
-);
+test.for([
+  { retain: 0 },
+  { retain: Number.NaN },
+  { heartbeatMs: -1 },
+  // Timers take no more than 24 days.
+  { heartbeatMs: 3e9 },
+  { retryMs: 3e9 },
+  { failedMs: 3e9 },
+  { faults: ['nonsense'] },
+])('invalid options are refused: %j', async (options) => {
+  using home = scratch();
+  await expect(simulateDevice({ dir: home.path, ...options })).rejects.toThrow(RangeError);
+});

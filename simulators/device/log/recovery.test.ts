@@ -3,7 +3,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -22,53 +21,6 @@ function cutLines(path: string, lines: number): void {
 }
 
 describe('opening', () => {
-  test('goes on after a clean stop without a gap', async () => {
-    using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(5));
-    await first.log.close();
-    const { log } = open(home.path);
-    await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
-  });
-
-  test('goes on after a crash without a gap when a durable log is whole', async () => {
-    using home = scratch();
-    const first = open(home.path, { durable: true });
-    await first.log.append(drafts(5));
-    first.log.abandon();
-    const { log, notices } = open(home.path);
-    expect(notices).toEqual([]);
-    await expect(log.append(drafts(1))).resolves.toEqual({ first: 6, last: 6 });
-  });
-
-  test.for([true, false])('assigns no id again when the log was deleted (clean stop: %s)', async (clean) => {
-    using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(5));
-    if (clean) await first.log.close();
-    else first.log.abandon();
-    rmSync(first.log.path);
-    const { log } = open(home.path);
-    expect(log.latest).toBeGreaterThanOrEqual(5);
-    expect(log.earliest).toBe(log.latest + 1);
-    expect((await log.append(drafts(1))).first).toBeGreaterThan(5);
-  });
-
-  test('cuts off a torn line, over two restarts, and damages nothing written after it', async () => {
-    using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(5));
-    first.log.abandon();
-    truncateSync(first.log.path, statSync(first.log.path).size - 20);
-    const second = open(home.path);
-    expect(second.notices.join()).toMatch(/torn line/);
-    const { first: next } = await second.log.append(drafts(2));
-    expect(next).toBeGreaterThan(5); // a client may have seen 5
-    second.log.abandon();
-    const third = open(home.path);
-    expect(idsIn(third.log)).toEqual([1, 2, 3, 4, next, next + 1]);
-  });
-
   test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
     'ids that were given up after damage are not assigned later, after three times: %s',
     async (first) => {

@@ -116,23 +116,6 @@ describe('the agent uplink stops', () => {
     expect(robot.time.waiting).toEqual([]);
   });
 
-  it.each(['POST /devices/provision', 'POST /devices/token', 'GET /deployments'])(
-    'while %s is under way, and can be started again afterwards',
-    async (request) => {
-      await using robot = await testRobot();
-      const { uplink } = robot;
-      const starting = uplink.start().catch((error: Error) => error);
-      await eventually(() => expect(robot.requests).toContain(request));
-      await uplink.stop();
-      await starting;
-      expect(robot.time.waiting).toEqual([]);
-      const next = robot.anotherRun();
-      await next.start();
-      expect(next.status).toBe('online');
-      expect(robot.host.platform.devices.size).toBe(1);
-    },
-  );
-
   it('at any moment of its start', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();

@@ -4,7 +4,7 @@ import { random } from '../../common/random.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { Scheduler } from './lifecycle.ts';
 import { ManualTime } from './testing/uplinks.ts';
-import { failureDelay, networkDelay, pause, reconnectDelay, transientDelay } from './time.ts';
+import { failureDelay, pause, reconnectDelay, transientDelay } from './time.ts';
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);
@@ -189,10 +189,6 @@ describe('backoff', () => {
     expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
     expect(failureDelay(13)).toBe(86_400_000);
     expect(failureDelay(10_000)).toBe(86_400_000);
-  });
-
-  it('of an unreachable platform starts at 15 s, doubles, and ends at 5 min', () => {
-    expect(attempts(7).map(networkDelay)).toEqual([15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
   });
 
   it('of a reconnection starts at about 1 s, doubles, never passes 5 min, and differs from robot to robot', () => {

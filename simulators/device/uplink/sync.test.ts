@@ -37,29 +37,6 @@ describe('a sync', () => {
     expect(downloads).toHaveLength(1);
   });
 
-  it('replaces, and reports both', async () => {
-    const { platform, device, sync, id } = syncSetup();
-    const one = platform.deploy(id, { '/a.json': '1' });
-    await sync();
-    const two = platform.deploy(id, { '/b.json': '2' });
-    await sync();
-    expect(device.events).toEqual([`deployed ${one.id}`, `removed ${one.id}`, `deployed ${two.id}`]);
-    expect([...device.files.keys()]).toEqual(['/b.json']);
-    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
-    expect(platform.stored(one.id).archived_at).toBeDefined();
-    expect(status(platform.stored(two.id))).toBe('deployed/none → deployed');
-  });
-
-  it('removes a deployment that is no longer wanted', async () => {
-    const { platform, device, sync, id } = syncSetup();
-    const one = platform.deploy(id, FILES);
-    await sync();
-    platform.archive(one.id);
-    await sync();
-    expect(device.files.size).toBe(0);
-    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
-  });
-
   it('takes the newest of several that are wanted', async () => {
     const { platform, device, sync, id, time } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
@@ -197,16 +174,6 @@ describe('a sync', () => {
     state.trouble = () => undefined;
     await restarted().run(never);
     expect(status(platform.stored(one.id))).toBe('archived/none → archived');
-  });
-
-  it('sends reports from before a restart that were not sent', async () => {
-    const { platform, state, sync, id, restarted, never } = syncSetup();
-    const one = platform.deploy(id, FILES);
-    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
-    await expect(sync()).rejects.toThrow('unplugged');
-    state.trouble = () => undefined;
-    await restarted().run(never);
-    expect(status(platform.stored(one.id))).toBe('deployed/none → deployed');
   });
 
   it('drops a report that the platform refuses', async () => {
