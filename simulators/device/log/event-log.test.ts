@@ -6,7 +6,17 @@ import { leave } from '../../common/testing/scratch.ts';
 import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
-import { drafts, type Failure, idsIn, open, RecordedDisk, range } from './testing/recorded-disk.ts';
+import {
+  diskWith,
+  drafts,
+  type Failure,
+  idsIn,
+  leftLog,
+  open,
+  RecordedDisk,
+  range,
+  systemError,
+} from './testing/recorded-disk.ts';
 
 describe('appending', () => {
   test('gives ascending ids, stores one JSON envelope a line, and delivers in order', async () => {
@@ -27,29 +37,17 @@ describe('appending', () => {
 
   test('commits what is appended at once with one wait for the disk', async () => {
     using home = scratch();
-    let stores = 0;
-    let others = 0;
-    const io: DiskIo = {
-      ...disk,
-      store: (fd, buffer, position) => {
-        stores += 1;
-        return disk.store(fd, buffer, position);
-      },
-      sync: (fd) => {
-        stores += 1;
-        return disk.sync(fd);
-      },
-      write: (fd, buffer, position) => {
-        others += 1;
-        disk.write(fd, buffer, position);
-      },
+    const done = { stores: 0, others: 0 };
+    const count = (kind: keyof typeof done) => (): void => {
+      done[kind] += 1;
     };
+    const io = diskWith({ store: count('stores'), sync: count('stores'), write: count('others') });
     const { log } = open(home.path, { io, durable: true });
     await log.append(drafts(1)); // writes the mark as well
-    const before = { stores, others };
+    const before = { ...done };
     await Promise.all(range(1, 50).map(() => log.append(drafts(1))));
     // the id of the last event, which is not waited for
-    expect({ stores: stores - before.stores, others: others - before.others }).toEqual({ stores: 1, others: 1 });
+    expect(done).toEqual({ stores: before.stores + 1, others: before.others + 1 });
     await log.close();
   });
 
@@ -85,25 +83,17 @@ describe('appending', () => {
 });
 
 describe('a log that cannot be written', () => {
-  const full = (): { io: DiskIo; free(): void } => {
-    let isFull = true;
-    const io: DiskIo = {
-      ...disk,
-      write: (fd, buffer, position) => {
-        if (!isFull) return disk.write(fd, buffer, position);
-        disk.write(fd, buffer.subarray(0, buffer.length >> 1), position);
-        throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-      },
-    };
-    return { io, free: () => (isFull = false) };
-  };
-
   test('refuses with a clear error, delivers nothing, and goes on when there is space', async () => {
     using home = scratch();
-    const before = open(home.path);
-    await before.log.append(drafts(3));
-    await before.log.close();
-    const { io, free } = full();
+    await leftLog(home.path, 3, 'stop');
+    let isFull = true;
+    const io = diskWith({
+      write: (fd, buffer, position) => {
+        if (!isFull) return;
+        disk.write(fd, buffer.subarray(0, buffer.length >> 1), position);
+        throw systemError('ENOSPC');
+      },
+    });
     const { log, stored, notices } = open(home.path, { io });
     const results = await Promise.allSettled([log.append(drafts(1)), log.append(drafts(2))]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -111,7 +101,7 @@ describe('a log that cannot be written', () => {
     await expect(log.append(drafts(1))).rejects.toThrow(/cannot store events in .*events\.jsonl.*ENOSPC/);
     expect(stored).toEqual([]);
     expect(notices.length).toBeGreaterThan(0);
-    free();
+    isFull = false;
     await expect(log.append(drafts(2))).resolves.toEqual({ first: 4, last: 5 });
     expect(stored).toEqual([4, 5]);
     await log.close();
@@ -122,29 +112,16 @@ describe('a log that cannot be written', () => {
     'is opened and read on a read-only disk, although it ends with %s, and repaired when the disk is writable',
     async (end) => {
       using home = scratch();
-      const before = open(home.path);
-      await before.log.append(drafts(3));
-      await before.log.close();
-      const { path } = before.log;
+      const path = await leftLog(home.path, 3, 'stop');
       if (end === 'a torn line') appendFileSync(path, '{"object":"ev');
       else if (end === 'no line break') truncateSync(path, statSync(path).size - 1);
       else writeFileSync(`${path}.compact`, 'half');
       const found = readFileSync(path, 'utf8');
       let readOnly = true;
-      const refuse = () => {
-        if (readOnly) throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
+      const refuse = (_path: string, flags?: string | number): void => {
+        if (readOnly && flags !== 'r') throw systemError('EROFS');
       };
-      const io: DiskIo = {
-        ...disk,
-        open: (file, flags, mode) => {
-          if (flags !== 'r') refuse();
-          return disk.open(file, flags, mode);
-        },
-        remove: (file) => {
-          refuse();
-          disk.remove(file);
-        },
-      };
+      const io = diskWith({ open: refuse, remove: refuse });
       const { log, stored } = open(home.path, { io });
       await expect(log.append(drafts(1))).rejects.toThrow(/cannot store events in .*EROFS/);
       expect(stored).toEqual([]);
@@ -182,17 +159,14 @@ describe('a log that cannot be written', () => {
 
 test('a log that is removed between two writes begins again, and assigns no id twice', async () => {
   using home = scratch();
+  const path = await leftLog(home.path, 5, 'stop');
   const { log, notices } = open(home.path);
-  await log.append(drafts(5));
-  await log.close();
-  const again = open(home.path);
-  rmSync(log.path);
-  await expect(again.log.append(drafts(2))).resolves.toEqual({ first: 6, last: 7 });
-  expect(again.notices.join()).toMatch(/is missing/);
-  expect(notices).toEqual([]);
-  expect(idsIn(again.log, 5)).toEqual([6, 7]);
-  expect(again.log.earliest).toBe(6);
-  expect(readFileSync(log.path, 'utf8')).not.toContain('\0');
+  rmSync(path);
+  await expect(log.append(drafts(2))).resolves.toEqual({ first: 6, last: 7 });
+  expect(notices.join()).toMatch(/is missing/);
+  expect(idsIn(log, 5)).toEqual([6, 7]);
+  expect(log.earliest).toBe(6);
+  expect(readFileSync(path, 'utf8')).not.toContain('\0');
 });
 
 const LOSSES = 60;

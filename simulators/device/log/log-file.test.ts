@@ -6,7 +6,7 @@ import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, disk } from './io.ts';
 import { HeldDisk, openQuietly } from './testing/race.ts';
-import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
+import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {
@@ -67,36 +67,24 @@ describe('compaction', () => {
     'a crash at %s leaves a whole log with every event',
     async (step) => {
       using home = scratch();
-      const first = open(home.path, { retain: 10, durable: true });
-      await first.log.append(drafts(10));
-      await first.log.close();
+      await leftLog(home.path, 10, 'stop', { retain: 10, durable: true });
       let armed = false;
       let appended = false;
-      const crash = () => {
+      const crash = (): void => {
         if (!armed) return;
         second.log.abandon();
         throw new Error('crashed');
       };
-      const io: DiskIo = {
-        ...disk,
-        open: (path, flags, mode) => {
-          if (path.endsWith('events.jsonl') && flags !== 'r') appended = true;
-          if (appended && isBesideName(basename(path))) armed = true;
-          if (armed && step === 'open') crash();
-          return disk.open(path, flags, mode);
-        },
-        store: async (fd, buffer, position) => {
-          if (!armed || step !== 'store') return disk.store(fd, buffer, position);
-          disk.write(fd, buffer.subarray(0, 7), position);
-          crash();
-        },
-        sync: async (fd) => (armed && step === 'sync' ? crash() : disk.sync(fd)),
-        rename: (from, to) => {
-          if (!armed || step !== 'rename') disk.rename(from, to);
-          else crash();
-        },
-        syncDirectory: async (path) => (armed && step === 'syncDirectory' ? crash() : disk.syncDirectory(path)),
+      const arm = (path: string, flags: string | number): void => {
+        if (path.endsWith('events.jsonl') && flags !== 'r') appended = true;
+        if (appended && isBesideName(basename(path))) armed = true;
+        if (step === 'open') crash();
       };
+      const crashPartly: DiskIo['write'] = (fd, buffer, position) => {
+        if (armed) disk.write(fd, buffer.subarray(0, 7), position);
+        crash();
+      };
+      const io = diskWith({ [step]: step === 'store' ? crashPartly : crash, open: arm });
       const second = open(home.path, { io, retain: 10, durable: true });
       await second.log.append(drafts(1)).catch(() => undefined);
       second.log.abandon();
@@ -112,13 +100,11 @@ describe('compaction', () => {
 
   test('a compaction that fails leaves the log as it is', async () => {
     using home = scratch();
-    const io: DiskIo = {
-      ...disk,
-      rename: (from, to) => {
-        if (to.endsWith('events.jsonl')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
-        disk.rename(from, to);
+    const io = diskWith({
+      rename: (_from, to) => {
+        if (to.endsWith('events.jsonl')) throw systemError('EIO');
       },
-    };
+    });
     const { log, notices } = open(home.path, { io, retain: 10 });
     await log.append(drafts(11));
     await log.append(drafts(1));
@@ -135,19 +121,18 @@ describe('compaction', () => {
     async (room) => {
       using home = scratch();
       let left = Number.POSITIVE_INFINITY;
-      const io: DiskIo = {
-        ...disk,
-        store: async (fd, buffer, position) => {
+      const io = diskWith({
+        remove: () => {
+          left = room;
+        },
+        store: (fd, buffer, position) => {
           const fits = Math.min(left, buffer.length);
           left -= fits;
+          if (fits === buffer.length) return;
           disk.write(fd, buffer.subarray(0, fits), position);
-          if (fits < buffer.length) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+          throw systemError('ENOSPC');
         },
-        remove: (path) => {
-          left = room;
-          disk.remove(path);
-        },
-      };
+      });
       const { log, notices } = open(home.path, { io, durable: true });
       await log.append(drafts(200, 100));
       left = room;

@@ -11,8 +11,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { besideName } from '../../../harness/common/user-files.ts';
 import { scratch } from '../testing/robot.ts';
-import { type DiskIo, disk } from './io.ts';
-import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
+import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 /** Leaves the first `lines` lines of a file. */
 function cutLines(path: string, lines: number): void {
@@ -25,10 +24,8 @@ describe('opening', () => {
     'ids that were given up after damage are not assigned later, after three times: %s',
     async (first) => {
       using home = scratch();
-      const before = open(home.path);
-      await before.log.append(drafts(5));
-      before.log.abandon();
-      truncateSync(before.log.path, statSync(before.log.path).size - 20);
+      const path = await leftLog(home.path, 5, 'kill');
+      truncateSync(path, statSync(path).size - 20);
       for (let round = 0; round < 3; round += 1) {
         const { log } = open(home.path);
         expect(log.latest).toBeGreaterThanOrEqual(5);
@@ -65,10 +62,8 @@ describe('opening', () => {
 
   test('keeps an event that lacks only its line break', async () => {
     using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(5));
-    await first.log.close();
-    truncateSync(first.log.path, statSync(first.log.path).size - 1);
+    const path = await leftLog(home.path, 5, 'stop');
+    truncateSync(path, statSync(path).size - 1);
     const { log } = open(home.path);
     await log.append(drafts(1));
     expect(idsIn(log)).toEqual(range(1, 6));
@@ -76,13 +71,8 @@ describe('opening', () => {
 
   test('skips lines that are not events', async () => {
     using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(2));
-    appendFileSync(
-      first.log.path,
-      'not json\n{"object":"event","id":77,"type":"a{"object":"event","id":78}}\n\n\0\0\0\n',
-    );
-    await first.log.close();
+    const path = await leftLog(home.path, 2, 'stop');
+    appendFileSync(path, 'not json\n{"object":"event","id":77,"type":"a{"object":"event","id":78}}\n\n\0\0\0\n');
     const { log, notices } = open(home.path);
     expect(notices.join()).toMatch(/unreadable/);
     await log.append(drafts(1));
@@ -99,11 +89,9 @@ describe('opening', () => {
   ])('assigns no id again when the mark is unreadable (%s) and the log was cut at the end of a line', async (text) => {
     for (const durable of [true, false]) {
       using home = scratch();
-      const first = open(home.path, { durable });
-      await first.log.append(drafts(300));
-      first.log.abandon();
+      const path = await leftLog(home.path, 300, 'kill', { durable });
       writeFileSync(`${home.path}/events.mark`, text);
-      cutLines(first.log.path, 100);
+      cutLines(path, 100);
       const { log } = open(home.path, { durable });
       expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
       expect(idsIn(log).slice(0, 101)).toEqual([...range(1, 100), log.latest]);
@@ -112,9 +100,7 @@ describe('opening', () => {
 
   test('gives the block up after a crash of a log that was not on the disk', async () => {
     using home = scratch();
-    const first = open(home.path);
-    await first.log.append(drafts(300));
-    first.log.abandon();
+    await leftLog(home.path, 300, 'kill');
     const { log, notices } = open(home.path);
     expect(notices.join()).toMatch(/ids up to 1324 may have been given out/);
     await expect(log.append(drafts(1))).resolves.toEqual({ first: 1325, last: 1325 });
@@ -126,10 +112,7 @@ describe('opening', () => {
     'assigns no id again after a crash and the loss of whole lines (durable: %s)',
     async (durable) => {
       using home = scratch();
-      const first = open(home.path, { durable });
-      await first.log.append(drafts(300));
-      first.log.abandon();
-      cutLines(first.log.path, 176);
+      cutLines(await leftLog(home.path, 300, 'kill', { durable }), 176);
       const { log } = open(home.path, { durable });
       expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
     },
@@ -137,13 +120,11 @@ describe('opening', () => {
 
   test('a disk that refuses the id of the last event costs no event, and is told of once', async () => {
     using home = scratch();
-    const io: DiskIo = {
-      ...disk,
-      open: (path, flags, mode) => {
-        if (path.endsWith('events.last')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
-        return disk.open(path, flags, mode);
+    const io = diskWith({
+      open: (path) => {
+        if (path.endsWith('events.last')) throw systemError('EIO');
       },
-    };
+    });
     const { log, stored, notices } = open(home.path, { io, durable: true });
     for (let at = 0; at < 3; at += 1) await log.append(drafts(1));
     expect(stored).toEqual([1, 2, 3]);

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isBesideName } from '../../../harness/common/user-files.ts';
 import { anyCharacter } from '../../common/testing/scratch.ts';
-import { type DiskIo, disk } from '../log/io.ts';
+import { disk } from '../log/io.ts';
+import { diskWith, systemError } from '../log/testing/recorded-disk.ts';
 import { DeployError } from '../ports.ts';
 import { scratch } from '../testing/robot.ts';
 import { ConfigFiles, relativePath, relativePaths } from './config-files.ts';
@@ -45,23 +46,9 @@ test.for(['open', 'write', 'sync'] as const)(
     let left = 2;
     const full = (): void => {
       left -= 1;
-      if (left < 0) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+      if (left < 0) throw systemError('ENOSPC');
     };
-    const io: DiskIo = {
-      ...disk,
-      open: (path, flags, mode) => {
-        if (step === 'open') full();
-        return disk.open(path, flags, mode);
-      },
-      write: (fd, buffer, position) => {
-        if (step === 'write') full();
-        disk.write(fd, buffer, position);
-      },
-      sync: async (fd) => {
-        if (step === 'sync') full();
-        await disk.sync(fd);
-      },
-    };
+    const io = diskWith({ [step]: full });
     const files = new ConfigFiles(home.path, io, true);
     const staging = files.stage([file('/a', 'x'), file('/b', 'x'), file('/c', 'x')]);
     await expect(staging).rejects.toMatchObject({ name: 'DeployError', retryable: true });

@@ -14,10 +14,25 @@ const SYNCS = DURABLE & ~constants.O_RDWR;
 /** How an operation fails. */
 export type Failure = 'ENOSPC' | 'EIO' | 'short write';
 
-const failed = (failure: Failure): Error => {
-  const code = failure === 'EIO' ? 'EIO' : 'ENOSPC';
-  return Object.assign(new Error(`${code}: injected`), { code });
-};
+/** An error of the system, as an operation of a disk throws it. */
+export const systemError = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code });
+
+const failed = (failure: Failure): Error => systemError(failure === 'EIO' ? 'EIO' : 'ENOSPC');
+
+type Hooks = { [Name in keyof DiskIo]?: (...args: Parameters<DiskIo[Name]>) => void };
+
+/** The real disk; a hook is called before its operation, and throws to make it fail. */
+export function diskWith(hooks: Hooks): DiskIo {
+  const hooked = Object.entries(hooks).map(([name, before]: [string, (...args: never[]) => void]) => {
+    const operation = disk[name as keyof DiskIo] as (...args: never[]) => unknown;
+    const run = (...args: never[]): unknown => {
+      before(...args);
+      return operation(...args);
+    };
+    return [name, run];
+  });
+  return { ...disk, ...Object.fromEntries(hooked) };
+}
 
 /** A real folder behind a recorder. Nothing waits for the real disk. */
 export class RecordedDisk {
@@ -134,6 +149,20 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
     ...options,
   });
   return { log, stored, notices };
+}
+
+/** A log of so many events that was stopped or killed: the path of its file. */
+export async function leftLog(
+  directory: string,
+  events: number,
+  end: 'stop' | 'kill',
+  options: Partial<EventLogOptions> = {},
+): Promise<string> {
+  const { log } = open(directory, options);
+  await log.append(drafts(events));
+  if (end === 'stop') await log.close();
+  else log.abandon();
+  return log.path;
 }
 
 /** Ids that a reader finds after `after`. */
