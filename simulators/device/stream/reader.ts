@@ -27,15 +27,15 @@ export class LogReader {
   }
 
   /**
-   * The next portion of events, empty when everything stored at this moment has been read. `overtaken`: events after
-   * the position were compacted away while the reader was behind. Throws the system's error when the file cannot be
-   * read.
+   * The next portion of events, `most` of them at most; empty when everything stored at this moment has been read.
+   * `overtaken`: events after the position were compacted away while the reader was behind. Throws the system's error
+   * when the file cannot be read.
    */
-  read(): StoredEvent[] | 'overtaken' {
+  read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
       // Compaction replaced the file before it was opened: its name leads to another file now.
       const lost = this.#fd === undefined && this.outdated;
-      const events = lost ? [] : this.#portion();
+      const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
       if (!lost && this.#offset < this.#generation.bytes) continue;
       if (!this.outdated) return events;
@@ -71,7 +71,7 @@ export class LogReader {
     return this.position >= latest ? bytes : index.offsetBefore(this.position);
   }
 
-  #portion(): StoredEvent[] {
+  #portion(most: number): StoredEvent[] {
     const events: StoredEvent[] = [];
     const to = this.#generation.bytes;
     if (this.#offset >= to) return events;
@@ -82,7 +82,7 @@ export class LogReader {
     const next = scanEvents({ ...scan, onDamage }, (event, offset) => {
       events.push(event);
       this.position = event.id;
-      return offset < until;
+      return offset < until && events.length < most;
     });
     // A file that was cut from outside has no more lines.
     this.#offset = next > this.#offset ? next : to;

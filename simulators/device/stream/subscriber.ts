@@ -72,8 +72,6 @@ export class Subscriber implements StreamSubscriber {
   #wasLive = false;
   #closed = false;
   readonly #turn = (): void => this.#pump();
-  /** Events that were read and wait for their turn, where there is a pause between two. */
-  #held: StoredEvent[] = [];
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   /** Bytes that were sent at the last beat. */
@@ -172,7 +170,7 @@ export class Subscriber implements StreamSubscriber {
     const reader = this.#reader;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
     const paced = this.#stream.behaviour.eventPauseMs > 0;
-    const events = paced ? this.#readOne(reader) : this.#read(reader);
+    const events = this.#try(() => reader.read(paced ? 1 : undefined));
     if (events === 'overtaken') this.drop();
     else if (events.length > 0) this.#replay(events);
     else if (paced) this.#pumpLater();
@@ -180,29 +178,10 @@ export class Subscriber implements StreamSubscriber {
   }
 
   #pumpLater(): void {
-    const { eventPauseMs } = this.#stream.behaviour;
-    if (eventPauseMs === 0) {
-      takeTurn(this.#turn);
-      return;
-    }
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#pump();
-    }, eventPauseMs).unref();
-  }
-
-  /** The next event that passes the filter; empty when there is none yet. */
-  #readOne(reader: LogReader): StoredEvent[] | 'overtaken' {
-    while (this.#held.length === 0) {
-      const events = this.#read(reader);
-      if (events === 'overtaken' || events.length === 0) return events;
-      this.#held = events.filter(({ type }) => this.#stream.behaviour.wants(this.view.filter, type, 'replay'));
-    }
-    return this.#held.splice(0, 1);
-  }
-
-  #read(reader: LogReader): StoredEvent[] | 'overtaken' {
-    return this.#try(() => reader.read());
+    }, this.#stream.behaviour.eventPauseMs).unref();
   }
 
   #try<T>(action: () => T): T | 'overtaken' {
@@ -216,12 +195,15 @@ export class Subscriber implements StreamSubscriber {
   }
 
   #replay(events: readonly StoredEvent[]): void {
-    const { wants, frame } = this.#stream.behaviour;
+    const { wants, frame, eventPauseMs } = this.#stream.behaviour;
     const seen = this.session?.replay?.(events) ?? events;
     let frames = '';
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
-    if (!this.#socket.writableNeedDrain) this.#pumpLater();
+    if (this.#socket.writableNeedDrain) return;
+    // An event that the filter holds back takes no time.
+    if (eventPauseMs > 0 && frames !== '') this.#pumpLater();
+    else takeTurn(this.#turn);
   }
 
   #goLive(): void {
