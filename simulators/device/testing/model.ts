@@ -37,7 +37,11 @@ type Command = AsyncCommand<Model, Real>;
 
 const RETAIN = 40;
 
-function command(name: string, when: 'up' | 'down', run: (model: Model, real: Real) => Promise<void>): Command {
+function command(name: string, when: 'up' | 'down', change: (model: Model, real: Real) => Promise<void>): Command {
+  const run = async (model: Model, real: Real): Promise<void> => {
+    await change(model, real);
+    await settle(model, real);
+  };
   return { check: ({ up }) => up === (when === 'up'), run, toString: () => name };
 }
 
@@ -51,7 +55,6 @@ const publish = (counts: readonly number[]): Command =>
     // Compaction leaves 80 % of what may be kept; ids lost in a crash are not part of it.
     const published = counts.reduce((sum, count) => sum + count, 0);
     expect(device.stats().events).toBeGreaterThanOrEqual(Math.min(before + published, Math.floor(RETAIN * 0.8)));
-    await settle(model, real);
   });
 
 /** Deploys, and removes the deployment again or leaves it to be replaced. */
@@ -62,7 +65,6 @@ const deploy = (remove: boolean): Command =>
     if (remove) await device.remove(id);
     expect(device.port.active()).toHaveLength(remove ? 0 : 1);
     stored(model, real);
-    await settle(model, real);
   });
 
 const compact = command('compact', 'up', async (model, real) => {
@@ -73,7 +75,6 @@ const compact = command('compact', 'up', async (model, real) => {
     expect(idsOnDisk(real)).toEqual(kept);
     expect(kept.length).toBeGreaterThan(0);
   }
-  await settle(model, real);
 });
 
 /**
@@ -85,7 +86,6 @@ const subscribe = (at: number | undefined, byHeader: boolean): Command => {
     const subscriber = { stream: undefined, after: 0, byHeader };
     real.subscribers.push(subscriber);
     await connect(real, subscriber, at === undefined ? undefined : Math.round(at * (model.highest + 2)));
-    await settle(model, real);
   });
 };
 
@@ -103,7 +103,6 @@ const cut = (which: number, meanwhile: number): Command =>
       model.highest = last_id;
     }
     await connect(real, subscriber, cursorOf(subscriber));
-    await settle(model, real);
   });
 
 /** An orderly stop: accepted events are stored. */
@@ -176,7 +175,6 @@ const start = command('start', 'down', async (model, real) => {
   }
   model.highest = device.stats().latestId;
   for (const subscriber of real.subscribers) await connect(real, subscriber, subscriber.after);
-  await settle(model, real);
 });
 
 /** Connects with a cursor, or without one; an expired cursor must be refused, any other must be served. */
