@@ -7,7 +7,6 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
-  watch,
   writeFileSync,
 } from 'node:fs';
 import net from 'node:net';
@@ -74,29 +73,6 @@ describe('the unix socket', () => {
       process.umask(before);
     }
     expect(seen).toEqual(['700 true false']);
-  });
-
-  test('is in no other folder than its own for a moment: a watcher of it sees the finished socket only', async () => {
-    using home = scratch();
-    const before = process.umask(0);
-    const modes = new Set<string>();
-    const watcher = watch(home.path, () => {
-      for (const name of readdirSync(home.path)) {
-        const found = lstatSync(`${home.path}/${name}`, { throwIfNoEntry: false });
-        if (found?.isSocket()) modes.add(`${name} ${(found.mode & 0o777).toString(8)}`);
-      }
-    });
-    try {
-      for (let round = 0; round < 20; round += 1) {
-        const device = await simulateDevice({ dir: `${home.path}/r`, socket: { path: `${home.path}/s`, mode: 0o600 } });
-        await expect.poll(() => modes.size).toBeGreaterThan(0);
-        await device[Symbol.asyncDispose]();
-      }
-    } finally {
-      watcher.close();
-      process.umask(before);
-    }
-    expect([...modes]).toEqual(['s 600']);
   });
 
   test('may have the longest path that the kernel takes', async () => {

@@ -1,6 +1,6 @@
 /**
- * What a transport of the simulated device consists of (specification section 5). There is one file for each transport;
- * the options of a device, of the command line and the ready line come from the list in `index.ts`.
+ * The transports of the simulated device (specification section 5). The options of a device, of the command line and
+ * the ready line come from the list at the end.
  */
 
 import { randomBytes } from 'node:crypto';

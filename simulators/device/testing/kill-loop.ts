@@ -4,7 +4,7 @@
  */
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask, EventStream, scratch } from './robot.ts';
+import { EventStream, scratch } from './robot.ts';
 
 export interface KillLoop {
   kills: number;
@@ -62,9 +62,8 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
       }
     }
     await device.start();
-    problems.push(
-      ...(await compare(socket, seen, acknowledged, await earliest(socket))).map((what) => `round ${round}: ${what}`),
-    );
+    const { earliest_id: from } = await device.log();
+    problems.push(...(await compare(socket, seen, acknowledged, from)).map((what) => `round ${round}: ${what}`));
     for (const id of [...seen.keys()].slice(0, Math.max(0, seen.size - 2 * RETAIN))) seen.delete(id);
   }
   const { last_id: latest } = await device.publish(1);
@@ -94,14 +93,6 @@ async function compare(
   const gap = ids.find((id, at) => at > 0 && id !== (ids[at - 1] ?? 0) + 1);
   if (gap !== undefined) problems.push(`event ${gap} does not follow the one before it`);
   return problems;
-}
-
-/** Id of the first retained event, as the agent itself says with a 410. */
-async function earliest(socket: string): Promise<number> {
-  const { status, json } = await ask(socket, '/events?after=0', { method: 'HEAD' }).then((head) =>
-    head.status === 410 ? ask(socket, '/events?after=0') : head,
-  );
-  return status === 410 ? (json as { error: { params: { earliest_id: number } } }).error.params.earliest_id : 1;
 }
 
 /** Opens a stream after `id`, or live when that is expired. */
