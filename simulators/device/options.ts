@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../common/clock.ts';
 import type { DeviceBehaviour } from './behaviour.ts';
 import { DirectoryInUseError, KilledError } from './device-directory.ts';
 import { dialectBehaviour } from './dialect.ts';
-import { type Fault, parseFault } from './faults.ts';
+import { parseFault } from './faults.ts';
 import { type DiskIo, errorCode } from './log/io.ts';
 import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
@@ -79,19 +79,7 @@ export interface DeviceOptions extends TransportOptions {
 }
 
 /** Options with all defaults applied. */
-export interface Settings
-  extends Required<
-    Omit<
-      DeviceOptions,
-      keyof TransportOptions | 'control' | 'deviceId' | 'name' | 'uplink' | 'faults' | 'onCrash' | 'dialect' | 'watch'
-    >
-  > {
-  faults: readonly Fault[];
-  deviceId: string | undefined;
-  name: string | undefined;
-  uplink: DeviceOptions['uplink'];
-  watch: DeviceOptions['watch'];
-}
+export type Settings = ReturnType<typeof settle>;
 
 /** A day in milliseconds. Timers take no more than 24 days. */
 const LONGEST_MS = 86_400_000;
@@ -99,7 +87,7 @@ const LONGEST_MS = 86_400_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Applies the defaults. Throws RangeError naming the option and what is accepted. */
-export function settle(options: DeviceOptions): Settings {
+export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
   return {
     dir,

@@ -106,18 +106,13 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
   return offset;
 }
 
-export interface Recovered {
-  generation: Generation;
-  /** The last event is whole except for its line break. */
-  unended: boolean;
-  /** Damage that was found, for the robot's own log. */
-  notices: string[];
-}
-
 const PROBE_BYTES = 1_024;
 
-/** Reads a part of the file at each index entry, and its end; changes nothing. */
-export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour): Recovered {
+/**
+ * Reads a part of the file at each index entry, and its end; changes nothing. `unended`: the last event is whole except
+ * for its line break. `notices`: damage that was found, for the robot's own log.
+ */
+export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];
   const { index, earliest: probed, last, offset } = probe(io, fd, size);
@@ -131,7 +126,8 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
   }
   const before = earliest === undefined ? NO_GAPS : gapsWithin(mark?.gaps ?? NO_GAPS, earliest, tail.id);
   const gaps = earliest !== undefined && latest > tail.id ? [...before, { after: tail.id, through: latest }] : before;
-  return { generation: { bytes: tail.end, earliest, latest, gaps, index }, unended: tail.unended, notices };
+  const generation: Generation = { bytes: tail.end, earliest, latest, gaps, index };
+  return { generation, unended: tail.unended, notices };
 }
 
 /** The first event of every stretch of 64 KiB. */

@@ -114,11 +114,7 @@ async function behaviourOf({ device, defects = [], variants = [] }: ProcessSetti
 
 async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {
   const { createUplink } = await import('../uplink/index.ts');
-  const common = { platform, log, ...(dialect ? { dialect } : {}) };
+  const common = { platform, log, ...defined({ dialect }) };
   if (kind === 'polling') return createUplink({ ...common, kind, apiKey: token ?? '' });
-  return createUplink({
-    ...common,
-    kind,
-    ...defined({ token, mqtt }),
-  });
+  return createUplink({ ...common, kind, ...defined({ token, mqtt }) });
 }

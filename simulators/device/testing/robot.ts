@@ -5,7 +5,7 @@ import { createParser } from 'eventsource-parser';
 import { Changes } from '../../../harness/common/waiting.ts';
 import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 import { scratch } from '../../common/testing/scratch.ts';
-import { type DeviceOptions, type SimulatedDevice, simulateDevice } from '../index.ts';
+import { type DeviceOptions, simulateDevice } from '../index.ts';
 
 // A client of the event stream that keeps every event and comment it was sent.
 
@@ -132,18 +132,10 @@ export interface Answer {
   json: unknown;
 }
 
-export interface Robot extends AsyncDisposable {
-  readonly device: SimulatedDevice;
-  readonly dir: string;
-  readonly socket: string;
-  /** One request over the socket; `path` is taken below `/v0.2` unless it begins with `//`. */
-  ask(path: string, options?: { method?: string; headers?: http.OutgoingHttpHeaders }): Promise<Answer>;
-  /** Opens an event stream; closed with the robot. */
-  listen(query?: string, headers?: http.OutgoingHttpHeaders): Promise<EventStream>;
-}
+export type Robot = Awaited<ReturnType<typeof robot>>;
 
 /** Starts a device; it and its streams end when it is disposed of. */
-export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutMs?: number): Promise<Robot> {
+export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutMs?: number) {
   const home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/agent.sock`;
@@ -153,8 +145,9 @@ export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutM
     device,
     dir,
     socket,
-    ask: (path, asked) => ask(socket, path, asked),
-    listen: async (query = '', headers = {}) => {
+    ask: (path: string, asked?: Asked) => ask(socket, path, asked),
+    /** Opens an event stream; closed with the robot. */
+    listen: async (query = '', headers: http.OutgoingHttpHeaders = {}) => {
       const stream = await EventStream.open(socket, query, headers, streamTimeoutMs);
       streams.push(stream);
       return stream;
@@ -167,12 +160,13 @@ export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutM
   };
 }
 
-/** One request over a socket; `path` as in `Robot.ask`. */
-export function ask(
-  socketPath: string,
-  path: string,
-  { method = 'GET', headers = {} }: { method?: string; headers?: http.OutgoingHttpHeaders } = {},
-): Promise<Answer> {
+interface Asked {
+  method?: string;
+  headers?: http.OutgoingHttpHeaders;
+}
+
+/** One request over a socket; `path` is taken below `/v0.2` unless it begins with `//`. */
+export function ask(socketPath: string, path: string, { method = 'GET', headers = {} }: Asked = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const at = path.startsWith('//') ? path.slice(1) : `/v0.2${path}`;
     const request = http.request({ socketPath, path: at, method, headers, agent: false }, (response) => {

@@ -7,7 +7,7 @@ import type { AgentDeployment, AgentRelease } from '../../../../harness/contract
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import { ApiError } from '../../../common/platform-http.ts';
 import { eventually, scratch } from '../../../common/testing/scratch.ts';
-import { type AgentHost, agentHost } from '../../../platform/agent/testing/agent-host.ts';
+import { agentHost } from '../../../platform/agent/testing/agent-host.ts';
 import { MemoryPlatform } from '../../../platform/agent/testing/memory-platform.ts';
 import { PlatformError } from '../../../platform/ports.ts';
 import type { ConfigFile, DeployError, DeploymentPort, Uplink } from '../../ports.ts';
@@ -136,42 +136,24 @@ export class MemoryDevice implements DeploymentPort {
   }
 }
 
-export interface TestRobot extends AsyncDisposable {
-  host: AgentHost;
-  time: ManualTime;
-  device: MemoryDevice;
-  directory: string;
-  /** Requests that the agent side got, `GET /deployments` and so on, without the query. */
-  requests: string[];
-  uplink: Uplink;
-  /** Another run of the same robot; the run before is not stopped. */
-  anotherRun(options?: Partial<AgentUplinkOptions>): Uplink;
-  /** The device's id on the platform. */
-  id(): string;
-  /** A deployment that the device has begun; it ends with `finish`. */
-  beginDeployment(): Promise<{ deployment: string; finish(): void }>;
-  /** Moves time on, a second at a time, until `holds` does. */
-  eventually(holds: () => void | Promise<void>): Promise<void>;
-}
-
 /** Large keys take long to make. */
 export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
 
 /** Starts an agent side and makes an uplink for it, which the test starts. */
-export async function testRobot(
-  options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {},
-): Promise<TestRobot> {
+export async function testRobot(options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {}) {
   const time = new ManualTime(Date.now());
   const home = scratch();
   const directory = home.path;
+  /** Requests that the agent side got, `GET /deployments` and so on, without the query. */
   const requests: string[] = [];
   const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
     requests.push(`${method} ${path}`),
   );
   const device = new MemoryDevice();
   const runs: Uplink[] = [];
+  /** Another run of the same robot; the run before is not stopped. */
   const anotherRun = (more: Partial<AgentUplinkOptions> = {}) => {
     const uplink = createUplink({
       kind: 'agent',
@@ -187,7 +169,9 @@ export async function testRobot(
     return uplink;
   };
   const uplink = anotherRun();
+  /** The device's id on the platform. */
   const id = () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '';
+  /** A deployment that the device has begun; it ends with `finish`. */
   const beginDeployment = async () => {
     const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     device.beforeDeploy = (wanted) => {
@@ -209,7 +193,8 @@ export async function testRobot(
     anotherRun,
     id,
     beginDeployment,
-    eventually: (holds) =>
+    /** Moves time on, a second at a time, until `holds` does. */
+    eventually: (holds: () => void | Promise<void>) =>
       eventually(async () => {
         time.advance(1_000);
         await holds();
@@ -279,12 +264,7 @@ export function syncSetup() {
 
 // A TCP server that answers MQTT packets as a test asks, correctly or not.
 
-export interface ScriptedBroker extends AsyncDisposable {
-  port: number;
-  /** Everything that clients sent. */
-  received: Packet[];
-  sockets: Set<Socket>;
-}
+export type ScriptedBroker = Awaited<ReturnType<typeof scriptedBroker>>;
 
 /** Answers CONNECT and SUBSCRIBE as a broker that accepts every client. */
 export function welcoming(packet: Packet): Packet | undefined {
@@ -294,9 +274,8 @@ export function welcoming(packet: Packet): Packet | undefined {
 }
 
 /** Serves on a free port; `answer` gives the packet or bytes to send for each received packet. */
-export async function scriptedBroker(
-  answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined,
-): Promise<ScriptedBroker> {
+export async function scriptedBroker(answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined) {
+  /** Everything that clients sent. */
   const received: Packet[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
