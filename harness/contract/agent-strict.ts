@@ -5,15 +5,13 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { agentConfigInstance, agentDeployment, agentDevice, agentGitCommit, agentRelease } from './agent.ts';
 import { GIT_REPOSITORY_TYPES } from './platform/git-commit.ts';
-import { oneOf } from './shape.ts';
+import { exact, nullable, oneOf } from './shape.ts';
 
 /** RFC 3339 with an offset, as `format: date-time` of OpenAPI means it. */
 export const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$',
   format: 'date-time',
 });
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
-export const exact = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 /** The same members, and no others. */
 export const closed = <P extends TProperties>({ schema }: { schema: TObject<P> }) => exact(schema.properties);
 

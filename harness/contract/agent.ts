@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { deploymentFields } from './device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';
 import { listEnvelope } from './lists.ts';
-import { oneOf, shape, Timestamp } from './shape.ts';
+import { objectShape, oneOf, Timestamp } from './shape.ts';
 
 export const AGENT_BASE_PATH = '/agent/v1';
 
@@ -17,109 +17,88 @@ export const agentTopics = {
   pong: (deviceId: string) => `v1/resp/devices/${deviceId}/pong`,
 };
 
-export const syncMessage = shape('SyncMessage', Type.Object({ is_synced: Type.Boolean() }));
-export const pingMessage = shape('PingMessage', Type.Object({ message_id: Type.String(), timestamp: Type.String() }));
+export const syncMessage = objectShape('SyncMessage', { is_synced: Type.Boolean() });
+export const pingMessage = objectShape('PingMessage', { message_id: Type.String(), timestamp: Type.String() });
 export type PingMessage = Static<typeof pingMessage.schema>;
 
 /** Body of `POST /devices/provision`. `name` has 1 to 48 characters. */
-export const provisionRequest = shape(
-  'ProvisionDeviceRequest',
-  Type.Object({
-    public_key_pem: Type.String(),
-    agent_version: Type.String(),
-    name: Type.String({ minLength: 1, maxLength: 48 }),
-  }),
-);
+export const provisionRequest = objectShape('ProvisionDeviceRequest', {
+  public_key_pem: Type.String(),
+  agent_version: Type.String(),
+  name: Type.String({ minLength: 1, maxLength: 48 }),
+});
 /** Body of `POST /devices/reprovision`. */
-export const reprovisionRequest = shape(
-  'ReprovisionDeviceRequest',
-  Type.Object({ public_key_pem: Type.String(), agent_version: Type.String() }),
-);
+export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', {
+  public_key_pem: Type.String(),
+  agent_version: Type.String(),
+});
 /** A device as its own agent sees it. */
-export const agentDevice = shape(
-  'AgentDevice',
-  Type.Object({
-    object: Type.Literal('device'),
-    id: Type.String(),
-    name: Type.String(),
-    status: Type.String(),
-    session_id: Type.String(),
-  }),
-);
+export const agentDevice = objectShape('AgentDevice', {
+  object: Type.Literal('device'),
+  id: Type.String(),
+  name: Type.String(),
+  status: Type.String(),
+  session_id: Type.String(),
+});
 export type AgentDevice = Static<typeof agentDevice.schema>;
 
-export const tokenResponse = shape('TokenResponse', Type.Object({ token: Type.String(), expires_at: Timestamp }));
+export const tokenResponse = objectShape('TokenResponse', { token: Type.String(), expires_at: Timestamp });
 export type TokenResponse = Static<typeof tokenResponse.schema>;
 
 /** A config instance of a deployment: where its content goes on the device. */
-export const agentConfigInstance = shape(
-  'AgentConfigInstance',
-  Type.Object({
-    object: Type.Literal('config_instance'),
-    id: Type.String(),
-    config_type_name: Type.String(),
-    filepath: Type.String(),
-    created_at: Timestamp,
-    config_schema_id: Type.String(),
-    config_type_id: Type.String(),
-  }),
-);
+export const agentConfigInstance = objectShape('AgentConfigInstance', {
+  object: Type.Literal('config_instance'),
+  id: Type.String(),
+  config_type_name: Type.String(),
+  filepath: Type.String(),
+  created_at: Timestamp,
+  config_schema_id: Type.String(),
+  config_type_id: Type.String(),
+});
 export type AgentConfigInstance = Static<typeof agentConfigInstance.schema>;
 
 /** The commit that a release was made from. */
-export const agentGitCommit = shape(
-  'AgentGitCommit',
-  Type.Object({
-    object: Type.Literal('git_commit'),
-    id: Type.String(),
-    sha: Type.String(),
-    message: Type.String(),
-    commit_url: Type.String(),
-    created_at: Timestamp,
-  }),
-);
+export const agentGitCommit = objectShape('AgentGitCommit', {
+  object: Type.Literal('git_commit'),
+  id: Type.String(),
+  sha: Type.String(),
+  message: Type.String(),
+  commit_url: Type.String(),
+  created_at: Timestamp,
+});
 export type AgentGitCommit = Static<typeof agentGitCommit.schema>;
 
 /** The release of a deployment. */
-export const agentRelease = shape(
-  'AgentRelease',
-  Type.Object({
-    object: Type.Literal('release'),
-    id: Type.String(),
-    version: Type.String(),
-    git_commit_id: Type.Union([Type.String(), Type.Null()]),
-    created_at: Timestamp,
-    git_commit: Type.Optional(Type.Union([agentGitCommit.schema, Type.Null()])),
-  }),
-);
+export const agentRelease = objectShape('AgentRelease', {
+  object: Type.Literal('release'),
+  id: Type.String(),
+  version: Type.String(),
+  git_commit_id: Type.Union([Type.String(), Type.Null()]),
+  created_at: Timestamp,
+  git_commit: Type.Optional(Type.Union([agentGitCommit.schema, Type.Null()])),
+});
 export type AgentRelease = Static<typeof agentRelease.schema>;
 
 /** A deployment as the agent lists it, with its expansions. */
-export const agentDeployment = shape(
-  'AgentDeployment',
-  Type.Object({
-    ...deploymentFields,
-    updated_at: Timestamp,
-    release: Type.Optional(agentRelease.schema),
-    config_instances: Type.Optional(Type.Array(agentConfigInstance.schema)),
-  }),
-);
+export const agentDeployment = objectShape('AgentDeployment', {
+  ...deploymentFields,
+  updated_at: Timestamp,
+  release: Type.Optional(agentRelease.schema),
+  config_instances: Type.Optional(Type.Array(agentConfigInstance.schema)),
+});
 export type AgentDeployment = Static<typeof agentDeployment.schema>;
 
 /** Answer of `GET /deployments`: the list envelope (section 2.6) around deployments. */
-export const agentDeploymentList = shape(
-  'AgentDeploymentList',
-  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(agentDeployment.schema) }),
-);
+export const agentDeploymentList = objectShape('AgentDeploymentList', {
+  ...listEnvelope.schema.properties,
+  data: Type.Array(agentDeployment.schema),
+});
 
 /** Body of `PATCH /deployments/{id}` by the agent. */
-export const deploymentReport = shape(
-  'UpdateDeploymentRequest',
-  Type.Object({
-    activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
-    error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),
-    deployed_at: Type.Optional(Timestamp),
-    archived_at: Type.Optional(Timestamp),
-  }),
-);
+export const deploymentReport = objectShape('UpdateDeploymentRequest', {
+  activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
+  error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),
+  deployed_at: Type.Optional(Timestamp),
+  archived_at: Type.Optional(Timestamp),
+});
 export type DeploymentReport = Static<typeof deploymentReport.schema>;

@@ -4,26 +4,23 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
-import { shape } from './shape.ts';
+import { objectShape, shape } from './shape.ts';
 
 /** The line that answers MUSTER_JOB=describe. */
-export const clientDescription = shape(
-  'ClientDescription',
-  Type.Object({
-    jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
-    reaches: Type.Optional(
-      Type.Array(Type.String(), {
-        description: `Ways to a Device API that it knows, among ${CLIENT_PLACES.join(', ')}; url when left out`,
-      }),
-    ),
-    deduplicates: Type.Optional(Type.Boolean({ description: 'It dispatches an event that comes twice only once' })),
-    heartbeat: Type.Optional(
-      Type.Boolean({ description: 'It takes the heartbeat interval of the agent from MUSTER_HEARTBEAT_SECONDS' }),
-    ),
-    name: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String()),
-  }),
-);
+export const clientDescription = objectShape('ClientDescription', {
+  jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
+  reaches: Type.Optional(
+    Type.Array(Type.String(), {
+      description: `Ways to a Device API that it knows, among ${CLIENT_PLACES.join(', ')}; url when left out`,
+    }),
+  ),
+  deduplicates: Type.Optional(Type.Boolean({ description: 'It dispatches an event that comes twice only once' })),
+  heartbeat: Type.Optional(
+    Type.Boolean({ description: 'It takes the heartbeat interval of the agent from MUSTER_HEARTBEAT_SECONDS' }),
+  ),
+  name: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+});
 export type ClientDescription = Static<typeof clientDescription.schema>;
 
 type LineKind = (typeof JOB_TABLE)[ClientJob]['lines'][number] | 'error';

@@ -1,58 +1,48 @@
 /** The control API: how a suite makes a target do something. JSON over HTTP, on a port or a unix socket. */
 import Type, { type Static } from 'typebox';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from './enums.ts';
-import { oneOf, shape } from './shape.ts';
+import { objectShape, oneOf } from './shape.ts';
 
 export const CONTROL_CAPABILITIES = ['drive', 'compact', 'restart', 'log', 'files'] as const;
 export type ControlCapability = (typeof CONTROL_CAPABILITIES)[number];
 
 /** Answer of `GET /`. */
-export const controlInfo = shape(
-  'ControlInfo',
-  Type.Object({
-    capabilities: Type.Array(Type.String()),
-    retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
-    heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
-    event_log: Type.Optional(Type.String({ description: 'Path of the JSONL event log' })),
-    config_root: Type.Optional(Type.String({ description: 'Directory below which config files are written' })),
-    compact_restarts: Type.Optional(
-      Type.Boolean({ description: 'The agent is restarted to make it compact, so that its event streams end' }),
-    ),
-  }),
-);
+export const controlInfo = objectShape('ControlInfo', {
+  capabilities: Type.Array(Type.String()),
+  retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
+  heartbeat_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400 })),
+  event_log: Type.Optional(Type.String({ description: 'Path of the JSONL event log' })),
+  config_root: Type.Optional(Type.String({ description: 'Directory below which config files are written' })),
+  compact_restarts: Type.Optional(
+    Type.Boolean({ description: 'The agent is restarted to make it compact, so that its event streams end' }),
+  ),
+});
 export type ControlInfo = Static<typeof controlInfo.schema>;
 
 /** Body of `POST /deployments`; answered with the Deployment. */
-export const controlDeployment = shape(
-  'ControlDeployment',
-  Type.Object({
-    description: Type.Optional(Type.String()),
-    release_id: Type.Optional(Type.String()),
-    target_status: Type.Optional(oneOf(DEPLOYMENT_TARGET_STATUSES)),
-    activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
-    error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),
-    config_instances: Type.Optional(Type.Array(Type.Object({ filepath: Type.String(), content: Type.String() }))),
-  }),
-);
+export const controlDeployment = objectShape('ControlDeployment', {
+  description: Type.Optional(Type.String()),
+  release_id: Type.Optional(Type.String()),
+  target_status: Type.Optional(oneOf(DEPLOYMENT_TARGET_STATUSES)),
+  activity_status: Type.Optional(oneOf(DEPLOYMENT_ACTIVITY_STATUSES)),
+  error_status: Type.Optional(oneOf(DEPLOYMENT_ERROR_STATUSES)),
+  config_instances: Type.Optional(Type.Array(Type.Object({ filepath: Type.String(), content: Type.String() }))),
+});
 export type ControlDeployment = Static<typeof controlDeployment.schema>;
 
 /** Body and answer of `POST /events`. */
-export const controlPublish = shape(
-  'ControlPublish',
-  Type.Object({ count: Type.Integer({ minimum: 1, maximum: 1_000_000 }) }),
-);
+export const controlPublish = objectShape('ControlPublish', {
+  count: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+});
 /** Answer of `POST /events`: the ids of the first and the last event, both included. */
-export const controlPublished = shape(
-  'ControlPublished',
-  Type.Object({ first_id: Type.Integer(), last_id: Type.Integer() }),
-);
+export const controlPublished = objectShape('ControlPublished', { first_id: Type.Integer(), last_id: Type.Integer() });
 export type ControlPublished = Static<typeof controlPublished.schema>;
 
 /** Answer of `POST /compact`. */
-export const controlCompacted = shape(
-  'ControlCompacted',
-  Type.Object({ earliest_id: Type.Integer(), latest_id: Type.Integer() }),
-);
+export const controlCompacted = objectShape('ControlCompacted', {
+  earliest_id: Type.Integer(),
+  latest_id: Type.Integer(),
+});
 export type ControlCompacted = Static<typeof controlCompacted.schema>;
 
 /** Answer of `GET /log`, which only Muster's own simulator has: what a reading of the whole log found. */
@@ -77,4 +67,4 @@ export type StopSignal = (typeof STOP_SIGNALS)[number];
 /**
  * Body of `POST /stop`; answered with 204 when the agent is down. `POST /start` is answered with 204 when it serves.
  */
-export const controlStop = shape('ControlStop', Type.Object({ signal: Type.Optional(oneOf(STOP_SIGNALS)) }));
+export const controlStop = objectShape('ControlStop', { signal: Type.Optional(oneOf(STOP_SIGNALS)) });

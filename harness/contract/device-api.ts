@@ -7,7 +7,7 @@ import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
-import { oneOf, shape, Timestamp } from './shape.ts';
+import { objectShape, oneOf, Timestamp } from './shape.ts';
 
 /** The four status fields that every deployment and deployment event carries. */
 export const statusFields = {
@@ -27,7 +27,7 @@ export const deploymentFields = {
   created_at: Timestamp,
 };
 
-export const deployment = shape('Deployment', Type.Object(deploymentFields));
+export const deployment = objectShape('Deployment', deploymentFields);
 export type Deployment = Static<typeof deployment.schema>;
 
 // The event envelope and the payloads of the Device API (specification sections 2.3, 2.4, 6.3).
@@ -36,33 +36,30 @@ export type Deployment = Static<typeof deployment.schema>;
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
 /** The JSON of a frame's `data` (section 2.3). */
-export const eventEnvelope = shape(
-  'Event',
-  Type.Object({
-    object: Type.Literal('event'),
-    id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),
-    type: Type.String({ pattern: EVENT_TYPE_FORM, description: 'Equals the SSE event field' }),
-    occurred_at: Timestamp,
-    data: Type.Object({}, { description: 'Payload; its shape depends on type' }),
-  }),
-);
+export const eventEnvelope = objectShape('Event', {
+  object: Type.Literal('event'),
+  id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),
+  type: Type.String({ pattern: EVENT_TYPE_FORM, description: 'Equals the SSE event field' }),
+  occurred_at: Timestamp,
+  data: Type.Object({}, { description: 'Payload; its shape depends on type' }),
+});
 export type EventEnvelope = Static<typeof eventEnvelope.schema>;
 
 const payloadFields = { deployment_id: Type.String(), release_id: Type.String(), ...statusFields };
 
 /** Payload of `deployment.deployed` (section 2.4). */
-export const deployedPayload = shape('DeploymentDeployed', Type.Object({ ...payloadFields, deployed_at: Timestamp }));
+export const deployedPayload = objectShape('DeploymentDeployed', { ...payloadFields, deployed_at: Timestamp });
 export type DeployedPayload = Static<typeof deployedPayload.schema>;
 
 /** Payload of `deployment.removed`: not shown by the specification; this is what published agents send. */
-export const removedPayload = shape('DeploymentRemoved', Type.Object({ ...payloadFields, archived_at: Timestamp }));
+export const removedPayload = objectShape('DeploymentRemoved', { ...payloadFields, archived_at: Timestamp });
 export type RemovedPayload = Static<typeof removedPayload.schema>;
 
 // The discovery file of a loopback Device API (specification section 5).
 
 /** Content of the file: the port on 127.0.0.1 and the bearer token. */
-export const discoveryFile = shape(
-  'DiscoveryFile',
-  Type.Object({ port: Type.Integer({ minimum: 1, maximum: 65_535 }), token: Type.String({ minLength: 1 }) }),
-);
+export const discoveryFile = objectShape('DiscoveryFile', {
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  token: Type.String({ minLength: 1 }),
+});
 export type DiscoveryFile = Static<typeof discoveryFile.schema>;

@@ -1,50 +1,40 @@
 /** Lists, ping and errors of the Platform API (specification sections 2.5, 2.6, 7, 8). */
 
 import Type, { type Static } from 'typebox';
-import { shape } from './shape.ts';
+import { objectShape } from './shape.ts';
 
 /** A page of a collection (section 2.6). */
-export const listEnvelope = shape(
-  'List',
-  Type.Object({
-    object: Type.Literal('list'),
-    limit: Type.Integer({ description: 'Effective page size after clamping' }),
-    offset: Type.Integer({ description: 'Effective starting index after clamping' }),
-    has_more: Type.Boolean({ description: 'True when more items exist beyond this page' }),
-    data: Type.Array(Type.Object({ object: Type.String(), id: Type.String() })),
-    total_count: Type.Optional(Type.Integer({ description: 'Only with expand=total_count' })),
-  }),
-);
+export const listEnvelope = objectShape('List', {
+  object: Type.Literal('list'),
+  limit: Type.Integer({ description: 'Effective page size after clamping' }),
+  offset: Type.Integer({ description: 'Effective starting index after clamping' }),
+  has_more: Type.Boolean({ description: 'True when more items exist beyond this page' }),
+  data: Type.Array(Type.Object({ object: Type.String(), id: Type.String() })),
+  total_count: Type.Optional(Type.Integer({ description: 'Only with expand=total_count' })),
+});
 export type ListEnvelope = Static<typeof listEnvelope.schema>;
 
 /** Body of `POST /devices/{device_id}/ping` (section 2.5). */
-export const pingRequest = shape(
-  'PingRequest',
-  Type.Object({ timeout_nanos: Type.Integer({ description: 'Nanoseconds to wait; at most 10 seconds' }) }),
-);
+export const pingRequest = objectShape('PingRequest', {
+  timeout_nanos: Type.Integer({ description: 'Nanoseconds to wait; at most 10 seconds' }),
+});
 export type PingRequest = Static<typeof pingRequest.schema>;
 
 /** Answer of a ping (section 2.5). `round_trip_nanos` is missing where no device answered. */
-export const pingResponse = shape(
-  'PingResponse',
-  Type.Object({
-    code: Type.String({ description: 'success, or another outcome the specification does not show' }),
-    round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
-  }),
-);
+export const pingResponse = objectShape('PingResponse', {
+  code: Type.String({ description: 'success, or another outcome the specification does not show' }),
+  round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
+});
 export type PingResponse = Static<typeof pingResponse.schema>;
 
 // The error body that published implementations answer with. The specification shows none (section 7).
 
 /** `{"error": {"code", "params", "message"}}`. */
-export const errorBody = shape(
-  'Error',
-  Type.Object({
-    error: Type.Object({
-      code: Type.String(),
-      params: Type.Record(Type.String(), Type.Unknown()),
-      message: Type.String(),
-    }),
+export const errorBody = objectShape('Error', {
+  error: Type.Object({
+    code: Type.String(),
+    params: Type.Record(Type.String(), Type.Unknown()),
+    message: Type.String(),
   }),
-);
+});
 export type ErrorBody = Static<typeof errorBody.schema>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { isIso8601, oneOf, shape, Timestamp } from './shape.ts';
+import { isIso8601, objectShape, oneOf, Timestamp } from './shape.ts';
 
 describe('ISO 8601 date-time', () => {
   it.each([
@@ -46,10 +46,7 @@ describe('ISO 8601 date-time', () => {
 });
 
 describe('a shape', () => {
-  const robot = shape(
-    'Robot',
-    Type.Object({ state: oneOf(['idle', 'busy']), since: Timestamp, wheels: Type.Integer() }),
-  );
+  const robot = objectShape('Robot', { state: oneOf(['idle', 'busy']), since: Timestamp, wheels: Type.Integer() });
   const right = { state: 'idle', since: '2026-05-06T10:00:00Z', wheels: 4 };
 
   it('accepts what conforms, with members that it does not know', () => {
@@ -80,7 +77,7 @@ describe('a shape', () => {
   });
 
   it('names an unknown member where unknown members are refused', () => {
-    const closed = shape('Closed', Type.Object({ a: Type.String() }, { additionalProperties: false }));
+    const closed = objectShape('Closed', { a: Type.String() }, { additionalProperties: false });
     expect(closed.problems({ a: 'x', b: 1 })).toEqual([{ path: '/b', message: 'is not known here' }]);
   });
 });

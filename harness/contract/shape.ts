@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TObjectOptions, type TProperties, type TSchema } from 'typebox';
 
 export { guardOf } from './enums.ts';
 
@@ -53,6 +53,20 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
     problems: (value) => (validator().Check(value) ? [] : placed(validator().Errors(value)).map(readable)),
   };
 }
+
+/** Names an object with these members. It may have others, unless the options refuse them. */
+export const objectShape = <P extends TProperties>(
+  name: string,
+  members: P,
+  options?: TObjectOptions,
+): Shape<TObject<P>> => shape(name, Type.Object(members, options));
+
+/** An object with these members and no others. */
+export const exact = <P extends TProperties>(members: P) => Type.Object(members, { additionalProperties: false });
+
+/** The schema, or null. */
+export const nullable = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
 interface ErrorLike {
   keyword: string;

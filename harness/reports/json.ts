@@ -5,7 +5,7 @@ import { MARK_KINDS } from '../client/recorder.ts';
 import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { oneOf, shape, Timestamp } from '../contract/shape.ts';
+import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
 import { summarise } from '../runner/results.ts';
 import {
   APIS,
@@ -103,81 +103,78 @@ const undecided = Type.Object({
 });
 
 /** Shape of the report. */
-export const jsonReportShape = shape(
+export const jsonReportShape = objectShape(
   'JSON report',
-  Type.Object(
-    {
-      muster: Type.String({ description: 'Version of Muster' }),
-      api: oneOf(APIS),
-      seed: Type.Integer(),
-      target: Type.Object({
-        kind: text,
-        address: text,
-        capabilities: Type.Array(oneOf(CAPABILITIES)),
-        control: text,
-        api_version: optionalText,
-        dialect: optionalText,
-        name: optionalText,
-        version: optionalText,
-        ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
-        digest: Type.Optional(Type.String({ description: 'sha256 of what Muster itself ran' })),
-        digest_of: Type.Optional(oneOf(['image', 'executable'])),
-        executable: Type.Optional(Type.String({ description: 'File that the command executed' })),
-        digest_missing: Type.Optional(Type.String({ description: 'Why there is no digest of what Muster ran' })),
-        artifact: Type.Optional(
-          Type.Object(
-            { name: text, digest: text },
-            { description: 'A file that the tester names; nothing shows that it is what ran' },
-          ),
-        ),
-      }),
-      profile: text,
-      requirements_version: Type.String({
-        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-        description: 'Date of the requirement set that was run',
-      }),
-      requirements_digest: Type.Optional(
-        Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
-      ),
-      narrowed_by: Type.Array(text),
-      options: Type.Optional(
-        Type.Record(
-          Type.String(),
-          Type.Union([text, Type.Number(), Type.Boolean(), Type.Array(Type.Union([text, Type.Number()]))]),
-          {
-            description:
-              'Options of the command by name, without secrets and defaults; `muster replay` starts from them',
-          },
-        ),
-      ),
-      complete: Type.Boolean(),
-      started_at: Timestamp,
-      duration_ms: count,
-      exit_code: Type.Integer(),
-      summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
-      coverage: Type.Object(
-        {
-          checks: Type.Integer({ minimum: 0, description: 'Checks of the requirement set' }),
-          decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
-          undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
-        },
-        { description: 'How much of the requirement set was decided' },
-      ),
-      unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
-      unreachable: Type.Optional(Type.String({ description: 'Why the target could not be reached' })),
-      interrupted: Type.Optional(Type.Literal(true)),
-      replay_of: Type.Optional(
+  {
+    muster: Type.String({ description: 'Version of Muster' }),
+    api: oneOf(APIS),
+    seed: Type.Integer(),
+    target: Type.Object({
+      kind: text,
+      address: text,
+      capabilities: Type.Array(oneOf(CAPABILITIES)),
+      control: text,
+      api_version: optionalText,
+      dialect: optionalText,
+      name: optionalText,
+      version: optionalText,
+      ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
+      digest: Type.Optional(Type.String({ description: 'sha256 of what Muster itself ran' })),
+      digest_of: Type.Optional(oneOf(['image', 'executable'])),
+      executable: Type.Optional(Type.String({ description: 'File that the command executed' })),
+      digest_missing: Type.Optional(Type.String({ description: 'Why there is no digest of what Muster ran' })),
+      artifact: Type.Optional(
         Type.Object(
-          { file: text, outcomes: Type.Record(Type.String(), oneOf(OUTCOMES)) },
-          {
-            description: 'The report whose findings were run again, and their outcomes then',
-          },
+          { name: text, digest: text },
+          { description: 'A file that the tester names; nothing shows that it is what ran' },
         ),
       ),
-      checks: Type.Array(check),
-    },
-    { title: 'Muster JSON report' },
-  ),
+    }),
+    profile: text,
+    requirements_version: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      description: 'Date of the requirement set that was run',
+    }),
+    requirements_digest: Type.Optional(
+      Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
+    ),
+    narrowed_by: Type.Array(text),
+    options: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Union([text, Type.Number(), Type.Boolean(), Type.Array(Type.Union([text, Type.Number()]))]),
+        {
+          description: 'Options of the command by name, without secrets and defaults; `muster replay` starts from them',
+        },
+      ),
+    ),
+    complete: Type.Boolean(),
+    started_at: Timestamp,
+    duration_ms: count,
+    exit_code: Type.Integer(),
+    summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
+    coverage: Type.Object(
+      {
+        checks: Type.Integer({ minimum: 0, description: 'Checks of the requirement set' }),
+        decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
+        undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
+      },
+      { description: 'How much of the requirement set was decided' },
+    ),
+    unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
+    unreachable: Type.Optional(Type.String({ description: 'Why the target could not be reached' })),
+    interrupted: Type.Optional(Type.Literal(true)),
+    replay_of: Type.Optional(
+      Type.Object(
+        { file: text, outcomes: Type.Record(Type.String(), oneOf(OUTCOMES)) },
+        {
+          description: 'The report whose findings were run again, and their outcomes then',
+        },
+      ),
+    ),
+    checks: Type.Array(check),
+  },
+  { title: 'Muster JSON report' },
 );
 
 // Reads the JSON report of a run again, those of older versions of Muster too.

@@ -1,8 +1,8 @@
 /** Config instances: the configuration itself, immutable. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, fieldsIn, type Operation, operationsOn, type Resource } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
 export const INSTANCE_FORMATS = ['json', 'yaml', 'jsonc', 'xml', 'text'] as const;
 export type InstanceFormat = (typeof INSTANCE_FORMATS)[number];
@@ -23,8 +23,7 @@ const fields = {
   config_schema_id: Type.String(),
   config_type_id: Type.String(),
 };
-const schema = Type.Object(fields);
-export type ConfigInstance = Static<typeof schema>;
+export type ConfigInstance = Static<TObject<typeof fields>>;
 
 const contentFields = (version: SupportedVersion) => ({
   format: oneOf(instanceFormats(version)),
@@ -35,11 +34,7 @@ export interface InstanceContent {
   data: string;
 }
 
-export const configInstanceResource: Resource = {
-  kind: 'config_instance',
-  name: 'ConfigInstance',
-  collection: 'config_instances',
-  prefix: 'cfg_inst_',
+export const configInstanceResource = resource('config_instance', 'cfg_inst_', {
   fields: (version) => fieldsIn(version, fields, { slot_key: 'everglades' }),
   expansions: {
     content: { schema: (version) => Type.Object(contentFields(version)) },
@@ -47,8 +42,7 @@ export const configInstanceResource: Resource = {
     config_type: { kind: 'config_type' },
   },
   filters: { id: {}, config_schema_id: {}, config_type_id: {}, slot_key: { since: 'everglades' } },
-  orders: {},
-};
+});
 
 const createBody = (version: SupportedVersion) =>
   body({

@@ -1,12 +1,12 @@
 /**
  * Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1).
  */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, fieldsIn, type Operation, operationsOn, printable, type Resource, refTo } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, printable, refTo, resource } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
 export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
@@ -48,14 +48,9 @@ const fields = {
   language: oneOf(SCHEMA_LANGUAGES),
   format: oneOf(SCHEMA_FORMATS),
 };
-const schema = Type.Object(fields);
-export type ConfigSchema = Static<typeof schema>;
+export type ConfigSchema = Static<TObject<typeof fields>>;
 
-export const configSchemaResource: Resource = {
-  kind: 'config_schema',
-  name: 'ConfigSchema',
-  collection: 'config_schemas',
-  prefix: 'cfg_sch_',
+export const configSchemaResource = resource('config_schema', 'cfg_sch_', {
   fields: (version) => ({
     ...fieldsIn(version, fields, { instance_slots: 'everglades', instance_format: 'everglades' }),
     ...(!atLeast(version, 'everglades') && { instance_filepath: Type.String() }),
@@ -66,8 +61,7 @@ export const configSchemaResource: Resource = {
     config_type: { kind: 'config_type' },
   },
   filters: { id: {}, config_type_id: {} },
-  orders: {},
-};
+});
 
 const common = {
   config_type_ref: body({ id: Type.Optional(Type.String()), slug: Type.Optional(Type.String()) }),

@@ -2,10 +2,10 @@
  * Config types: what kind of configuration there is. Slugs are immutable since everglades (specification section 9,
  * rule 2).
  */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { atLeast } from '../versions.ts';
-import { body, type Operation, operationsOn, printable, type Resource } from './operation.ts';
+import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('config_type'),
@@ -15,19 +15,12 @@ const fields = {
   created_at: Timestamp,
   updated_at: Timestamp,
 };
-const schema = Type.Object(fields);
-export type ConfigType = Static<typeof schema>;
+export type ConfigType = Static<TObject<typeof fields>>;
 
-export const configTypeResource: Resource = {
-  kind: 'config_type',
-  name: 'ConfigType',
-  collection: 'config_types',
-  prefix: 'cfg_typ_',
+export const configTypeResource = resource('config_type', 'cfg_typ_', {
   fields: () => fields,
-  expansions: {},
   filters: { id: {}, name: {}, slug: {} },
-  orders: {},
-};
+});
 
 const name = printable(128, 'The name of the config type');
 const slug = Type.String({ minLength: 1, maxLength: 128, pattern: '^[a-z0-9][a-z0-9_-]*$' });

@@ -1,5 +1,5 @@
 /** Deployments on the Platform API: sections 2.1 and 2.2, and what section 9 says changed from version to version. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
@@ -7,9 +7,9 @@ import {
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TARGET_STATUSES,
 } from '../enums.ts';
-import { oneOf, Timestamp } from '../shape.ts';
+import { nullable, oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
-import { body, fieldsIn, nullable, type Operation, operationsOn, type Resource } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
 /** `removing` was restored with rainier. */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
@@ -28,14 +28,9 @@ const fields = {
   archived_at: nullable(Timestamp),
   updated_at: Timestamp,
 };
-const schema = Type.Object(fields);
-export type PlatformDeployment = Static<typeof schema>;
+export type PlatformDeployment = Static<TObject<typeof fields>>;
 
-export const deploymentResource: Resource = {
-  kind: 'deployment',
-  name: 'Deployment',
-  collection: 'deployments',
-  prefix: 'dpl_',
+export const deploymentResource = resource('deployment', 'dpl_', {
   fields: (version) => ({
     ...fieldsIn(version, fields, {
       parent_id: 'everglades',
@@ -62,8 +57,7 @@ export const deploymentResource: Resource = {
     device_id: {},
     release_id: {},
   },
-  orders: {},
-};
+});
 
 const createBody = (version: SupportedVersion) =>
   body({

@@ -1,10 +1,10 @@
 /** Devices (specification sections 2.5, 4.2 and 9). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
-import { oneOf, Timestamp } from '../shape.ts';
+import { nullable, oneOf, Timestamp } from '../shape.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { tokenAnswer } from './keys.ts';
-import { body, fieldsIn, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
+import { body, fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
@@ -26,14 +26,9 @@ const fields = {
   updated_at: Timestamp,
   group_id: nullable(Type.String(), 'The group it belongs to; read-only'),
 };
-const schema = Type.Object(fields);
-export type Device = Static<typeof schema>;
+export type Device = Static<TObject<typeof fields>>;
 
-export const deviceResource: Resource = {
-  kind: 'device',
-  name: 'Device',
-  collection: 'devices',
-  prefix: 'dvc_',
+export const deviceResource = resource('device', 'dvc_', {
   fields: (version) => ({
     ...fieldsIn(version, fields, { description: 'everglades', group_id: 'everglades' }),
     status: oneOf(deviceStatuses(version)),
@@ -52,7 +47,7 @@ export const deviceResource: Resource = {
     status: { since: 'everglades', values: deviceStatuses },
   },
   orders: { status: { since: 'everglades' } },
-};
+});
 
 /** Published rule: a device name has 1 to 48 characters. */
 const name = printable(48, 'The name of the device, unique');

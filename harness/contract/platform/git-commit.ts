@@ -1,7 +1,7 @@
 /** Git commits that releases and config schemas come from. */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
-import { body, type Operation, operationsOn, type Resource } from './operation.ts';
+import { body, type Operation, operationsOn, resource } from './operation.ts';
 
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
@@ -22,19 +22,12 @@ const fields = {
   commit_url: Type.String(),
   created_at: Timestamp,
 };
-const schema = Type.Object(fields);
-export type GitCommit = Static<typeof schema>;
+export type GitCommit = Static<TObject<typeof fields>>;
 
-export const gitCommitResource: Resource = {
-  kind: 'git_commit',
-  name: 'GitCommit',
-  collection: 'git_commits',
-  prefix: 'git_cmt_',
+export const gitCommitResource = resource('git_commit', 'git_cmt_', {
   fields: () => fields,
-  expansions: {},
   filters: { id: {}, sha: {} },
-  orders: {},
-};
+});
 
 const createBody = body({
   sha: Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }),

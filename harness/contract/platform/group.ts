@@ -1,7 +1,7 @@
 /** Device groups: a tree, since everglades (specification section 9). */
-import Type, { type Static } from 'typebox';
-import { Timestamp } from '../shape.ts';
-import { body, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
+import Type, { type Static, type TObject } from 'typebox';
+import { nullable, Timestamp } from '../shape.ts';
+import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('group'),
@@ -11,19 +11,14 @@ const fields = {
   created_at: Timestamp,
   updated_at: Timestamp,
 };
-const schema = Type.Object(fields);
-export type Group = Static<typeof schema>;
+export type Group = Static<TObject<typeof fields>>;
 
-export const groupResource: Resource = {
-  kind: 'group',
-  name: 'Group',
-  collection: 'groups',
-  prefix: 'grp_',
+export const groupResource = resource('group', 'grp_', {
   fields: () => fields,
   expansions: { parent: { kind: 'group', nullable: true } },
   filters: { id: {}, name: {}, parent_id: {} },
   orders: { updated_at: {}, name: {} },
-};
+});
 
 const name = printable(128, 'The name of the group, unique among its siblings');
 const createBody = body({ name, parent_id: Type.Optional(nullable(Type.String())) });

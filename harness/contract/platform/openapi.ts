@@ -2,18 +2,20 @@
  * The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here.
  */
 import Type, { type TSchema } from 'typebox';
+import { defined } from '../../common/defined.ts';
 import { LIST_LIMITS } from '../limits.ts';
 import { errorBody, listEnvelope } from '../lists.ts';
+import { nullable } from '../shape.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {
   type Expansion,
   inVersion,
-  nullable,
   type Operation,
   RESOURCE_KINDS,
   type Resource,
   refTo,
+  type Span,
 } from './operation.ts';
 import { operationsOf, RESOURCES } from './operations.ts';
 
@@ -62,9 +64,10 @@ export function openApiDocument(version: SupportedVersion, options: OpenApiOptio
 
 /** A resource with everything that `expand` may add to it. */
 export function schemaOf(resource: Resource, version: SupportedVersion): TSchema {
-  const expansions = Object.entries(resource.expansions)
-    .filter(([, expansion]) => inVersion(expansion, version))
-    .map(([name, expansion]) => [name, Type.Optional(expansionSchema(expansion, version))]);
+  const expansions = having(resource.expansions, version).map(([name, expansion]) => [
+    name,
+    Type.Optional(expansionSchema(expansion, version)),
+  ]);
   return Type.Object({ ...resource.fields(version), ...Object.fromEntries(expansions) });
 }
 
@@ -126,61 +129,47 @@ function parametersOf(operation: Operation, version: SupportedVersion, dialect: 
     ...(operation.list ? pagingParameters() : []),
     ...(operation.list && !operation.sub && resource ? searchParameters(resource, version) : []),
     ...(resource ? expandParameter(resource, version, operation.list === true) : []),
-    ...Object.entries(operation.query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema })),
+    ...Object.entries(operation.query ?? {}).map(([name, schema]) => inQuery(name, schema)),
   ];
 }
+
+const inQuery = (name: string, schema: Json | TSchema, description?: string): Json => ({
+  name,
+  in: 'query',
+  ...defined({ description }),
+  schema,
+});
 
 /** Section 8: what lies outside is clamped, never refused, so that any text is accepted here. */
 function pagingParameters(): Json[] {
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
   return [
-    { name: 'limit', in: 'query', description: clamped, schema: { type: 'integer', default: limitDefault } },
-    {
-      name: 'offset',
-      in: 'query',
-      description: 'First item, clamped to 0',
-      schema: { type: 'integer', default: offsetDefault },
-    },
+    inQuery('limit', { type: 'integer', default: limitDefault }, clamped),
+    inQuery('offset', { type: 'integer', default: offsetDefault }, 'First item, clamped to 0'),
   ];
 }
 
-function searchParameters(resource: Resource, version: SupportedVersion): Json[] {
-  const fields = [
-    'id',
-    'created_at',
-    ...Object.keys(resource.orders).filter((field) => inVersion(resource.orders[field] ?? {}, version)),
-  ];
-  const orders = fields.flatMap((field) => [field, `${field}:asc`, `${field}:desc`]);
-  const filters = Object.entries(resource.filters).filter(([, filter]) => inVersion(filter, version));
+function searchParameters({ orders, filters }: Resource, version: SupportedVersion): Json[] {
+  const fields = ['id', 'created_at', ...having(orders, version).map(([field]) => field)];
+  const terms = fields.flatMap((field) => [field, `${field}:asc`, `${field}:desc`]).join(', ');
+  const order = `Comma-separated; newest first by default. Terms: ${terms}`;
   return [
-    {
-      name: 'order_by',
-      in: 'query',
-      description: `Comma-separated; newest first by default. Terms: ${orders.join(', ')}`,
-      schema: { type: 'string', default: 'created_at:desc' },
-    },
-    ...filters.map(([name, filter]) => ({
-      name,
-      in: 'query',
-      description: `One value, or several separated by |${filter.values ? `: ${filter.values(version).join(', ')}` : ''}`,
-      schema: { type: 'string' },
-    })),
+    inQuery('order_by', { type: 'string', default: 'created_at:desc' }, order),
+    ...having(filters, version).map(([name, { values }]) => {
+      const among = values ? `: ${values(version).join(', ')}` : '';
+      return inQuery(name, { type: 'string' }, `One value, or several separated by |${among}`);
+    }),
   ];
 }
 
-function expandParameter(resource: Resource, version: SupportedVersion, list: boolean): Json[] {
-  const names = Object.entries(resource.expansions)
-    .filter(([, expansion]) => inVersion(expansion, version))
-    .map(([name]) => name);
-  const accepted = list ? ['total_count', ...names] : names;
+function expandParameter({ expansions }: Resource, version: SupportedVersion, list: boolean): Json[] {
+  const accepted = [...(list ? ['total_count'] : []), ...having(expansions, version).map(([name]) => name)];
   if (accepted.length === 0) return [];
-  return [
-    {
-      name: 'expand',
-      in: 'query',
-      description: `May repeat, and nest with dots: ${accepted.join(', ')}`,
-      schema: { type: 'array', items: { type: 'string' } },
-    },
-  ];
+  const nested = `May repeat, and nest with dots: ${accepted.join(', ')}`;
+  return [inQuery('expand', { type: 'array', items: { type: 'string' } }, nested)];
 }
+
+/** Those that a version has, by name. */
+const having = <T extends Span>(spans: Readonly<Record<string, T>>, version: SupportedVersion): [string, T][] =>
+  Object.entries(spans).filter(([, span]) => inVersion(span, version));

@@ -4,6 +4,7 @@
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
+import { exact } from '../shape.ts';
 import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
 
 export const RESOURCE_KINDS = [
@@ -87,54 +88,53 @@ export interface Operation extends Span {
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
+/** A resource whose names follow from its kind: `config_type` has the schema `ConfigType` and the path `/config_types`. */
+export const resource = (
+  kind: ResourceKind,
+  prefix: string,
+  declared: Pick<Resource, 'fields'> & Partial<Pick<Resource, 'expansions' | 'filters' | 'orders'>>,
+): Resource => ({
+  kind,
+  name: kind.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  collection: `${kind}s`,
+  prefix,
+  expansions: {},
+  filters: {},
+  orders: {},
+  ...declared,
+});
+
 type Body = NonNullable<Operation['body']>;
 
 /** Declares operations of one resource, which share its tag, versions, paths and scopes. */
 export function operationsOn({ kind, collection }: Resource, tag: string, span: Span = {}) {
   const [all, one] = [`/${collection}`, `/${collection}/{${kind}_id}`];
-  const read = { ...span, tag, kind, scopes: [`${collection}:read`] };
-  const write = { ...span, tag, kind, scopes: [`${collection}:write`] };
+  const read = { kind, scopes: [`${collection}:read`] };
+  const write = { kind, scopes: [`${collection}:write`] };
+  const on = (id: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag'>): Operation => ({
+    ...{ ...span, tag, id, summary },
+    ...rest,
+  });
   return {
-    list: (id: string, summary: string): Operation => ({ ...read, id, method: 'GET', path: all, summary, list: true }),
-    create: (id: string, summary: string, body: Body): Operation => ({
-      ...write,
-      id,
-      method: 'POST',
-      path: all,
-      summary,
-      body,
-    }),
-    get: (id: string, summary: string): Operation => ({ ...read, id, method: 'GET', path: one, summary }),
-    update: (id: string, summary: string, body: Body): Operation => ({
-      ...write,
-      id,
-      method: 'PATCH',
-      path: one,
-      summary,
-      body,
-    }),
+    list: (id: string, summary: string) => on(id, summary, { ...read, method: 'GET', path: all, list: true }),
+    create: (id: string, summary: string, body: Body) => on(id, summary, { ...write, method: 'POST', path: all, body }),
+    get: (id: string, summary: string) => on(id, summary, { ...read, method: 'GET', path: one }),
+    update: (id: string, summary: string, body: Body) =>
+      on(id, summary, { ...write, method: 'PATCH', path: one, body }),
     /**
      * An operation below one item, such as `/devices/{device_id}/ping`. It answers no resource unless `rest` names a
      * `kind`.
      */
-    below: (
-      id: string,
-      segment: string,
-      summary: string,
-      rest: Pick<Operation, 'method' | 'scopes'> & Partial<Operation>,
-    ): Operation => ({ ...span, tag, id, path: `${one}/${segment}`, summary, ...rest }),
+    below: (id: string, segment: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag' | 'path'>) =>
+      on(id, summary, { path: `${one}/${segment}`, ...rest }),
   };
 }
 
 /** A reference to a schema of the published document. */
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** The schema, or null. */
-export const nullable = <T extends TSchema>(schema: T, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-
 /** A request body: fields that are not named are refused, so that a typing error is not taken for an omission. */
-export const body = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+export const body = exact;
 
 /** Those of `fields` that a version has. `since` names the first version of a field that not all have. */
 export const fieldsIn = <P extends TProperties>(

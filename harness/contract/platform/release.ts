@@ -1,8 +1,8 @@
 /** Releases: a version of the software together with the config schemas it needs. */
-import Type, { type Static } from 'typebox';
-import { Timestamp } from '../shape.ts';
+import Type, { type Static, type TObject } from 'typebox';
+import { nullable, Timestamp } from '../shape.ts';
 import { gitCommitRef } from './git-commit.ts';
-import { body, nullable, type Operation, operationsOn, printable, type Resource } from './operation.ts';
+import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {
   object: Type.Literal('release'),
@@ -12,19 +12,13 @@ const fields = {
   created_at: Timestamp,
   updated_at: Timestamp,
 };
-const schema = Type.Object(fields);
-export type Release = Static<typeof schema>;
+export type Release = Static<TObject<typeof fields>>;
 
-export const releaseResource: Resource = {
-  kind: 'release',
-  name: 'Release',
-  collection: 'releases',
-  prefix: 'rls_',
+export const releaseResource = resource('release', 'rls_', {
   fields: () => fields,
   expansions: { config_schemas: { kind: 'config_schema', many: true } },
   filters: { id: {}, version: {} },
-  orders: {},
-};
+});
 
 const createBody = body({
   version: printable(128, 'The version of the release, unique'),

@@ -17,7 +17,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
-import { shape } from '../../contract/shape.ts';
+import { exact, shape } from '../../contract/shape.ts';
 
 // Ed25519 keys that sign certificates.
 
@@ -126,19 +126,11 @@ export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 const envelope = shape(
   'DSSE envelope',
-  Type.Object(
-    {
-      payloadType: Type.String(),
-      payload: Type.String(),
-      signatures: Type.Array(
-        Type.Object({ keyid: Type.Optional(Type.String()), sig: Type.String() }, { additionalProperties: false }),
-        {
-          minItems: 1,
-        },
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  exact({
+    payloadType: Type.String(),
+    payload: Type.String(),
+    signatures: Type.Array(exact({ keyid: Type.Optional(Type.String()), sig: Type.String() }), { minItems: 1 }),
+  }),
 );
 /** A signed envelope. */
 export type Envelope = Static<typeof envelope.schema>;

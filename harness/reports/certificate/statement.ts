@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
-import { oneOf, shape, Timestamp } from '../../contract/shape.ts';
+import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
 import {
   APIS,
   CAPABILITIES,
@@ -23,72 +23,59 @@ export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
 const text = Type.String();
-const closed = { additionalProperties: false };
-const sha256 = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }, closed);
+const sha256 = exact({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
 const names = Type.Array(text, { uniqueItems: true });
 
-const verdict = Type.Object(
-  { id: text, level: oneOf(LEVELS), section: text, outcome: oneOf(OUTCOMES), reason: Type.Optional(text) },
-  closed,
-);
+const verdict = exact({
+  id: text,
+  level: oneOf(LEVELS),
+  section: text,
+  outcome: oneOf(OUTCOMES),
+  reason: Type.Optional(text),
+});
 
 /** Shape of a certificate. */
 export const statement = shape(
   'certificate',
-  Type.Object(
-    {
-      _type: Type.Literal(STATEMENT_TYPE),
-      subject: Type.Array(
-        Type.Object(
-          { name: text, digest: sha256, annotations: Type.Optional(Type.Object({ declared: Type.Boolean() }, closed)) },
-          closed,
-        ),
-        { minItems: 1, maxItems: 1 },
-      ),
-      predicateType: Type.Literal(TEST_RESULT),
-      predicate: Type.Object(
-        {
-          result: oneOf(['PASSED', 'WARNED', 'FAILED'] as const),
-          configuration: Type.Array(Type.Object({ name: text, digest: sha256 }, closed), { minItems: 1 }),
-          passedTests: names,
-          warnedTests: names,
-          failedTests: names,
-          muster: Type.Object(
-            {
-              version: text,
-              suites: Type.Object(
-                { sha256: text, files: Type.Integer(), form: oneOf(['source', 'package'] as const) },
-                closed,
-              ),
-              api: oneOf(APIS),
-              api_version: Type.Optional(text),
-              dialect: Type.Optional(text),
-              profile: text,
-              requirements_version: text,
-              seed: Type.Integer(),
-              started_at: Timestamp,
-              duration_ms: Type.Integer({ minimum: 0 }),
-              transport: text,
-              control: text,
-              capabilities: Type.Array(oneOf(CAPABILITIES)),
-              subject_name: Type.Optional(text),
-              subject_version: Type.Optional(text),
-              // Certificates of before 2026-11-22 lack what follows.
-              digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
-              executable: Type.Optional(text),
-              digest_missing: Type.Optional(text),
-              artifact: Type.Optional(Type.Object({ name: text, digest: sha256 }, closed)),
-              verdicts: Type.Array(verdict, { minItems: 1 }),
-              observed: Type.Optional(Type.Array(Type.Object({ check: text, name: text, value: text }, closed))),
-            },
-            closed,
-          ),
-        },
-        closed,
-      ),
-    },
-    closed,
-  ),
+  exact({
+    _type: Type.Literal(STATEMENT_TYPE),
+    subject: Type.Array(
+      exact({ name: text, digest: sha256, annotations: Type.Optional(exact({ declared: Type.Boolean() })) }),
+      { minItems: 1, maxItems: 1 },
+    ),
+    predicateType: Type.Literal(TEST_RESULT),
+    predicate: exact({
+      result: oneOf(['PASSED', 'WARNED', 'FAILED'] as const),
+      configuration: Type.Array(exact({ name: text, digest: sha256 }), { minItems: 1 }),
+      passedTests: names,
+      warnedTests: names,
+      failedTests: names,
+      muster: exact({
+        version: text,
+        suites: exact({ sha256: text, files: Type.Integer(), form: oneOf(['source', 'package'] as const) }),
+        api: oneOf(APIS),
+        api_version: Type.Optional(text),
+        dialect: Type.Optional(text),
+        profile: text,
+        requirements_version: text,
+        seed: Type.Integer(),
+        started_at: Timestamp,
+        duration_ms: Type.Integer({ minimum: 0 }),
+        transport: text,
+        control: text,
+        capabilities: Type.Array(oneOf(CAPABILITIES)),
+        subject_name: Type.Optional(text),
+        subject_version: Type.Optional(text),
+        // Certificates of before 2026-11-22 lack what follows.
+        digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
+        executable: Type.Optional(text),
+        digest_missing: Type.Optional(text),
+        artifact: Type.Optional(exact({ name: text, digest: sha256 })),
+        verdicts: Type.Array(verdict, { minItems: 1 }),
+        observed: Type.Optional(Type.Array(exact({ check: text, name: text, value: text }))),
+      }),
+    }),
+  }),
 );
 /** What a certificate says. */
 export type Statement = Static<typeof statement.schema>;

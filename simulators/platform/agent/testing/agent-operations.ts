@@ -8,18 +8,10 @@ import {
   reprovisionRequest,
   syncMessage,
 } from '../../../../harness/contract/agent.ts';
-import {
-  closed,
-  deployment,
-  device,
-  exact,
-  gitCommit,
-  Instant,
-  release,
-} from '../../../../harness/contract/agent-strict.ts';
+import { closed, deployment, device, gitCommit, Instant, release } from '../../../../harness/contract/agent-strict.ts';
 import { LIST_LIMITS } from '../../../../harness/contract/limits.ts';
 import { errorBody } from '../../../../harness/contract/lists.ts';
-import { type Shape, shape } from '../../../../harness/contract/shape.ts';
+import { exact, type Shape, shape } from '../../../../harness/contract/shape.ts';
 
 const deploymentList = exact({
   object: Type.Literal('list'),
