@@ -45,39 +45,40 @@ const LIMITS: Readonly<Record<string, string>> = {
 
 /** Codes of a connection that could not be made, or that TLS refused. */
 const CONNECT_CODES = new Set([
-  'ECONNREFUSED',
-  'ENOENT',
-  'EACCES',
-  'EPERM',
-  'ENOTFOUND',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ENOTSOCK',
-  'EAGAIN',
-  'EPROTO',
-  'EPROTOTYPE',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  ...['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPERM', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
+  ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ]);
 
 /** Codes of a connection that the target ended, left silent, or on which it did not speak HTTP. */
 const TARGET_CODES = new Set([
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ERR_STREAM_PREMATURE_CLOSE',
-  'UND_ERR_SOCKET',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_HEADERS_OVERFLOW',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
+  ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
+  ...['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
   // What undici says of a status such as 000, and of 101 that nobody has asked for.
   'ERR_ASSERTION',
 ]);
+
+const CLOSED = 'the connection was closed before a whole answer came';
+const UNTRUSTED = 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
+
+/** Codes of the connection in words, where those of the system say nothing to a reader. */
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such socket',
+  ECONNREFUSED: 'connection refused',
+  EACCES: 'permission denied',
+  HPE_INVALID_EOF_STATE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  ERR_ASSERTION: 'what came is no answer: its status is none, or it switches protocols unasked',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+};
 
 /**
  * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine
@@ -128,30 +129,7 @@ const isBadHttp = (error: unknown): boolean =>
 /** An error in words; those of the connection without codes that say nothing to a reader. */
 export function describe(error: unknown): string {
   const code = codeOf(error);
-  switch (code) {
-    case 'ENOENT':
-      return 'no such socket';
-    case 'ECONNREFUSED':
-      return 'connection refused';
-    case 'EACCES':
-      return 'permission denied';
-    case 'HPE_INVALID_EOF_STATE':
-    case 'UND_ERR_SOCKET':
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return 'the connection was closed before a whole answer came';
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
-    case 'ERR_ASSERTION':
-      return 'what came is no answer: its status is none, or it switches protocols unasked';
-    case 'UND_ERR_HEADERS_TIMEOUT':
-      return 'no answer in time';
-    case 'UND_ERR_BODY_TIMEOUT':
-      return 'the answer stopped in the middle';
-    default:
-      return error instanceof Error ? error.message || (code ?? error.name) : String(error);
-  }
+  const words = WORDS[code ?? ''];
+  if (words !== undefined) return words;
+  return error instanceof Error ? error.message || (code ?? error.name) : String(error);
 }

@@ -136,41 +136,29 @@ export class HttpClient {
   readonly basePath: string;
   readonly headers: Record<string, string>;
   readonly recorder: Recorder;
+  /** Ends every request and connection of this client. */
+  readonly signal: AbortSignal | undefined;
   readonly #timeoutMs: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: HttpClientOptions;
   readonly #shared: Shared;
 
   constructor(options: HttpClientOptions, shared?: Shared) {
-    this.endpoint = options.endpoint;
-    this.basePath = options.basePath ?? '';
-    this.headers = options.headers ?? {};
-    this.recorder = options.recorder ?? new Recorder();
-    this.#timeoutMs = options.timeoutMs ?? 10_000;
-    this.#signal = options.signal;
-    this.#shared = shared ?? { agent: agentFor(options.endpoint), bodies: new BodyReader() };
-  }
-
-  /** Ends every request and connection of this client. */
-  get signal(): AbortSignal | undefined {
-    return this.#signal;
+    const { endpoint, basePath = '', headers = {}, recorder = new Recorder(), timeoutMs = 10_000, signal } = options;
+    this.endpoint = endpoint;
+    this.basePath = basePath;
+    this.headers = headers;
+    this.recorder = recorder;
+    this.signal = signal;
+    this.#timeoutMs = timeoutMs;
+    this.#options = { ...options, recorder };
+    this.#shared = shared ?? { agent: agentFor(endpoint), bodies: new BodyReader() };
   }
 
   /**
    * The same target and connections, with some options replaced: another recorder, no credentials, another base path.
    */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
-    return new HttpClient(
-      {
-        endpoint: this.endpoint,
-        basePath: this.basePath,
-        headers: this.headers,
-        recorder: this.recorder,
-        timeoutMs: this.#timeoutMs,
-        ...(this.#signal === undefined ? {} : { signal: this.#signal }),
-        ...change,
-      },
-      this.#shared,
-    );
+    return new HttpClient({ ...this.#options, ...change }, this.#shared);
   }
 
   /** GET; throws as `request` does. */
@@ -185,15 +173,6 @@ export class HttpClient {
     options: Omit<HttpRequest, 'path' | 'method' | 'body'> = {},
   ): Promise<HttpResponse> {
     return this.request({ ...options, path, method: 'POST', ...defined({ body }) });
-  }
-
-  /** PATCH, likewise. */
-  patch(
-    path: string,
-    body: unknown,
-    options: Omit<HttpRequest, 'path' | 'method' | 'body'> = {},
-  ): Promise<HttpResponse> {
-    return this.request({ ...options, path, method: 'PATCH', body });
   }
 
   /**
@@ -237,11 +216,7 @@ export class HttpClient {
    * Unreachable or NoAnswer.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
-    return openSocket(this.endpoint, this.describe(), {
-      timeoutMs: this.#timeoutMs,
-      signal: this.#signal,
-      ...options,
-    });
+    return openSocket(this.endpoint, this.describe(), { timeoutMs: this.#timeoutMs, signal: this.signal, ...options });
   }
 
   /** The address of the target in words. */
@@ -258,54 +233,30 @@ export class HttpClient {
 
   /** Records a request, and starts the time for its answer. */
   #begin(request: HttpRequest, longest: number): Pending {
-    const method = request.method ?? 'GET';
+    const { method = 'GET', timeoutMs = this.#timeoutMs } = request;
     const path = (request.absolute === true ? '' : this.basePath) + request.path + queryText(request.query);
     const headers = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, headers);
-    const timeoutMs = request.timeoutMs ?? this.#timeoutMs;
+    const sent = { method, url: this.endpoint.origin + path, headers, timeoutMs, body: body?.toString('utf8') };
+    const recorded = this.recorder.add({
+      ...{ method, url: sent.url, request_headers: headers, duration_ms: 0 },
+      ...defined({ request_body: sent.body }),
+      curl: curlLine({
+        ...sent,
+        socketPath: this.endpoint.socketPath,
+        caFile: this.endpoint.caFile,
+        stream: headers['accept'] === 'text/event-stream',
+        variable: (secret) => this.recorder.redactor.variable(secret),
+      }),
+    });
     const over = new AbortController();
     const patience = new Patience(timeoutMs, longest * timeoutMs);
     return {
-      method,
-      path,
-      headers,
-      body,
-      timeoutMs,
-      over,
-      patience,
+      ...{ method, path, headers, body, timeoutMs, recorded, over, patience },
       started: performance.now(),
-      recorded: this.#record(method, this.endpoint.origin + path, headers, body?.toString('utf8'), timeoutMs),
       stage: 'connecting',
       stop: patience.watch((why) => over.abort(why)),
     };
-  }
-
-  #record(
-    method: string,
-    url: string,
-    headers: Record<string, string>,
-    sent: string | undefined,
-    timeoutMs: number,
-  ): Recorded {
-    const { redactor } = this.recorder;
-    return this.recorder.add({
-      method,
-      url,
-      request_headers: headers,
-      ...defined({ request_body: sent }),
-      duration_ms: 0,
-      curl: curlLine({
-        method,
-        url,
-        headers,
-        timeoutMs,
-        socketPath: this.endpoint.socketPath,
-        caFile: this.endpoint.caFile,
-        body: sent,
-        stream: headers['accept'] === 'text/event-stream',
-        variable: (secret) => redactor.variable(secret),
-      }),
-    });
   }
 
   /** Sends the request. Resolves when the head of its answer is there. */
@@ -317,7 +268,7 @@ export class HttpClient {
     });
     const signal = AbortSignal.any([
       ...[over.signal, ended.signal],
-      ...(this.#signal === undefined ? [] : [this.#signal]),
+      ...(this.signal === undefined ? [] : [this.signal]),
     ]);
     const answering = this.#shared.agent.compose(connected).request({
       origin: this.endpoint.origin,
@@ -344,7 +295,7 @@ export class HttpClient {
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
     const what = `${recorded.method} ${recorded.url}`;
-    if (this.#signal?.aborted === true) return error instanceof Error ? error : new Error(String(error));
+    if (this.signal?.aborted === true) return error instanceof Error ? error : new Error(String(error));
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
       : error instanceof NoAnswer

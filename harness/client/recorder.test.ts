@@ -32,13 +32,13 @@ test('each run of a property begins with what drove the target before it', () =>
   recorder.add(sampleExchange());
   const kept = recorder.keepDrives();
   for (const run of ['first', 'second']) {
-    recorder.clear(kept);
+    recorder.restore(kept);
     recorder.drove({ what: run });
     recorder.add(sampleExchange({ url: `http://localhost/${run}` }));
   }
   expect(said(recorder)).toEqual(['before', 'second', 'http://localhost/second']);
   const found = recorder.snapshot();
-  recorder.clear(kept);
+  recorder.restore(kept);
   recorder.restore(found);
   expect(said(recorder)).toEqual(['before', 'second', 'http://localhost/second']);
   expect(recorder.exchanges).toHaveLength(1);
@@ -148,13 +148,13 @@ test('a run of a property forgets the marks of the run before it, and what still
   asked();
   const kept = recorder.keepDrives();
   const old = recorder.stream(asked());
-  recorder.clear(kept);
+  recorder.restore(kept);
   old?.came('frame', '1 a.b');
   old?.ended('cut', 'closed');
   expect(recorder.timeline.map(({ what }) => what)).toEqual(['before']);
   asked();
   const found = recorder.snapshot();
-  recorder.clear(kept);
+  recorder.restore(kept);
   recorder.restore(found);
   expect(kinds(recorder)).toEqual(['drive', 'request']);
 });

@@ -2,6 +2,7 @@
  * Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last.
  */
 
+import { defined } from '../common/defined.ts';
 import { Redactor } from './redact.ts';
 
 // What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each
@@ -33,8 +34,8 @@ export interface Mark {
   count?: number;
 }
 
-/** The beginning of a text, with a mark that shows a Redactor where a secret may have been cut too. */
-const cutLine = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
+/** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
+export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 /** A long check keeps its last marks only. */
 const MOST = 150;
@@ -49,7 +50,8 @@ const SHOWN_WHOLE = 400;
 /** Keeps the marks of one check. */
 export class Timeline {
   readonly #began = performance.now();
-  #marks: Mark[] = [];
+  /** As they are: of the many that are forgotten, none needs to be redacted. */
+  readonly kept: Mark[] = [];
   #streams = 0;
   readonly #excerpt: (text: string, limit: number) => string;
 
@@ -58,35 +60,34 @@ export class Timeline {
     this.#excerpt = excerpt;
   }
 
-  /** Copies, redacted: of the many that are forgotten, none needs to be. */
+  /** Copies, redacted. */
   get marks(): Mark[] {
-    return this.#marks.map((mark) => {
+    return this.kept.map((mark) => {
       const shown = mark.kind === 'sent' || mark.kind === 'printed' ? SHOWN_WHOLE : SHOWN;
       return { ...mark, what: this.#excerpt(mark.what, shown) };
     });
   }
 
-  /** What it holds now, for `restore`. */
-  snapshot(): readonly Mark[] {
-    return this.#marks.slice();
-  }
-
   /** Adds a mark now, and returns it so that its end can be set with `ended`. */
   add(kind: MarkKind, what: string, stream?: number): Mark {
-    const mark: Mark = {
-      at_ms: this.#now(),
-      kind,
-      what: cutLine(what, KEPT_STEPS),
-      ...(stream !== undefined && { stream }),
-    };
-    this.#push(mark);
+    const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
+    this.kept.push(mark);
+    // A stream stays as long as something on it does.
+    if (this.kept.length > MOST)
+      this.kept.splice(
+        Math.max(
+          0,
+          this.kept.findIndex((one) => one.kind !== 'stream'),
+        ),
+        1,
+      );
     return mark;
   }
 
   /** That took until now. `more` is added to its words. */
   ended(mark: Mark, more?: string): void {
     mark.until_ms = this.#now();
-    if (more !== undefined) mark.what = cutLine(`${mark.what} ${more}`, KEPT_STEPS);
+    if (more !== undefined) mark.what = cut(`${mark.what} ${more}`, KEPT_STEPS);
   }
 
   /** A stream was opened by that request. Returns what adds to it. */
@@ -98,10 +99,10 @@ export class Timeline {
     delete request.until_ms;
     return {
       came: (kind, what) => {
-        if (this.#marks.includes(request)) this.#burst(kind, what, number);
+        if (this.kept.includes(request)) this.#burst(kind, what, number);
       },
       ended: (kind, why) => {
-        if (!this.#marks.includes(request)) return;
+        if (!this.kept.includes(request)) return;
         this.ended(request);
         this.add(kind, why, number);
       },
@@ -115,7 +116,7 @@ export class Timeline {
 
   /** Adds a mark now, or to the last one of its lane when that is of the same burst. */
   #burst(kind: BurstKind, what: string, stream?: number): void {
-    const last = this.#marks.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
+    const last = this.kept.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
     const now = this.#now();
     if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) {
       this.add(kind, what, stream);
@@ -124,32 +125,7 @@ export class Timeline {
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
     // The first and the last of a burst tell what was in it; of bytes, each piece does.
-    last.what = cutLine(
-      kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`,
-      KEPT_STEPS,
-    );
-  }
-
-  /** Forgets all marks but those of driving. Returns their number, for `keepFirst`. */
-  keepDrives(): number {
-    this.#marks = this.#marks.filter(({ kind }) => kind === 'drive' || kind === 'restart');
-    return this.#marks.length;
-  }
-
-  keepFirst(count: number): void {
-    this.#marks.length = Math.min(count, this.#marks.length);
-  }
-
-  restore(marks: readonly Mark[]): void {
-    this.#marks = marks.slice();
-  }
-
-  #push(mark: Mark): void {
-    this.#marks.push(mark);
-    if (this.#marks.length <= MOST) return;
-    // A stream stays as long as something on it does.
-    const earliest = this.#marks.findIndex(({ kind }) => kind !== 'stream');
-    this.#marks.splice(Math.max(0, earliest), 1);
+    last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 
   #now(): number {
@@ -213,11 +189,6 @@ const KEPT = 50;
 /** Nobody reads a longer script. */
 const MOST_STEPS = 100;
 
-/** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
-export function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit)}…`;
-}
-
 /** Path and query of a URL; the whole text where it is none. */
 function pathOf(url: string): string {
   const parsed = URL.parse(url);
@@ -234,7 +205,6 @@ export class Recorder {
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
-  #keptMarks = 0;
 
   constructor(redactor: Redactor = new Redactor()) {
     this.redactor = redactor;
@@ -279,11 +249,16 @@ export class Recorder {
     return this.#driven;
   }
 
-  /** Forgets all steps but those that drove the target. Returns their number, for `clear`. */
-  keepDrives(): number {
-    this.#steps.splice(0, this.#steps.length, ...this.#steps.filter((step) => 'drive' in step));
-    this.#keptMarks = this.#timeline.keepDrives();
-    return this.#steps.length;
+  /** Forgets all steps but those that drove the target. Returns these, for `restore`. */
+  keepDrives(): Snapshot {
+    const { exchanges, steps, marks } = this.snapshot();
+    const drives: Snapshot = {
+      exchanges: [],
+      steps: steps.filter((step) => 'drive' in step),
+      marks: marks.filter(({ kind }) => kind === 'drive' || kind === 'restart'),
+    };
+    this.restore({ ...drives, exchanges });
+    return drives;
   }
 
   /**
@@ -297,8 +272,8 @@ export class Recorder {
     const waiting = last !== undefined && last.status === undefined && last.error === undefined;
     const drive: DriveStep = {
       what: this.body(what),
-      ...(clean === undefined || clean !== line ? {} : { line: clean }),
-      ...(waiting ? { beside: true } : {}),
+      ...(clean === line && defined({ line })),
+      ...(waiting && { beside: true }),
     };
     this.#driven = true;
     this.#markOf.set(drive, this.#timeline.add(restarts ? 'restart' : 'drive', drive.what));
@@ -317,10 +292,10 @@ export class Recorder {
       url: this.redactor.excerpt(url, URL_LIMIT),
       curl: this.redactor.text(curl),
       request_headers: this.headers(request_headers),
-      ...(request_body === undefined ? {} : { request_body: this.body(request_body) }),
-      ...(response_headers === undefined ? {} : { response_headers: this.headers(response_headers) }),
-      ...(response_body === undefined ? {} : { response_body: this.body(response_body) }),
-      ...(error === undefined ? {} : { error: this.redactor.excerpt(error, URL_LIMIT) }),
+      ...(request_body !== undefined && { request_body: this.body(request_body) }),
+      ...(response_headers !== undefined && { response_headers: this.headers(response_headers) }),
+      ...(response_body !== undefined && { response_body: this.body(response_body) }),
+      ...(error !== undefined && { error: this.redactor.excerpt(error, URL_LIMIT) }),
     };
     this.#exchanges.push(clean);
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
@@ -356,23 +331,16 @@ export class Recorder {
     );
   }
 
-  /** Forgets all exchanges, and all steps but the first `kept`. */
-  clear(kept = 0): void {
-    this.#exchanges.length = 0;
-    this.#steps.length = Math.min(kept, this.#steps.length);
-    this.#timeline.keepFirst(kept === 0 ? 0 : this.#keptMarks);
-  }
-
   /** What it holds now, for `restore`. */
   snapshot(): Snapshot {
-    return { exchanges: [...this.#exchanges], steps: [...this.#steps], marks: this.#timeline.snapshot() };
+    return { exchanges: [...this.#exchanges], steps: [...this.#steps], marks: [...this.#timeline.kept] };
   }
 
   /** Goes back to what it held before. */
   restore({ exchanges, steps, marks }: Snapshot): void {
-    this.#exchanges.splice(0, this.#exchanges.length, ...exchanges);
-    this.#steps.splice(0, this.#steps.length, ...steps);
-    this.#timeline.restore(marks);
+    this.#exchanges.splice(0, Number.POSITIVE_INFINITY, ...exchanges);
+    this.#steps.splice(0, Number.POSITIVE_INFINITY, ...steps);
+    this.#timeline.kept.splice(0, Number.POSITIVE_INFINITY, ...marks);
   }
 
   /** One step more than the most shows that some are missing. */

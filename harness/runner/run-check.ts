@@ -187,7 +187,7 @@ function propertyFor(
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
       // A finding shows the exchanges of the failing run alone.
-      recorder.clear(kept);
+      recorder.restore(kept);
       try {
         await predicate(value);
       } catch (error) {
