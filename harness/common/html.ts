@@ -45,3 +45,31 @@ export const PALETTE = `
 --blocked:light-dark(#a33a9b,#e58fe0);--known:light-dark(#1f6f9f,#6cb8e8);--na:light-dark(#69707d,#7f8897)}
 .pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
 `;
+
+/** What the style sheets of all reports begin with. */
+const REPORT_STYLE = `${PALETTE}*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{margin:0 auto;padding:1.25rem 1rem 4rem}
+h1{font-size:1.7rem;line-height:1.2;margin:0}
+p{margin:.35rem 0}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em}
+code{overflow-wrap:anywhere}
+.soft{color:var(--soft)}
+.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
+dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem}
+dd{margin:0;overflow-wrap:anywhere}
+footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
+`;
+
+/** A report as one HTML file that loads nothing. `style` adds to what all reports have; `script` is of our own. */
+export function reportPage(title: string, main: Markup, { style, script }: { style: string; script?: string }): string {
+  const scripts = script === undefined ? '' : " script-src 'unsafe-inline';";
+  const policy = `default-src 'none'; style-src 'unsafe-inline';${scripts} base-uri 'none'; form-action 'none'`;
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}"><title>${title}</title>
+<style>${trusted(REPORT_STYLE + style)}</style></head><body><main>
+${main}
+</main>${script === undefined ? NOTHING : html`<script>${trusted(script)}</script>`}</body></html>
+`.markup;
+}

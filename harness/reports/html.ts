@@ -3,7 +3,7 @@
 import type { Mark, MarkKind, Recorded } from '../client/recorder.ts';
 import { ticks } from '../common/axis.ts';
 import { readableDuration } from '../common/durations.ts';
-import { html, type Markup, NOTHING, PALETTE, trusted } from '../common/html.ts';
+import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/results.ts';
@@ -116,7 +116,7 @@ function described({ kind, what, count, at_ms, until_ms }: Mark): string {
 }
 
 /** Its part of the style sheet of the page. */
-export const TIMELINE_STYLE = `
+const TIMELINE_STYLE = `
 .timeline{margin:1rem 0 .6rem}.lanes{margin-top:.4rem;border:1px solid var(--line);border-radius:.35rem;background:var(--code);padding:.45rem .7rem .3rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .lane{display:flex;align-items:center;gap:.7rem;min-height:1.7rem}.lane>span{flex:0 0 10rem;color:var(--soft);font-size:.8rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .track{position:relative;flex:1;height:1.1rem;min-width:0}.lane:not(.scale) .track::before{content:"";position:absolute;left:0;right:0;top:50%;border-top:1px solid var(--line)}
@@ -132,7 +132,7 @@ i.cut,i.end{background:var(--ink)}i.end{background:var(--fail)}.track i.cut,.tra
 `;
 
 /** Filtering by outcome and copying of commands; the report reads the same without it. */
-export const SCRIPT = `
+const SCRIPT = `
 const chips=[...document.querySelectorAll('.chip')];
 for(const chip of chips)chip.addEventListener('click',()=>{
   const on=chip.getAttribute('aria-pressed')!=='true';
@@ -195,18 +195,10 @@ for(const button of document.querySelectorAll('.copy')){
 `;
 
 /** Style sheet of the HTML report: light and dark, from a phone to a wide screen. */
-export const STYLE = `
-${PALETTE}*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:62rem;margin:0 auto;padding:1.25rem 1rem 4rem}
-h1{font-size:1.7rem;line-height:1.2;margin:0}
+const STYLE = `
+main{max-width:62rem}
 h2{font-size:1.1rem;margin:2.25rem 0 .6rem}
-p{margin:.35rem 0}
 a{color:inherit}
-code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em}
-code{overflow-wrap:anywhere}
-.soft{color:var(--soft)}
-.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
 .banner h1{color:var(--tone)}
 .bar{display:flex;height:.6rem;border-radius:.3rem;overflow:hidden;margin:1rem 0 .6rem;gap:2px}
 .bar i{background:var(--tone);min-width:3px}
@@ -215,9 +207,8 @@ code{overflow-wrap:anywhere}
 .chip b{color:var(--tone)}
 .chip[aria-pressed=true]{background:var(--tone);color:var(--ground);border-color:var(--tone)}
 .chip[aria-pressed=true] b{color:inherit}
-dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem;margin:.8rem 0 0;font-size:.92rem}
+dl{margin:.8rem 0 0;font-size:.92rem}
 dt{color:var(--soft)}
-dd{margin:0;overflow-wrap:anywhere}
 details{background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin:.4rem 0}
 summary{cursor:pointer;padding:.55rem .9rem;display:flex;flex-wrap:wrap;gap:.15rem .7rem;align-items:baseline;list-style:none}
 summary::-webkit-details-marker{display:none}
@@ -242,7 +233,6 @@ ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wra
 .check:first-child{border-top:0}
 .check .what{flex:1 1 16rem;min-width:0}
 .unmatched,[hidden]{display:none!important}
-footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
 @media(max-width:40rem){.observed{grid-template-columns:minmax(0,1fr)}.observed dd{margin-bottom:.5rem}.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
 blockquote{margin:.5rem 0 .8rem;padding:.45rem .9rem;border-left:.2rem solid var(--line);font-style:italic}cite{display:block;font-style:normal;font-size:.85rem;color:var(--soft)}.quoted{font-style:italic;font-size:.92rem}
 .anchor{scroll-margin-top:4rem}
@@ -252,20 +242,14 @@ ${TIMELINE_STYLE}
 @media print{:root{color-scheme:light}body{background:#fff;font-size:12px}.chips,.copy,.all,.search{display:none}details:not([open])::details-content{content-visibility:visible;block-size:auto}summary::before{content:none}.brief{display:none}pre{white-space:pre-wrap;overflow-wrap:anywhere}.banner,h2,summary,figure,blockquote{break-inside:avoid}h2,summary{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 `;
 
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 /** `--report html`. */
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
 function page(report: Report): string {
   const { word } = headlineOf(report);
   const reached = report.unreachable === undefined;
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${word}: ${report.api} ${cutTo(report.target.address, BRIEF)}</title>
-<style>${trusted(STYLE)}</style></head><body><main>
-${banner(report)}
+  const title = `${word}: ${report.api} ${cutTo(report.target.address, BRIEF)}`;
+  const main = html`${banner(report)}
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
 ${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}${grouped('Stale in the baseline', report.checks, 'fixed')}
@@ -276,9 +260,8 @@ ${
 ${observed(report)}${undecided(report)}`
     : NOTHING
 }${grouped('Known, excused by the baseline', report.checks, 'known')}
-<footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>
-</main><script>${trusted(SCRIPT)}</script></body></html>
-`.markup;
+<footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>`;
+  return reportPage(title, main, { style: STYLE, script: SCRIPT });
 }
 
 function banner(report: Report): Markup {

@@ -1,6 +1,6 @@
 /** A comparison for a terminal: what differs, then what changed last, then the verdict. */
 
-import { html, type Markup, NOTHING, PALETTE, trusted } from '../../common/html.ts';
+import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import type { Outcome } from '../../runner/types.ts';
@@ -138,7 +138,6 @@ function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, col
 
 // A comparison as one HTML file. It loads nothing and needs no script.
 
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /** Characters of a label at the head of a column, and of a value. */
 const LABEL = 60;
 const VALUE = 400;
@@ -147,19 +146,15 @@ const VALUE = 400;
 export function comparePage(comparison: Comparison, verdict: GateVerdict, version: string): string {
   const { entries, requirements, choices } = comparison;
   const api = entries[0]?.api ?? '';
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${verdict.word}: ${api}, ${plural(entries.length, 'report')}</title>
-<style>${trusted(STYLE)}</style></head><body><main>
-${banner(comparison, verdict)}
+  const title = `${verdict.word}: ${api}, ${plural(entries.length, 'report')}`;
+  const main = html`${banner(comparison, verdict)}
 ${changed(comparison)}
 ${requirementTable('Checks that differ', differing(requirements), comparison, true)}
 ${choiceTable('Choices that differ, where the specification is silent', differing(choices), comparison, true)}
 ${requirementTable('Checks with one outcome', same(requirements), comparison, false)}
 ${choiceTable('Choices that are the same', same(choices), comparison, false)}
-<footer>muster ${version}</footer>
-</main></body></html>
-`.markup;
+<footer>muster ${version}</footer>`;
+  return reportPage(title, main, { style: STYLE });
 }
 
 const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
@@ -224,21 +219,13 @@ const table = (first: string, { entries }: Comparison, body: readonly Markup[]):
   html`<table><thead><tr><th scope="col">${first}</th>${entries.map(({ label }, index) => html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`)}</tr></thead><tbody>${body}</tbody></table>`;
 
 /** Style sheet of the page. */
-const STYLE = `${PALETTE}
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{max-width:75rem;margin:0 auto;padding:1.25rem 1rem 4rem}
-h1{font-size:1.7rem;line-height:1.2;margin:0;color:var(--tone)}
+const STYLE = `main{max-width:75rem}
+h1{color:var(--tone)}
 h2{font-size:1.1rem;margin:0;display:inline}
 main>h2{display:block;margin:1.75rem 0 .4rem}
-p{margin:.35rem 0}
-code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em;overflow-wrap:anywhere}
-.soft{color:var(--soft)}
-.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
 ol{margin:.6rem 0 0;padding-left:1.6rem}
-dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem;margin:.4rem 0}
+dl{margin:.4rem 0}
 dt{color:var(--tone)}
-dd{margin:0;overflow-wrap:anywhere}
 details{margin:1.5rem 0}
 summary{cursor:pointer;padding:.3rem 0}
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin-top:.4rem}
@@ -251,7 +238,6 @@ tbody th .soft{display:block;font-size:.88rem}
 tbody th p{font-size:.92rem}
 .outcome{white-space:nowrap}
 .outcome b{color:var(--tone)}
-footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
 @media(max-width:40rem){dl{grid-template-columns:minmax(0,1fr)}tbody th{min-width:11rem}th,td{padding:.4rem .55rem;min-width:5.5rem}h1{font-size:1.4rem}}
 @media print{details:not([open])>:not(summary){display:block}::details-content{content-visibility:visible;block-size:auto}tr{break-inside:avoid}.wide{overflow:visible}}
 `;
