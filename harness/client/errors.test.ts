@@ -1,9 +1,9 @@
-import { connect, createServer } from 'node:net';
 import { Agent } from 'undici';
 import { describe, expect, it, test } from 'vitest';
 import { BodyReader } from './body.ts';
 import { classify, LimitReached, NoAnswer, Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
+import { talking } from './testing/served.ts';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
 
@@ -46,18 +46,12 @@ describe('an error of a connection', () => {
 
 describe('a request', () => {
   it('that Muster should not have made is held against nobody', async () => {
-    const server = createServer(() => {});
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` } });
-    const error: unknown = await http
-      .get('/', { headers: { 'x-a': 'line\nbreak' } })
-      .catch((thrown: unknown) => thrown);
+    const http = await talking(() => {});
+    const asked = http.get('/', { headers: { 'x-a': 'line\nbreak' } });
+    const error = await asked.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(NoAnswer);
     expect(error).not.toBeInstanceOf(Unreachable);
-    await http.close();
-    server.close();
   });
 
   it('that finds no free descriptor names the limit', async () => {
@@ -73,15 +67,7 @@ describe('a request', () => {
   });
 
   it('whose answer is no HTTP is held against the target', async () => {
-    const server = createServer((socket) => socket.on('error', () => {}).end('what?\r\n\r\n'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` } });
+    const http = await talking((socket) => socket.end('what?\r\n\r\n'));
     await expect(http.get('/')).rejects.toBeInstanceOf(NoAnswer);
-    await http.close();
-    connect(port, '127.0.0.1')
-      .on('error', () => {})
-      .destroy();
-    server.close();
   });
 });

@@ -1,31 +1,27 @@
 /**
  * What is held of a target that never stops sending: counted, since the memory of a process depends on its collector.
  */
-import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { poll, socketsRead } from '../common/waiting.ts';
 import { Unfinished } from './errors.ts';
 import { EventSourceClient } from './eventsource.ts';
-import { HttpClient } from './http.ts';
+import type { HttpClient } from './http.ts';
 import { type EventStream, openEvents } from './sse.ts';
+import { talking } from './testing/served.ts';
 
 const within = 20_000;
 const MIB = 1024 * 1024;
 const CHUNK = 64 * 1024;
-let server: Server | undefined;
-let http: HttpClient | undefined;
-
-afterEach(async () => {
-  await http?.close();
-  await new Promise((resolve) => server?.close(resolve));
-});
 
 /** A stream into which the server writes what `piece` makes for as long as anyone reads. */
 async function poured(piece: (index: number) => string): Promise<EventStream> {
-  return openEvents(await pouring(piece));
+  const stream = await openEvents(await pouring(piece));
+  onTestFinished(() => stream.close());
+  return stream;
 }
 
-async function pouring(piece: (index: number) => string): Promise<HttpClient> {
+function pouring(piece: (index: number) => string): Promise<HttpClient> {
   const pour = (socket: Socket): void => {
     let index = 0;
     const more = (): void => {
@@ -36,13 +32,7 @@ async function pouring(piece: (index: number) => string): Promise<HttpClient> {
     socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
     more();
   };
-  server = createServer((socket) => void socket.on('error', () => {}).once('data', () => pour(socket.resume())));
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  http = new HttpClient({
-    endpoint: { origin: `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}` },
-  });
-  return http;
+  return talking((socket) => void socket.once('data', () => pour(socket)));
 }
 
 const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
@@ -55,14 +45,12 @@ describe('of a stream', () => {
     expect([...stream.comments].length).toBeLessThan(1000);
     expect(stream.comments.dropped + [...stream.comments].length).toBe(stream.comments.length);
     expect(stream.comments.at(-1)?.text).toBe('heartbeat');
-    await stream.close();
   });
 
   it('a comment is held by its beginning', async () => {
     const stream = await poured(() => `: ${'x'.repeat(MIB)}\n`);
     await stream.activity({ frames: 0, comments: 0 }, { within, for: 'a comment' });
     expect(stream.comments.at(0)?.text).toHaveLength(1000);
-    await stream.close();
   });
 
   it('no more frames are read than are held for the check', async () => {
@@ -71,7 +59,6 @@ describe('of a stream', () => {
     const { bytes } = stream;
     for (let turn = 0; turn < 50; turn += 1) await socketsRead();
     expect(stream.bytes).toBeLessThanOrEqual(bytes + CHUNK);
-    await stream.close();
   });
 
   it('every frame is given out in turn, and few are held that were', async () => {
@@ -80,7 +67,6 @@ describe('of a stream', () => {
       expect((await stream.next({ within, for: `event ${id}` })).id).toBe(String(id));
     expect([...stream.frames].length - stream.unread).toBeLessThan(3000);
     expect(stream.frames.at(0)).toBeUndefined();
-    await stream.close();
   });
 
   it('every frame can be looked at once, and few are held that were', async () => {
@@ -94,7 +80,6 @@ describe('of a stream', () => {
       }
     }
     expect([...stream.frames].length).toBeLessThan(6000);
-    await stream.close();
   });
 
   it.each([
@@ -107,7 +92,6 @@ describe('of a stream', () => {
     await expect(stream.next({ within, for: 'an event' })).rejects.toBeInstanceOf(Unfinished);
     expect(stream.ended?.reason).toMatch(/^a (line|block) larger than 2097152 bytes$/);
     expect(stream.framing.unknownFields.size).toBeLessThanOrEqual(100);
-    await stream.close();
   });
 });
 

@@ -1,55 +1,32 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
-import { HttpClient } from './http.ts';
+import type { HttpClient } from './http.ts';
+import { clientOf, listening } from './testing/served.ts';
 
 const SHORT = 40;
 const PAUSE = 20;
-const stopping: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const stop of stopping.splice(0).reverse()) await stop();
-});
-
-async function listening(server: Server | ReturnType<typeof createTcpServer>): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stopping.push(() => new Promise((resolve) => server.close(resolve)));
-  return (server.address() as AddressInfo).port;
-}
-
-function client(origin: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): HttpClient {
-  const http = new HttpClient({ endpoint: { origin }, ...options });
-  stopping.push(() => http.close());
-  return http;
-}
 
 /** A server that answers each request with `answer`. */
-async function answering(answer: (response: ServerResponse) => void, timeoutMs = SHORT): Promise<HttpClient> {
-  const server = createServer((_request, response) => answer(response.on('error', () => {})));
-  const port = await listening(server);
-  stopping.push(() => server.closeAllConnections());
-  return client(`http://127.0.0.1:${port}`, { timeoutMs });
-}
+const answering = (answer: (response: ServerResponse) => void, timeoutMs = SHORT): Promise<HttpClient> =>
+  clientOf(
+    createServer((_request, response) => answer(response.on('error', () => {}))),
+    { timeoutMs },
+  );
 
 /** Takes connections, and never says anything on them. */
-async function silent(): Promise<{ port: number; ended: Promise<unknown> }> {
+async function silent(): Promise<{ origin: string; ended: Promise<unknown> }> {
   const ended = Promise.withResolvers<unknown>();
-  const sockets: Socket[] = [];
-  const port = await listening(
-    createTcpServer((socket) => {
-      sockets.push(socket);
-      socket
-        .on('error', () => {})
-        .on('close', ended.resolve)
-        .resume();
-    }),
-  );
-  stopping.push(() => {
-    for (const socket of sockets) socket.destroy();
+  const server = createTcpServer((socket) => {
+    const { resolve } = ended;
+    socket
+      .on('error', () => {})
+      .on('close', resolve)
+      .resume();
   });
-  return { port, ended: ended.promise };
+  return { origin: await listening(server), ended: ended.promise };
 }
 
 describe('an answer', () => {
@@ -99,19 +76,19 @@ describe('an answer', () => {
 
 describe('without a connection', () => {
   it('silence is not the target’s doing: of a request, and of a bare socket', async () => {
-    const { port } = await silent();
+    const { origin } = await silent();
     // The handshake of TLS is never answered, which is like a host that drops packets.
-    const http = client(`https://127.0.0.1:${port}`, { timeoutMs: SHORT });
+    const http = await clientOf(origin.replace('http:', 'https:'), { timeoutMs: SHORT });
     await expect(http.get('/')).rejects.toBeInstanceOf(Unreachable);
     await expect(http.connect()).rejects.toBeInstanceOf(Unreachable);
     await expect(http.connect({ timeoutMs: 1 })).rejects.toThrow('nothing came for 1 ms');
   });
 
   it('nothing waits longer than its signal', async () => {
-    const { port } = await silent();
+    const { origin } = await silent();
     const over = new AbortController();
     const reason = new Error('the check is over');
-    const http = client(`https://127.0.0.1:${port}`, { signal: over.signal });
+    const http = await clientOf(origin.replace('http:', 'https:'), { signal: over.signal });
     const waiting = [http.connect(), http.get('/'), http.open({ path: '/' })];
     over.abort(reason);
     for (const each of waiting) await expect(each).rejects.toBe(reason);
@@ -120,16 +97,17 @@ describe('without a connection', () => {
 });
 
 it('a bare socket ends with the signal of its client', async () => {
-  const { port, ended } = await silent();
+  const { origin, ended } = await silent();
   const over = new AbortController();
-  const socket = await client(`http://127.0.0.1:${port}`, { signal: over.signal }).connect();
+  const http = await clientOf(origin, { signal: over.signal });
+  const socket = await http.connect();
   over.abort();
   await ended;
   expect(socket.destroyed).toBe(true);
 });
 
 it('an address of IPv6 is taken with its brackets', async () => {
-  const http = client('http://[::1]:1');
+  const http = await clientOf('http://[::1]:1');
   await expect(http.connect()).rejects.toThrow(/connection refused|EADDRNOTAVAIL|cannot connect/);
   await expect(http.connect()).rejects.not.toThrow('ENOTFOUND');
 });

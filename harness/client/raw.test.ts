@@ -1,42 +1,14 @@
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
 import { socketsRead } from '../common/waiting.ts';
 import { socatAddress } from './connection.ts';
 import { Unfinished } from './errors.ts';
-import { HttpClient } from './http.ts';
 import { exchange, type RawExchange, requestText } from './raw.ts';
+import { clientOf, talking } from './testing/served.ts';
 
 const within = 20_000;
 const SHORT = 40;
-const servers: { close(done: () => void): unknown }[] = [];
-const clients: HttpClient[] = [];
-
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()));
-  await Promise.all(servers.splice(0).map((server) => new Promise<void>((resolve) => server.close(resolve))));
-});
-
-async function against(server: Server): Promise<HttpClient> {
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const client = new HttpClient({
-    endpoint: { origin: `http://127.0.0.1:${port}` },
-    headers: { authorization: 'Bearer sesame-open' },
-  });
-  client.recorder.redactor.add('sesame-open');
-  clients.push(client);
-  return client;
-}
-
-const talking = (say: (socket: Socket) => void): Promise<HttpClient> =>
-  against(
-    createServer((socket) => {
-      socket.on('error', () => {}).resume();
-      say(socket);
-    }),
-  );
 
 it('reads pipelined answers in order, whatever their framing', async () => {
   const http = await talking((socket) =>
@@ -90,9 +62,11 @@ it('tells hanging up from silence, and keeps what came of an answer', async () =
 });
 
 it('sends a request in pieces to a real server, and leaves a line that sends it again', async () => {
-  const http = await against(
-    createHttpServer((request, response) => response.end(`${request.method} ${request.headers.authorization}`)),
+  const http = await clientOf(
+    createServer((request, response) => response.end(`${request.method} ${request.headers.authorization}`)),
+    { headers: { authorization: 'Bearer sesame-open' } },
   );
+  http.recorder.redactor.add('sesame-open');
   const text = requestText(http, { target: '/v0.2/x', headers: ['Connection: close'] });
   const { responses } = await exchange(http, [...text], { within });
   expect(responses[0]?.body.toString()).toBe('GET Bearer sesame-open');

@@ -1,13 +1,12 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
-import { HttpClient } from './http.ts';
 import { Recorder } from './recorder.ts';
 import { Redactor } from './redact.ts';
 import { curlLine } from './request-forms.ts';
 import { openEvents } from './sse.ts';
+import { clientOf } from './testing/served.ts';
 
 const said = (recorder: Recorder): string[] | undefined =>
   recorder.steps?.map((step) => ('drive' in step ? step.drive.what : step.exchange.url));
@@ -109,35 +108,26 @@ test('a check leaves what it drove, asked and saw on one axis', async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': heartbeat\n\nid: 1\nevent: a.b\ndata: {}\n\nid: 2\nevent: a.b\ndata: {}\n\n');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const redactor = new Redactor();
-    redactor.add('s3cret-token');
-    const recorder = new Recorder(redactor);
-    const http = new HttpClient({
-      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-      recorder,
-    });
-    recorder.ended(recorder.drove({ what: 'publish 2 events' }));
-    await http.get('/deployments/current?token=s3cret-token');
-    const stream = await openEvents(http, { after: 0 });
-    await eventually(() => expect(stream.frames.length).toBe(2));
-    recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
-    await stream.close();
-    expect(kinds(recorder)).toEqual(['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut']);
-    const [drive, request, opened, , frames, , cut] = recorder.timeline;
-    expect(drive).toMatchObject({ what: 'publish 2 events', until_ms: expect.any(Number) });
-    expect(request?.what).toBe('GET /deployments/current?token=*** → 200');
-    expect(opened).toMatchObject({ what: 'GET /events?after=0 → 200', stream: 1 });
-    expect(frames).toMatchObject({ what: '1 a.b … 2 a.b', count: 2, stream: 1 });
-    expect(cut).toMatchObject({ what: 'closed by this client', stream: 1 });
-    expect(opened?.until_ms).toBe(cut?.at_ms);
-    const times = recorder.timeline.map(({ at_ms }) => at_ms);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  const redactor = new Redactor();
+  redactor.add('s3cret-token');
+  const recorder = new Recorder(redactor);
+  const http = await clientOf(server, { recorder });
+  recorder.ended(recorder.drove({ what: 'publish 2 events' }));
+  await http.get('/deployments/current?token=s3cret-token');
+  const stream = await openEvents(http, { after: 0 });
+  await eventually(() => expect(stream.frames.length).toBe(2));
+  recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
+  await stream.close();
+  expect(kinds(recorder)).toEqual(['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut']);
+  const [drive, request, opened, , frames, , cut] = recorder.timeline;
+  expect(drive).toMatchObject({ what: 'publish 2 events', until_ms: expect.any(Number) });
+  expect(request?.what).toBe('GET /deployments/current?token=*** → 200');
+  expect(opened).toMatchObject({ what: 'GET /events?after=0 → 200', stream: 1 });
+  expect(frames).toMatchObject({ what: '1 a.b … 2 a.b', count: 2, stream: 1 });
+  expect(cut).toMatchObject({ what: 'closed by this client', stream: 1 });
+  expect(opened?.until_ms).toBe(cut?.at_ms);
+  const times = recorder.timeline.map(({ at_ms }) => at_ms);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
 test('a run of a property forgets the marks of the run before it, and what still comes of them', () => {

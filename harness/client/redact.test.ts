@@ -1,16 +1,16 @@
 /** No part of a secret gets through, wherever the text that holds it was cut, and however it was encoded. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { show } from '../runner/violation.ts';
-import { HttpClient } from './http.ts';
+import type { HttpClient } from './http.ts';
 import { exchange } from './raw.ts';
 import { Recorder } from './recorder.ts';
 import { Redactor } from './redact.ts';
 import { openEvents } from './sse.ts';
+import { clientOf } from './testing/served.ts';
 
 const PLAIN = 'k7Q2-xW9z_Bf4vN8';
 const AWKWARD = `s3cr3t/k+y="'<&>%\\|~é\nJ9w`;
@@ -154,7 +154,7 @@ describe('a transcript', () => {
   /**
    * Says the secret after as many characters as the path says, in two writes; on `/events` as a stream that stays open.
    */
-  const server = createServer((request, response) => {
+  const tell: RequestListener = (request, response) => {
     const [, what = '', at = '0', split = '0'] = (request.url ?? '').split('/');
     request.resume();
     const text = `${filler(Number(at))}${AWKWARD}${filler(6000)}`;
@@ -169,19 +169,10 @@ describe('a transcript', () => {
     }
     response.write(bytes.subarray(0, Number(at) + Number(split)));
     setImmediate(() => response.end(bytes.subarray(Number(at) + Number(split))));
-  });
+  };
   let http: HttpClient;
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    http = new HttpClient({
-      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-      headers: { 'x-api-key': PLAIN },
-    });
-  });
-  afterAll(async () => {
-    await http.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+  beforeEach(async () => {
+    http = await clientOf(createServer(tell), { headers: { 'x-api-key': PLAIN } });
   });
   const said = (recorder: Recorder): string => JSON.stringify(recorder.exchanges);
   const recording = (): { client: HttpClient; recorder: Recorder } => {
@@ -231,9 +222,8 @@ describe('a transcript', () => {
 
   it('tells nothing in an error, nor what was made up in place of a key', async () => {
     const { client, recorder } = recording();
-    const nobody = new HttpClient({ endpoint: { origin: 'http://127.0.0.1:1' }, recorder });
+    const nobody = await clientOf('http://127.0.0.1:1', { recorder });
     await expect(nobody.get(`/${encodeURIComponent(AWKWARD)}`)).rejects.toThrow(/GET http:\/\/127.0.0.1:1\/\*\*\*: /);
-    await nobody.close();
     await client.get('/body/0/0');
     await client.get('/body/0/0', { headers: { 'X-API-Key': 'made-up' } });
     const [, right, wrong] = recorder.exchanges;

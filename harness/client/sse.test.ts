@@ -1,52 +1,34 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HttpClient } from './http.ts';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { HttpClient } from './http.ts';
 import { type EventStream, type OpenEvents, openEvents, StreamEnded, StreamTimeout } from './sse.ts';
+import { clientOf } from './testing/served.ts';
 
 const PATIENCE = 20_000;
 /** For what must not happen: the wait ends by itself as soon as the bound has passed. */
 const SHORT = 40;
 
-let folder: string;
-let server: Server;
 let http: HttpClient;
 let requests: { url: string; lastEventId: string | undefined }[];
 let answer: (response: ServerResponse) => void;
-const streams: EventStream[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'muster-sse-'));
   requests = [];
   answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const cursor = request.headers['last-event-id'];
     requests.push({ url: request.url ?? '', lastEventId: Array.isArray(cursor) ? cursor[0] : cursor });
     response.on('error', () => {});
     answer(response);
   });
-  await new Promise<void>((resolve) => server.listen(join(folder, 'agent.sock'), resolve));
-  http = new HttpClient({
-    endpoint: { origin: 'http://localhost', socketPath: join(folder, 'agent.sock') },
-    basePath: '/v0.2',
-  });
-});
-
-afterEach(async () => {
-  await Promise.all(streams.splice(0).map((stream) => stream.close()));
-  await http.close();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  await rm(folder, { recursive: true });
+  http = await clientOf(server, { basePath: '/v0.2' });
 });
 
 async function open(options: OpenEvents = {}): Promise<EventStream> {
   const stream = await openEvents(http, options);
-  streams.push(stream);
+  onTestFinished(() => stream.close());
   return stream;
 }
 

@@ -1,0 +1,36 @@
+/** Servers of one test, and clients of them: both end with it. */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { HttpClient, type HttpClientOptions } from '../http.ts';
+
+/** Listens on a port of its own, and gives its origin. */
+export async function listening(server: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A client of a server that listens from now on, or of an origin. */
+export async function clientOf(
+  server: Server | string,
+  options: Omit<HttpClientOptions, 'endpoint'> = {},
+): Promise<HttpClient> {
+  const http = new HttpClient({
+    endpoint: { origin: typeof server === 'string' ? server : await listening(server) },
+    ...options,
+  });
+  onTestFinished(() => http.close());
+  return http;
+}
+
+/** The same of a server that says this on each connection, whatever it is asked. */
+export const talking = (say: (socket: Socket) => void, options?: Parameters<typeof clientOf>[1]): Promise<HttpClient> =>
+  clientOf(
+    createServer((socket) => say(socket.on('error', () => {}).resume())),
+    options,
+  );
