@@ -18,10 +18,7 @@ export const LONGEST_ANSWER = 6;
 
 /** A request on its way. */
 export interface Pending {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body: string | Buffer | undefined;
+  request: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'headers' | 'body'>;
   timeoutMs: number;
   recorded: Recorded;
   /** Milliseconds of `performance.now()`. */
@@ -237,12 +234,20 @@ export class HttpClient {
     const path = (request.absolute === true ? '' : this.basePath) + request.path + queryText(request.query);
     const headers = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, headers);
-    const sent = { method, url: this.endpoint.origin + path, headers, timeoutMs, body: body?.toString('utf8') };
+    const url = this.endpoint.origin + path;
+    const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
-      ...{ method, url: sent.url, request_headers: headers, duration_ms: 0 },
-      ...defined({ request_body: sent.body }),
+      method,
+      url,
+      request_headers: headers,
+      ...defined({ request_body: sent }),
+      duration_ms: 0,
       curl: curlLine({
-        ...sent,
+        method,
+        url,
+        headers,
+        body: sent,
+        timeoutMs,
         socketPath: this.endpoint.socketPath,
         caFile: this.endpoint.caFile,
         stream: headers['accept'] === 'text/event-stream',
@@ -252,7 +257,11 @@ export class HttpClient {
     const over = new AbortController();
     const patience = new Patience(timeoutMs, longest * timeoutMs);
     return {
-      ...{ method, path, headers, body, timeoutMs, recorded, over, patience },
+      request: { method: method as Dispatcher.HttpMethod, path, headers, body: body ?? null },
+      timeoutMs,
+      recorded,
+      over,
+      patience,
       started: performance.now(),
       stage: 'connecting',
       stop: patience.watch((why) => over.abort(why)),
@@ -261,7 +270,7 @@ export class HttpClient {
 
   /** Sends the request. Resolves when the head of its answer is there. */
   async #head(exchange: Pending): Promise<OpenResponse> {
-    const { method, path, headers, body, over, recorded } = exchange;
+    const { request, over, recorded } = exchange;
     const ended = new AbortController();
     const connected = noteConnection(() => {
       exchange.stage = 'head';
@@ -272,10 +281,7 @@ export class HttpClient {
     ]);
     const answering = this.#shared.agent.compose(connected).request({
       origin: this.endpoint.origin,
-      path,
-      method: method as Dispatcher.HttpMethod,
-      headers,
-      body: body ?? null,
+      ...request,
       signal,
       headersTimeout: 0,
       bodyTimeout: 0,

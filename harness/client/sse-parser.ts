@@ -3,6 +3,7 @@
  * because it keeps what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
  */
 
+import { defined } from '../common/defined.ts';
 import { Bytes } from './body.ts';
 
 /** A block of the stream that holds at least one field. */
@@ -110,10 +111,6 @@ export class SseParser {
   #firstLine = true;
   #afterCr = false;
   #fields: { name: string; value: string }[] = [];
-  #data: string[] | undefined;
-  #id: string | undefined;
-  #event: string | undefined;
-  #retry: string | undefined;
   #idBuffer = '';
   #lastEventId = '';
 
@@ -138,7 +135,6 @@ export class SseParser {
     this.#dropped = this.unfinished;
     this.#carry.clear();
     this.#fields = [];
-    this.#data = undefined;
   }
 
   /** Bytes of fields so far, those of an unfinished line among them: what brings a frame nearer. */
@@ -239,50 +235,28 @@ export class SseParser {
     this.#blockBytes += FIELD_BYTES + line.length;
     if (this.#blockBytes > this.#maxBlockBytes) throw this.#tooLarge('block');
     this.#fields.push({ name, value });
-    switch (name) {
-      case 'id':
-        this.#id = value;
-        if (value.includes('\0')) this.framing.nulIds += 1;
-        else this.#idBuffer = value;
-        break;
-      case 'event':
-        this.#event = value;
-        break;
-      case 'data':
-        this.#data ??= [];
-        this.#data.push(value);
-        break;
-      case 'retry':
-        this.#retry = value;
-        if (!/^\d+$/.test(value)) this.framing.badRetries += 1;
-        break;
-      default:
-        if (this.framing.unknownFields.size < MOST_UNKNOWN_FIELDS)
-          this.framing.unknownFields.add(beginning(name, LONGEST_NAME));
-    }
+    const { framing } = this;
+    if (name === 'id') {
+      if (value.includes('\0')) framing.nulIds += 1;
+      else this.#idBuffer = value;
+    } else if (name === 'retry') {
+      if (!/^\d+$/.test(value)) framing.badRetries += 1;
+    } else if (name !== 'event' && name !== 'data' && framing.unknownFields.size < MOST_UNKNOWN_FIELDS)
+      framing.unknownFields.add(beginning(name, LONGEST_NAME));
   }
 
   #dispatch(at: number, end: number): void {
     if (this.#fields.length === 0) return;
+    const fields = this.#fields;
+    const lastOf = (wanted: string): string | undefined => fields.findLast(({ name }) => name === wanted)?.value;
+    const lines = fields.filter(({ name }) => name === 'data').map(({ value }) => value);
+    const dispatched = lines.length > 0;
+    const data = dispatched ? lines.join('\n') : undefined;
     this.#lastEventId = this.#idBuffer;
-    const frame: SseFrame = {
-      ...(this.#id === undefined ? {} : { id: this.#id }),
-      ...(this.#event === undefined ? {} : { event: this.#event }),
-      ...(this.#data === undefined ? {} : { data: this.#data.join('\n') }),
-      ...(this.#retry === undefined ? {} : { retry: this.#retry }),
-      fields: this.#fields,
-      dispatched: this.#data !== undefined,
-      lastEventId: this.#lastEventId,
-      at,
-      end,
-    };
     this.#fields = [];
     this.#blockBytes = 0;
-    this.#data = undefined;
-    this.#id = undefined;
-    this.#event = undefined;
-    this.#retry = undefined;
-    this.#sink.frame(frame);
+    const values = defined({ id: lastOf('id'), event: lastOf('event'), data, retry: lastOf('retry') });
+    this.#sink.frame({ ...values, fields, dispatched, lastEventId: this.#lastEventId, at, end });
   }
 }
 

@@ -111,10 +111,9 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
   const [all, one] = [`/${collection}`, `/${collection}/{${kind}_id}`];
   const read = { kind, scopes: [`${collection}:read`] };
   const write = { kind, scopes: [`${collection}:write`] };
-  const on = (id: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag'>): Operation => ({
-    ...{ ...span, tag, id, summary },
-    ...rest,
-  });
+  const on = (id: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag'>): Operation => {
+    return { ...span, tag, id, summary, ...rest };
+  };
   return {
     list: (id: string, summary: string) => on(id, summary, { ...read, method: 'GET', path: all, list: true }),
     create: (id: string, summary: string, body: Body) => on(id, summary, { ...write, method: 'POST', path: all, body }),
