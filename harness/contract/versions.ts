@@ -38,7 +38,7 @@ export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.fla
 );
 /** Oldest first. */
 export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
-export const NEWEST_VERSION: SupportedVersion = lastOf(SUPPORTED_VERSIONS);
+export const NEWEST_VERSION = SUPPORTED_VERSIONS.at(-1) as SupportedVersion;
 
 /** `2026-05-06.rainier` → `rainier`. */
 export function codenameOf<Id extends PlatformVersion>(version: Id): CodenameOf<Id> {
@@ -66,12 +66,6 @@ export const codenamesFrom = (since: Codename): SupportedCodename[] => versionsF
 /** The supported versions before `end`, oldest first, by codename. */
 export function codenamesBefore(end: Codename): SupportedCodename[] {
   return SUPPORTED_VERSIONS.filter((version) => !atLeast(version, end)).map(codenameOf);
-}
-
-function lastOf<T>(values: readonly T[]): T {
-  const last = values.at(-1);
-  if (last === undefined) throw new RangeError('the table of versions is empty');
-  return last;
 }
 
 export const DIALECTS = ['spec', 'miru'] as const;

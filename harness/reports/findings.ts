@@ -136,6 +136,9 @@ export function tally({ summary, checks }: Report): string {
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+/** With a capital letter. */
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 // The parts of a finding in plain text, shortened to what a person reads. The JSON report has all of them whole.
 
 /** All of a finding as plain text, for reports that have one field for it. */

@@ -25,6 +25,7 @@ import {
   type SectionGroup,
   SYMBOLS,
   scriptLines,
+  sentence,
   tally,
   tryLine,
   worst,
@@ -281,8 +282,6 @@ function coverage(report: Report): Markup {
   const { checks, decided: count, undecided: open } = report.coverage;
   return html`<p><b>${count} of ${checks} checks decided</b>${isUndriven(report.coverage) ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.${open.length === 0 ? NOTHING : html` <a href="#undecided">What was not decided, and how to decide it</a>`}</p>`;
 }
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 

@@ -27,6 +27,7 @@ export const jsonFormat: DocumentFormat = {
 
 const text = Type.String();
 const optionalText = Type.Optional(Type.String());
+const told = (description: string) => Type.Optional(Type.String({ description }));
 const count = Type.Integer({ minimum: 0 });
 const headers = Type.Record(Type.String(), Type.String());
 
@@ -59,11 +60,11 @@ const check = Type.Object({
   level: oneOf(LEVELS),
   section: text,
   requirement: text,
-  clause: Type.Optional(Type.String({ description: 'The sentence of the specification that it rests on, quoted' })),
+  clause: told('The sentence of the specification that it rests on, quoted'),
   requirement_id: text,
   outcome: oneOf(OUTCOMES),
   duration_ms: Type.Number({ minimum: 0 }),
-  reason: Type.Optional(Type.String({ description: 'Why it is not applicable, blocked, known or stale' })),
+  reason: told('Why it is not applicable, blocked, known or stale'),
   observations: Type.Optional(Type.Array(text)),
   observed: Type.Optional(
     Type.Array(Type.Object({ name: text, value: text }), {
@@ -71,24 +72,18 @@ const check = Type.Object({
     }),
   ),
   needs: Type.Optional(Type.Array(oneOf(CAPABILITIES))),
-  expected: Type.Optional(Type.String({ description: 'Every acceptable answer' })),
+  expected: told('Every acceptable answer'),
   actual: optionalText,
   counterexample: Type.Optional(Type.Unknown({ description: 'Smallest input that shows it' })),
   seed: Type.Optional(Type.Integer()),
   path: optionalText,
   replay_path: optionalText,
   curl: optionalText,
-  script: Type.Optional(
-    Type.String({
-      description: 'POSIX shell script that drives the target and asks it again, in the order of the check',
-    }),
-  ),
-  blocked_by: Type.Optional(Type.String({ description: 'Id of the failed check that this one rests on' })),
-  consequence_of: Type.Optional(
-    Type.String({ description: 'Id of the failed check that shows the cause more plainly' }),
-  ),
+  script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
+  blocked_by: told('Id of the failed check that this one rests on'),
+  consequence_of: told('Id of the failed check that shows the cause more plainly'),
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
-  replay_command: Type.Optional(Type.String({ description: 'Runs this check alone again' })),
+  replay_command: told('Runs this check alone again'),
   exchanges: Type.Optional(Type.Array(exchange)),
   timeline: Type.Optional(
     Type.Array(mark, { description: 'What the check did and saw: its last marks, in the order in which they began' }),
@@ -99,7 +94,7 @@ const undecided = Type.Object({
   checks: count,
   why: Type.String({ description: 'Completes a sentence that begins with that number' }),
   needs: Type.Optional(Type.Array(oneOf(CAPABILITIES), { description: 'What the target lacks for them' })),
-  add: Type.Optional(Type.String({ description: 'What to add to the command line to have them decided' })),
+  add: told('What to add to the command line to have them decided'),
 });
 
 /** Shape of the report. */
@@ -119,10 +114,10 @@ export const jsonReportShape = objectShape(
       name: optionalText,
       version: optionalText,
       ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
-      digest: Type.Optional(Type.String({ description: 'sha256 of what Muster itself ran' })),
+      digest: told('sha256 of what Muster itself ran'),
       digest_of: Type.Optional(oneOf(['image', 'executable'])),
-      executable: Type.Optional(Type.String({ description: 'File that the command executed' })),
-      digest_missing: Type.Optional(Type.String({ description: 'Why there is no digest of what Muster ran' })),
+      executable: told('File that the command executed'),
+      digest_missing: told('Why there is no digest of what Muster ran'),
       artifact: Type.Optional(
         Type.Object(
           { name: text, digest: text },
@@ -162,7 +157,7 @@ export const jsonReportShape = objectShape(
       { description: 'How much of the requirement set was decided' },
     ),
     unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
-    unreachable: Type.Optional(Type.String({ description: 'Why the target could not be reached' })),
+    unreachable: told('Why the target could not be reached'),
     interrupted: Type.Optional(Type.Literal(true)),
     replay_of: Type.Optional(
       Type.Object(

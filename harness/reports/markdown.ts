@@ -19,6 +19,7 @@ import {
   plural,
   SYMBOLS,
   scriptLines,
+  sentence,
   tally,
   tryLine,
   worst,
@@ -60,8 +61,6 @@ export function markdownReport(report: Report): string {
   const text = printable(lines.join('\n'));
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const sections = ({ checks }: Report): string[] => [
   '| | Section | |',

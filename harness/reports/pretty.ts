@@ -27,6 +27,7 @@ import {
   OUTCOME_WORDS,
   plural,
   SYMBOLS,
+  sentence,
   tally,
   worst,
 } from './findings.ts';
@@ -276,10 +277,8 @@ function reasons(
   const shown = outcome === 'not_applicable' && verbose !== true ? groups.slice(0, REASONS) : groups;
   const hidden = groups.slice(shown.length);
   const total = groups.reduce((sum, [, ids]) => sum + ids.length, 0);
-  const heading = OUTCOME_WORDS[outcome];
   return [
-    `${paint(['bold', COLOURS[outcome]], `${heading.charAt(0).toUpperCase()}${heading.slice(1)}`)} ` +
-      `${paint('dim', String(total))}`,
+    `${paint(['bold', COLOURS[outcome]], sentence(OUTCOME_WORDS[outcome]))} ${paint('dim', String(total))}`,
     ...shown.flatMap(([reason, ids]) => [
       ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
       ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),

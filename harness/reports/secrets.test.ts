@@ -3,13 +3,13 @@
  * words.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HttpClient } from '../client/http.ts';
+import { afterAll, expect, test } from 'vitest';
+import type { HttpClient } from '../client/http.ts';
 import { Redactor } from '../client/redact.ts';
+import { clientOf, listening } from '../client/testing/served.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
@@ -32,7 +32,7 @@ const FORMS = [
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-secrets-'));
 /** Sends back whatever it is told, in its headers and its body. */
-const server = createServer((request, response) => {
+const echo: RequestListener = (request, response) => {
   let body = '';
   request.on('data', (part: Buffer) => (body += part.toString()));
   request.on('end', () => {
@@ -44,13 +44,8 @@ const server = createServer((request, response) => {
     if (at !== undefined) response.end(`${' '.repeat(Number(at))}${SECRET} and so on ${' '.repeat(9000)}`);
     else response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
   });
-});
-beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  rmSync(folder, { recursive: true });
-});
+};
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function outputs(redactor: Redactor) {
   const said: string[] = [];
@@ -88,8 +83,7 @@ function expectNoSecret(texts: Record<string, string>): void {
 test('a secret that goes out and comes back in a real exchange is in no report', async () => {
   const redactor = new Redactor();
   redactor.add(SECRET);
-  const http = new HttpClient({
-    endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+  const http = await clientOf(createServer(echo), {
     headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
   });
   const leaks = requirement({
@@ -140,7 +134,6 @@ test('a secret that goes out and comes back in a real exchange is in no report',
     listeners: reporters,
     replayCommand: ({ id }) => `muster check device --token ${SECRET} --only ${id}`,
   });
-  await http.close();
   const texts = everything();
   expect(texts['json']).toContain('device.leaks');
   expectNoSecret(texts);
@@ -156,12 +149,11 @@ test('no report tells a part of a secret that a cut went through', async () => {
   });
   const check = checks<{ http: HttpClient }>();
   const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
+  const origin = await listening(createServer(echo));
   for (let back = 0; back <= SECRET.length + 1; back += 1) {
     const redactor = new Redactor();
     redactor.add(SECRET);
-    const http = new HttpClient({
-      endpoint: { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    });
+    const http = await clientOf(origin);
     const leaky = suite('device', [
       [
         check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
@@ -189,7 +181,6 @@ test('no report tells a part of a secret that a cut went through', async () => {
       version: '0.1.0',
       listeners: reporters,
     });
-    await http.close();
     for (const [name, text] of Object.entries(everything())) {
       expect(text, name).toContain('device.cuts');
       for (const piece of pieces) expect(around(text, piece), `${name} at ${back}`).toBeUndefined();

@@ -2,12 +2,17 @@
 import type { Coverage, Outcome, Report } from '../runner/types.ts';
 import { findingGroups, plural } from './findings.ts';
 
-/** What a run shows about its target. */
-export interface Verdict {
-  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
+/** How a report is headed: its verdict, or what came of findings that were run again. */
+export interface Headline {
+  word: string;
   good: boolean;
   /** One sentence that says no more than was found. */
   meaning: string;
+}
+
+/** What a run shows about its target. */
+export interface Verdict extends Headline {
+  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
 /** The verdict of a report. It claims nothing about what did not run. */
@@ -58,13 +63,6 @@ function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string
     ...(ran === 0 && summary.blocked === 0 ? ['no check ran'] : []),
     ...unmet,
   ];
-}
-
-/** How a report is headed: its verdict, or what came of findings that were run again. */
-export interface Headline {
-  word: string;
-  good: boolean;
-  meaning: string;
 }
 
 /** The first words of a report for people. */

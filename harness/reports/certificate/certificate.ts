@@ -10,10 +10,11 @@ import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Report, Suite } from '../../runner/types.ts';
-import { verdict } from '../verdict.ts';
+import { type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
   declaredDigest,
+  type Predicate,
   requirementsName,
   type Statement,
   type SuitesDigest,
@@ -170,7 +171,7 @@ export interface Claims {
 }
 
 /** The verdict of a certificate, as the run that wrote it and its readers call it. */
-export function verdictOf({ result, muster: { profile } }: Statement['predicate']): string {
+export function verdictOf({ result, muster: { profile } }: Predicate): string {
   const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
   return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
 }
@@ -224,7 +225,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
 /** What is shown of what was tested, and what the reader has to take the signer's word for. */
 function identityIn(
   subject: Statement['subject'][number] | undefined,
-  { digest_of: suitesOf, transport, executable, digest_missing: missing, artifact }: Statement['predicate']['muster'],
+  { digest_of: suitesOf, transport, executable, digest_missing: missing, artifact }: Predicate['muster'],
 ): Pick<Claims, 'claims' | 'not'> {
   const digest = `sha256:${subject?.digest.sha256}`;
   const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
@@ -252,13 +253,13 @@ function identityIn(
 }
 
 /** ` (sha256:…)`, when the certificate has it. */
-function requirementsDigest({ configuration, muster }: Statement['predicate']): string {
+function requirementsDigest({ configuration, muster }: Predicate): string {
   const name = requirementsName(muster.api, muster.requirements_version);
   const digest = configuration.find((entry) => entry.name === name)?.digest.sha256;
   return digest === undefined ? '' : ` (sha256:${digest})`;
 }
 
-function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): string {
+function tally({ failedTests, muster: { verdicts } }: Predicate): string {
   const undecided = verdicts.filter(({ outcome }) => outcome === 'not_applicable').length;
   const all = verdicts.length;
   const decided =
@@ -268,24 +269,17 @@ function tally({ failedTests, muster: { verdicts } }: Statement['predicate']): s
   return `${decided}${undecided === 0 ? '' : `, ${undecided} could not be decided`}`;
 }
 
-function reasons(verdicts: Statement['predicate']['muster']['verdicts']): string[] {
+function reasons(verdicts: Predicate['muster']['verdicts']): string[] {
   const groups = Map.groupBy(verdicts, ({ reason }) => reason ?? '');
   return [...groups].map(([reason, members]) => `${reason}: ${members.map(({ id }) => id).join(', ')}`);
 }
 
-const TONES = {
-  CONFORMANT: '#1a7f4b',
-  'NO FAILURE FOUND': '#5b7f1a',
-  INCOMPLETE: '#9a6200',
-  INTERRUPTED: '#9a6200',
-  'NOT CONFORMANT': '#c3292b',
-};
-const WORDS = {
-  CONFORMANT: 'conformant',
-  'NO FAILURE FOUND': 'partly checked',
-  INCOMPLETE: 'incomplete',
-  INTERRUPTED: 'interrupted',
-  'NOT CONFORMANT': 'not conformant',
+const BADGES: Record<Verdict['word'], [words: string, colour: string]> = {
+  CONFORMANT: ['conformant', '#1a7f4b'],
+  'NO FAILURE FOUND': ['partly checked', '#5b7f1a'],
+  INCOMPLETE: ['incomplete', '#9a6200'],
+  INTERRUPTED: ['interrupted', '#9a6200'],
+  'NOT CONFORMANT': ['not conformant', '#c3292b'],
 };
 const HEIGHT = 20;
 
@@ -294,7 +288,8 @@ export function badge(report: Report): string {
   const { word, meaning } = verdict(report);
   const left = `muster ${report.api}`;
   const profile = report.profile === 'full' ? '' : ` (${report.profile})`;
-  const right = `${WORDS[word]}${profile} ${report.requirements_version}`;
+  const [words, colour] = BADGES[word];
+  const right = `${words}${profile} ${report.requirements_version}`;
   const [first, second] = [widthOf(left), widthOf(right)];
   const title = printable(`${left}: ${right} (${meaning})`);
   const label = (text: string, from: number, wide: number): Markup =>
@@ -302,7 +297,7 @@ export function badge(report: Report): string {
   return html`<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}" role="img" aria-label="${title}">
 <title>${title}</title>
 <clipPath id="r"><rect width="${first + second}" height="${HEIGHT}" rx="3"/></clipPath>
-<g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/><rect x="${first}" width="${second}" height="${HEIGHT}" fill="${TONES[word]}"/></g>
+<g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/><rect x="${first}" width="${second}" height="${HEIGHT}" fill="${colour}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 </svg>
 `.markup;

@@ -79,6 +79,8 @@ export const statement = shape(
 );
 /** What a certificate says. */
 export type Statement = Static<typeof statement.schema>;
+export type Predicate = Statement['predicate'];
+type Own = Predicate['muster'];
 
 /** Why a run cannot be certified; undefined when it can. */
 export function whyNotCertifiable(report: Report): string | undefined {
@@ -141,7 +143,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         capabilities: target.capabilities,
         ...defined({ subject_name: target.name, subject_version: target.version }),
         ...subjectDetails(target),
-        verdicts: report.checks.map(verdictOf),
+        verdicts: report.checks.map(judged),
         ...observedIn(report),
       },
     },
@@ -151,7 +153,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
 /** Name of the entry of `configuration` whose digest is that of the requirement set. */
 export const requirementsName = (api: string, date: string): string => `muster requirements of ${date} (${api})`;
 
-function requirementsOf(report: Report): Statement['predicate']['configuration'] {
+function requirementsOf(report: Report): Predicate['configuration'] {
   const { api, requirements_version: date, requirements_digest: digest } = report;
   return digest === undefined ? [] : [{ name: requirementsName(api, date), digest: { sha256: hexOf(digest) } }];
 }
@@ -175,18 +177,13 @@ function subjectOf(target: TargetDescription): Statement['subject'][number] {
 }
 
 /** What the subject's digest is of, and what else is known of what was tested. */
-function subjectDetails(
-  target: TargetDescription,
-): Pick<Statement['predicate']['muster'], 'digest_of' | 'executable' | 'digest_missing' | 'artifact'> {
+function subjectDetails(target: TargetDescription): Partial<Own> {
   const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
-  const declared = artifact === undefined ? 'name' : 'artifact';
+  const declared = artifact === undefined ? ('name' as const) : ('artifact' as const);
   const digestOf = digest === undefined ? declared : measured;
   return {
-    ...(digestOf === undefined ? {} : { digest_of: digestOf }),
-    ...defined({ executable, digest_missing: missing }),
-    ...(artifact === undefined
-      ? {}
-      : { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
+    ...defined({ digest_of: digestOf, executable, digest_missing: missing }),
+    ...(artifact && { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
   };
 }
 
@@ -196,18 +193,14 @@ export function declaredDigest(name: string, version: string): string {
 }
 
 /** Without evidence: a certificate is for readers who cannot repeat the run. */
-function verdictOf({
-  id,
-  level,
-  section,
-  outcome,
-  reason,
-}: CheckResult): Statement['predicate']['muster']['verdicts'][number] {
+export function judged({ id, level, section, outcome, reason }: Judged): Own['verdicts'][number] {
   return { id, level, section, outcome, ...defined({ reason }) };
 }
 
+type Judged = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | 'reason'>;
+
 /** Choices where the specification is silent, so that certificates can be compared. */
-function observedIn({ checks }: Report): Pick<Statement['predicate']['muster'], 'observed'> {
+function observedIn({ checks }: Report): Pick<Own, 'observed'> {
   const observed = checks.flatMap(({ id, observed: choices = [] }) =>
     choices.map((choice) => ({ check: id, ...choice })),
   );

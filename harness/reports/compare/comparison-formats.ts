@@ -4,7 +4,7 @@ import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import type { Outcome } from '../../runner/types.ts';
-import { OUTCOME_WORDS, plural, SYMBOLS } from '../findings.ts';
+import { OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';
 import { COLOURS } from '../pretty-findings.ts';
 import {
   alikeness,
@@ -104,29 +104,31 @@ function valuesOf({ values }: ChoiceRow, columns: number): string[] {
   );
 }
 
-function changes({ entries, changes: compared }: Comparison, paint: Paint, columns: number): string[] {
-  const [before, now] = [entries.length - 1, entries.length];
-  const lines = (symbol: string, words: string, ids: readonly string[]): string[] => {
-    if (ids.length === 0) return [];
-    const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '';
-    return wrap(`${symbol} ${words}: ${ids.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
+/** What can change from one entry to the next. */
+const CHANGES = [
+  { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
+  { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more' },
+  { of: 'mended', symbol: '✓', tone: 'pass', words: 'hold now' },
+  { of: 'behaviour', symbol: '~', tone: 'warn', words: 'answered in another way' },
+] as const;
+
+/** The changes from the last entry but one to the last, each with the names of what changed; none without any. */
+const changesIn = ({ changes }: Comparison): ((typeof CHANGES)[number] & { names: string[] })[] =>
+  CHANGES.map((change) => ({
+    ...change,
+    names: changes[change.of].map((row) => printable('id' in row ? row.id : row.name)),
+  })).filter(({ names }) => names.length > 0);
+
+function changes(comparison: Comparison, paint: Paint, columns: number): string[] {
+  const { length } = comparison.entries;
+  const said = changesIn(comparison).flatMap(({ symbol, words, names }) => {
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    return wrap(`${symbol} ${words}: ${names.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
       index === 0 ? `  ${line}` : `    ${line}`,
     );
-  };
-  const said = [
-    ...lines('✗', 'hold no longer', idsOf(compared.regressions)),
-    ...lines('?', 'not decided any more', idsOf(compared.undecided)),
-    ...lines('✓', 'hold now', idsOf(compared.mended)),
-    ...lines(
-      '~',
-      'answered in another way',
-      compared.behaviour.map(({ name }) => printable(name)),
-    ),
-  ];
-  return said.length === 0 ? [] : [paint('bold', `From ${before} to ${now}`), ...said];
+  });
+  return said.length === 0 ? [] : [paint('bold', `From ${length - 1} to ${length}`), ...said];
 }
-
-const idsOf = (rows: readonly RequirementRow[]): string[] => rows.map(({ id }) => id);
 
 function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
   return [
@@ -166,20 +168,15 @@ function banner(comparison: Comparison, { word, tone, code, meaning }: GateVerdi
 <ol>${comparison.entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt.slice(0, 16).replace('T', ' ')}</span></li>`)}</ol></div>`;
 }
 
-/** What changed from the last entry but one to the last. */
-function changed({ entries, changes }: Comparison): Markup {
-  const { regressions, undecided, mended, behaviour } = changes;
-  if ([regressions, undecided, mended, behaviour].every(({ length }) => length === 0)) return NOTHING;
-  const list = (tone: Outcome, words: string, items: readonly string[]): Markup =>
-    items.length === 0
-      ? NOTHING
-      : html`<dt class="${tone}">${words}</dt><dd>${items.map((item) => html`<code>${printable(item)}</code> `)}</dd>`;
-  const ids = (rows: readonly RequirementRow[]): string[] => rows.map(({ id }) => id);
-  return html`<h2>From ${entries.length - 1} to ${entries.length}</h2><dl>${list('fail', 'Hold no longer', ids(regressions))}${list('blocked', 'Not decided any more', ids(undecided))}${list('pass', 'Hold now', ids(mended))}${list(
-    'warn',
-    'Answered in another way',
-    behaviour.map(({ name }) => name),
-  )}</dl>`;
+function changed(comparison: Comparison): Markup {
+  const found = changesIn(comparison);
+  const { length } = comparison.entries;
+  if (found.length === 0) return NOTHING;
+  const list = found.map(
+    ({ tone, words, names }) =>
+      html`<dt class="${tone}">${sentence(words)}</dt><dd>${names.map((name) => html`<code>${name}</code> `)}</dd>`,
+  );
+  return html`<h2>From ${length - 1} to ${length}</h2><dl>${list}</dl>`;
 }
 
 /** A table behind a summary; `open` shows it at once. */

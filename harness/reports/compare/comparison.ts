@@ -4,18 +4,9 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import {
-  type Api,
-  type CheckResult,
-  LEVELS,
-  type Level,
-  type Observed,
-  type Outcome,
-  type Report,
-} from '../../runner/types.ts';
-import { type Statement, statement } from '../certificate/statement.ts';
+import { type Api, LEVELS, type Level, type Observed, type Outcome, type Report } from '../../runner/types.ts';
+import { judged, type Statement, statement } from '../certificate/statement.ts';
 import { plural } from '../findings.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
@@ -32,9 +23,8 @@ export interface Entry {
 }
 
 /** What one check came to there. A certificate holds no words of its requirement. */
-export interface EntryCheck extends Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome'> {
+export interface EntryCheck extends ReturnType<typeof judged> {
   requirement?: string;
-  reason?: string;
   observed: readonly Observed[];
 }
 
@@ -90,25 +80,9 @@ export function entryOf(report: Report, label?: string): Entry {
     checks: checks
       // Complaints about a baseline have no section and are no checks.
       .filter(({ section }) => section !== '')
-      .map((check) => ({ ...about(check), requirement: check.requirement, observed: check.observed ?? [] })),
+      .map((check) => ({ ...judged(check), requirement: check.requirement, observed: check.observed ?? [] })),
   };
 }
-
-interface Judged {
-  id: string;
-  level: CheckResult['level'];
-  section: string;
-  outcome: Outcome;
-  reason?: string;
-}
-
-const about = ({ id, level, section, outcome, reason }: Judged): Omit<EntryCheck, 'observed'> => ({
-  id,
-  level,
-  section,
-  outcome,
-  ...defined({ reason }),
-});
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
@@ -159,7 +133,7 @@ function entryOfCertificate({ subject, predicate: { muster } }: Statement): Entr
     label: `${named === '' ? (subject[0]?.name ?? 'a subject') : named} (certificate)`,
     api: muster.api,
     startedAt: muster.started_at,
-    checks: muster.verdicts.map((verdict) => ({ ...about(verdict), observed: observed.get(verdict.id) ?? [] })),
+    checks: muster.verdicts.map((verdict) => ({ ...judged(verdict), observed: observed.get(verdict.id) ?? [] })),
   };
 }
 
