@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { Redactor } from '../client/redact.ts';
-import { clientOf, listening } from '../client/testing/served.ts';
+import { clientOf } from '../client/testing/served.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
-import { runSuite } from '../runner/run.ts';
-import type { CheckContext, TargetDescription } from '../runner/types.ts';
+import { type RunOptions, runSuite } from '../runner/run.ts';
+import type { CheckContext } from '../runner/types.ts';
 import { Violation } from '../runner/violation.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { sampleFailure, sampleReport } from './testing/samples.ts';
@@ -80,108 +80,80 @@ function expectNoSecret(texts: Record<string, string>): void {
   }
 }
 
-test('a secret that goes out and comes back in a real exchange is in no report', async () => {
+const check = checks<{ http: HttpClient }>();
+const rule = (id: string, text: string) => requirement({ id, level: 'MUST', section: '5', since: '2026-11-21', text });
+
+/** What all reports say of a run of these checks with that client. */
+async function reported(
+  http: HttpClient,
+  all: ReturnType<typeof check>[],
+  more: Partial<RunOptions<object>> = {},
+): Promise<Record<string, string>> {
   const redactor = new Redactor();
   redactor.add(SECRET);
-  const http = await clientOf(createServer(echo), {
-    headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
-  });
-  const leaks = requirement({
-    id: 'device.leaks',
-    level: 'MUST',
-    section: '5',
-    since: '2026-11-21',
-    text: `Never says ${SECRET}.`,
-  });
-  const check = checks<{ http: HttpClient }>();
-  const leaky = suite('device', [
-    [
-      check(leaks, {}, async (context) => {
-        const answer = await context.http.post(
-          `/a/${encodeURIComponent(SECRET)}`,
-          { token: SECRET },
-          {
-            query: { key: SECRET },
-            headers: { 'x-extra': Buffer.from(SECRET).toString('base64') },
-          },
-        );
-        context.note(`it said ${SECRET}`);
-        throw new Violation({
-          expected: `not ${SECRET}`,
-          actual: JSON.stringify(answer.json),
-          counterexample: { SECRET },
-        });
-      }),
-      check(leaks, { aspect: 'blocked' }, (context) => context.blocked(`cannot use ${SECRET}`)),
-      check(leaks, { aspect: 'thrown' }, () => Promise.reject(new Error(`thrown: ${SECRET}`))),
-    ],
-  ]);
-  const target: TargetDescription = {
-    kind: 'url',
-    address: `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`,
-    capabilities: [],
-    control: `commands ${SECRET}`,
-    name: SECRET,
-  };
   const { reporters, everything } = outputs(redactor);
+  const leaky = suite('device', [all]);
   await runSuite(leaky, {
     plan: makePlan(leaky, { capabilities: new Set() }),
-    target,
+    target: { kind: 'url', address: 'http://127.0.0.1/', capabilities: [], control: 'none' },
     context: (recorder) => ({ http: http.with({ recorder }) }),
     redactor,
     seed: 1,
     version: '0.1.0',
     listeners: reporters,
+    ...more,
+  });
+  return everything();
+}
+
+test('a secret that goes out and comes back in a real exchange is in no report', async () => {
+  const http = await clientOf(createServer(echo), {
+    headers: { 'x-api-key': Buffer.from(SECRET).toString('latin1'), 'x-other': encodeURIComponent(SECRET) },
+  });
+  const leaks = rule('device.leaks', `Never says ${SECRET}.`);
+  const told = check(leaks, {}, async (context) => {
+    const sent = { query: { key: SECRET }, headers: { 'x-extra': Buffer.from(SECRET).toString('base64') } };
+    const answer = await context.http.post(`/a/${encodeURIComponent(SECRET)}`, { token: SECRET }, sent);
+    context.note(`it said ${SECRET}`);
+    const actual = JSON.stringify(answer.json);
+    throw new Violation({ expected: `not ${SECRET}`, actual, counterexample: { SECRET } });
+  });
+  const blocked = check(leaks, { aspect: 'blocked' }, (context) => context.blocked(`cannot use ${SECRET}`));
+  const thrown = check(leaks, { aspect: 'thrown' }, () => Promise.reject(new Error(`thrown: ${SECRET}`)));
+  const texts = await reported(http, [told, blocked, thrown], {
+    target: {
+      kind: 'url',
+      address: `http://127.0.0.1/?key=${encodeURIComponent(SECRET)}`,
+      capabilities: [],
+      control: `commands ${SECRET}`,
+      name: SECRET,
+    },
     replayCommand: ({ id }) => `muster check device --token ${SECRET} --only ${id}`,
   });
-  const texts = everything();
   expect(texts['json']).toContain('device.leaks');
   expectNoSecret(texts);
 });
 
 test('no report tells a part of a secret that a cut went through', async () => {
-  const cuts = requirement({
-    id: 'device.cuts',
-    level: 'MUST',
-    section: '5',
-    since: '2026-11-21',
-    text: 'Is told in part.',
-  });
-  const check = checks<{ http: HttpClient }>();
+  const cuts = rule('device.cuts', 'Is told in part.');
   const pieces = Array.from({ length: SECRET.length - 4 }, (_, at) => SECRET.slice(at, at + 5));
-  const origin = await listening(createServer(echo));
+  const http = await clientOf(createServer(echo));
   for (let back = 0; back <= SECRET.length + 1; back += 1) {
-    const redactor = new Redactor();
-    redactor.add(SECRET);
-    const http = await clientOf(origin);
-    const leaky = suite('device', [
-      [
-        check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
-          // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
-          await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
-          const { text } = await context.http.get(`/at/${160 - back}`);
-          context.should(false, { expected: 'not to be told', actual: `${' '.repeat(200 - back)}${SECRET}` });
-          context.must(false, {
-            expected: 'not to be told',
-            actual: `${' '.repeat(600 - back)}${SECRET}`,
-            // Cut without a mark; fewer than eight characters say nothing.
-            ...(back < 8 ? {} : { counterexample: text.trim().slice(0, back) }),
-          });
-        }),
-        check(cuts, { aspect: 'blocked' }, (context) => context.blocked(`${SECRET.slice(0, back)}… was answered`)),
-      ],
-    ]);
-    const { reporters, everything } = outputs(redactor);
-    await runSuite(leaky, {
-      plan: makePlan(leaky, { capabilities: new Set() }),
-      target: { kind: 'url', address: 'http://127.0.0.1/', capabilities: [], control: 'none' },
-      context: (recorder) => ({ http: http.with({ recorder }) }),
-      redactor,
-      seed: 1,
-      version: '0.1.0',
-      listeners: reporters,
+    const told = check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
+      // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
+      await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
+      const { text } = await context.http.get(`/at/${160 - back}`);
+      context.should(false, { expected: 'not to be told', actual: `${' '.repeat(200 - back)}${SECRET}` });
+      context.must(false, {
+        expected: 'not to be told',
+        actual: `${' '.repeat(600 - back)}${SECRET}`,
+        // Cut without a mark; fewer than eight characters say nothing.
+        ...(back < 8 ? {} : { counterexample: text.trim().slice(0, back) }),
+      });
     });
-    for (const [name, text] of Object.entries(everything())) {
+    const answered = `${SECRET.slice(0, back)}… was answered`;
+    const blocked = check(cuts, { aspect: 'blocked' }, (context) => context.blocked(answered));
+    for (const [name, text] of Object.entries(await reported(http, [told, blocked]))) {
       expect(text, name).toContain('device.cuts');
       for (const piece of pieces) expect(around(text, piece), `${name} at ${back}`).toBeUndefined();
     }

@@ -34,14 +34,7 @@ const nasty = fc.oneof(
 
 /** What a report itself says, in words of its own. */
 const OWN = new Set([
-  'level',
-  'outcome',
-  'api',
-  'started_at',
-  'needs',
-  'capabilities',
-  'requirements_version',
-  'method',
+  ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
 ]);
 
 /** The value with `text` in every string, and in the names of headers. */

@@ -28,62 +28,39 @@ test('a certificate is an in-toto statement with the test-result predicate', () 
 test('what was issued is verified, and says what was found', () => {
   const { subject, predicate } = verifyCertificate(certificate(), publicKey);
   expect(subject[0]).toMatchObject({ name: 'example-agent 1.3.0', annotations: { declared: true } });
-  expect(predicate).toMatchObject({
-    result: 'WARNED',
-    passedTests: ['device.a'],
-    warnedTests: ['device.b'],
-    failedTests: [],
-  });
+  const lists = { passedTests: ['device.a'], warnedTests: ['device.b'], failedTests: [] };
+  expect(predicate).toMatchObject({ result: 'WARNED', ...lists });
   expect(predicate.muster.verdicts).toHaveLength(3);
 });
 
-test.each<[string, (statement: Statement) => void, RegExp]>([
+const changed =
+  (members: object) =>
+  ({ predicate }: Statement) =>
+    Object.assign(predicate.muster, members);
+
+test.each<[string, RegExp, (statement: Statement) => unknown]>([
+  ['a wrong result', /the verdicts say WARNED/, ({ predicate }) => Object.assign(predicate, { result: 'PASSED' })],
+  ['a list that lacks a verdict', /passedTests is not what/, ({ predicate }) => predicate.passedTests.pop()],
   [
-    'a result that the verdicts do not bear out',
-    ({ predicate }) => void Object.assign(predicate, { result: 'PASSED' }),
-    /the verdicts say WARNED/,
-  ],
-  [
-    'a list without one of the verdicts',
-    ({ predicate }) => void predicate.passedTests.pop(),
-    /passedTests is not what/,
-  ],
-  [
-    'a check left out without a reason',
-    ({ predicate }) => void delete predicate.muster.verdicts[2]?.reason,
+    'no reason for a check left out',
     /without a reason/,
+    ({ predicate }) => delete predicate.muster.verdicts[2]?.reason,
   ],
   [
     'an undecided check',
-    ({ predicate }) => void Object.assign(predicate.muster.verdicts[2] ?? {}, { outcome: 'blocked' }),
     /undecided/,
+    ({ predicate: { muster } }) => Object.assign(muster.verdicts[2] ?? {}, { outcome: 'blocked' }),
   ],
   [
     'two verdicts on one check',
-    ({ predicate }) => void predicate.muster.verdicts.push(...predicate.muster.verdicts.slice(2)),
     /two verdicts on one check/,
+    ({ predicate: { muster } }) => muster.verdicts.push(...muster.verdicts.slice(2)),
   ],
-  [
-    'a declared name that is not the subject',
-    ({ predicate }) => void Object.assign(predicate.muster, { subject_version: '2' }),
-    /does not fit its digest/,
-  ],
-  [
-    'a digest that is both measured and declared',
-    ({ predicate }) => void Object.assign(predicate.muster, { digest_of: 'executable' }),
-    /both measured and declared/,
-  ],
-  [
-    'a subject that is not the artifact',
-    ({ predicate }) => void Object.assign(predicate.muster, { digest_of: 'artifact' }),
-    /the subject is not the artifact/,
-  ],
-  [
-    'a statement of another kind',
-    (statement) => void Object.assign(statement, { predicateType: 'x' }),
-    /not a certificate/,
-  ],
-])('though signed, %s is refused', (_, change, words) => {
+  ['a name that is not the subject', /does not fit its digest/, changed({ subject_version: '2' })],
+  ['a digest measured and declared', /both measured and declared/, changed({ digest_of: 'executable' })],
+  ['a subject that is not the artifact', /the subject is not the artifact/, changed({ digest_of: 'artifact' })],
+  ['another kind of statement', /not a certificate/, (statement) => Object.assign(statement, { predicateType: 'x' })],
+])('though signed, %s is refused', (_, words, change) => {
   expect(() => verifyCertificate(forged(change), publicKey)).toThrow(words);
 });
 
@@ -138,21 +115,16 @@ test('a certificate of an older set is held against the checks of that set', () 
   expect(own.suites).toEqual(suitesDigest());
 });
 
+const ended = (outcome: 'blocked' | 'fixed') => sampleResult({ id: 'device.d', outcome });
+const nameless = { kind: 'unix', address: 'x', capabilities: [], control: 'none' };
+
 test.each<[string, Report, RegExp]>([
   ['a narrowed run', complete(good, { narrowed_by: ['--fast'] }), /narrowed by --fast/],
-  [
-    'a run with a blocked check',
-    complete([...good, sampleResult({ id: 'device.d', outcome: 'blocked' })]),
-    /1 checks were blocked/,
-  ],
+  ['a run with a blocked check', complete([...good, ended('blocked')]), /1 checks were blocked/],
   ['an interrupted run', complete(good, { complete: false }), /did not end/],
   ['a run in which nothing ran', complete(good.slice(2)), /no check ran/],
-  ['a run with a stale baseline', complete([...good, sampleResult({ id: 'device.d', outcome: 'fixed' })]), /stale/],
-  [
-    'a nameless target',
-    complete(good, { target: { kind: 'unix', address: 'x', capabilities: [], control: 'none' } }),
-    /nothing says what was tested/,
-  ],
+  ['a run with a stale baseline', complete([...good, ended('fixed')]), /stale/],
+  ['a nameless target', complete(good, { target: nameless }), /nothing says what was tested/],
 ])('%s is not certified', (_, report, words) => {
   expect(() => statementOf(report, suites)).toThrow(words);
 });

@@ -60,24 +60,19 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   });
 }
 
+const WITHOUT_LOOPBACK: Partial<CheckResult> = {
+  section: '5',
+  outcome: 'not_applicable',
+  reason: 'needs loopback, which the target does not declare',
+  needs: ['loopback'],
+};
+
 /** Results of every outcome. */
 export const sampleChecks = (): CheckResult[] => [
   sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
   sampleResult({ id: 'device.socket.no-token', section: '5' }),
-  sampleResult({
-    id: 'device.loopback.discovery',
-    section: '5',
-    outcome: 'not_applicable',
-    reason: 'needs loopback, which the target does not declare',
-    needs: ['loopback'],
-  }),
-  sampleResult({
-    id: 'device.loopback.bearer-required',
-    section: '5',
-    outcome: 'not_applicable',
-    reason: 'needs loopback, which the target does not declare',
-    needs: ['loopback'],
-  }),
+  sampleResult({ id: 'device.loopback.discovery', ...WITHOUT_LOOPBACK }),
+  sampleResult({ id: 'device.loopback.bearer-required', ...WITHOUT_LOOPBACK }),
   sampleResult(),
   sampleFailure(),
   sampleResult({

@@ -22,7 +22,7 @@ export const complete = (checks = good, change: Partial<Report> = {}): Report =>
 export const certificate = (report = complete()): string =>
   seal(Buffer.from(JSON.stringify(statementOf(report, suites))), privateKey);
 /** Signs whatever `change` makes of a good statement. */
-export const forged = (change: (statement: Statement) => void): string => {
+export const forged = (change: (statement: Statement) => unknown): string => {
   const made = statementOf(complete(), suites);
   change(made);
   return seal(Buffer.from(JSON.stringify(made)), privateKey);
