@@ -4,8 +4,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { AgentConfigInstance } from '../../harness/contract/agent.ts';
-import type { StrictDeployment, StrictGitCommit, StrictRelease } from '../../harness/contract/agent-strict.ts';
+import type {
+  AgentConfigInstance,
+  AgentDeployment,
+  AgentGitCommit,
+  AgentRelease,
+} from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock, timestamp } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
@@ -129,7 +133,7 @@ function record(row: DeviceRow): AgentDeviceRecord {
 
 const maybeRecord = (row: DeviceRow | undefined) => (row === undefined ? undefined : record(row));
 
-function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): StrictDeployment {
+function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
   const known = { ...row, activity_status: activityForAgent(row) };
   const { parent_id, queued_at, deployed_at, archived_at, ...shown } = VIEWS.deployment(core, known);
   const withRelease = expand.some((name) => name === 'release' || name.startsWith('release.'));
@@ -149,14 +153,13 @@ function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
   return shown;
 }
 
-function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): StrictRelease {
+function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
   const shown = VIEWS.release(core, row);
   if (!withCommit) return shown;
   return { ...shown, git_commit: row.git_commit_id === null ? null : agentGitCommit(core, row.git_commit_id) };
 }
 
-const agentGitCommit = (core: Core, id: string): StrictGitCommit =>
-  VIEWS.git_commit(core, find(core, 'git_commit', id));
+const agentGitCommit = (core: Core, id: string): AgentGitCommit => VIEWS.git_commit(core, find(core, 'git_commit', id));
 
 /** The agent knows of targets from now on, and has to hear what becomes of them. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
