@@ -7,7 +7,7 @@ import { Changes, runningMs } from '../common/waiting.ts';
 import { Bytes } from './body.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
-import type { StreamMarks } from './recorder.ts';
+import type { Recorder, StreamMarks } from './recorder.ts';
 import { eventsQuery } from './request-forms.ts';
 import {
   BlockTooLarge,
@@ -163,8 +163,7 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
     ...defined({ timeoutMs: options.within }),
   });
   http.recorder.ended(response.recorded);
-  const marks = response.status === 200 ? http.recorder.stream(response.recorded) : undefined;
-  return new EventStream(response, options, (text, ended) => http.recorder.body(text, { ended }), marks);
+  return new EventStream(response, options, http.recorder);
 }
 
 /** An open event stream. Frames are given out one after the other by `next`. Memory is bounded whatever comes. */
@@ -180,7 +179,7 @@ export class EventStream {
   readonly framing: SseFraming;
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
-  readonly #redact: (text: string, ended: boolean) => string;
+  readonly #recorder: Recorder;
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
@@ -192,17 +191,12 @@ export class EventStream {
   #resume: (() => void) | undefined;
   #paused: boolean;
 
-  constructor(
-    response: OpenResponse,
-    options: OpenEvents = {},
-    redact: (text: string, ended: boolean) => string = (text) => text,
-    marks?: StreamMarks,
-  ) {
+  constructor(response: OpenResponse, options: OpenEvents, recorder: Recorder) {
     this.status = response.status;
     this.headers = response.headers;
     this.#response = response;
-    this.#redact = redact;
-    this.#marks = marks;
+    this.#recorder = recorder;
+    this.#marks = response.status === 200 ? recorder.stream(response.recorded) : undefined;
     this.#cutAt = options.cutAfterBytes ?? Number.POSITIVE_INFINITY;
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
@@ -357,7 +351,7 @@ export class EventStream {
     if (this.#ended !== undefined) return;
     this.#ended = { by, reason, at: performance.now() };
     this.#marks?.ended(by === 'closed' || by === 'cut' || by === 'too large' ? 'cut' : 'end', reason);
-    const text = this.#redact(this.head(), by === 'server' && this.#bytes <= MAX_OTHER_BODY);
+    const text = this.#recorder.body(this.head(), { ended: by === 'server' && this.#bytes <= MAX_OTHER_BODY });
     if (text !== '') this.#response.recorded.response_body = text;
     this.#parser.end();
     this.#response.abort();

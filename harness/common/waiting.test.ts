@@ -22,42 +22,27 @@ function fakeTime(): PollTime & { pauses: number[] } {
 }
 
 describe('poll', () => {
-  it('yields what the first look finds without a pause', async () => {
+  it.each([7, null, false, 0])('yields %j, which the first look finds, without a pause', async (value) => {
     const time = fakeTime();
-    await expect(poll('a value', () => 7, { timeoutMs: 0, time })).resolves.toBe(7);
+    await expect(poll('a value', () => value, { timeoutMs: 0, time })).resolves.toBe(value);
     expect(time.pauses).toEqual([]);
-  });
-
-  it('takes null, false and 0 for found', async () => {
-    for (const value of [null, false, 0]) {
-      await expect(poll('a value', () => value, { timeoutMs: 0, time: fakeTime() })).resolves.toBe(value);
-    }
   });
 
   it('pauses longer each time, up to the longest pause', async () => {
     const time = fakeTime();
     let looks = 0;
-    await poll('six looks', () => (++looks === 6 ? true : undefined), {
-      timeoutMs: 10_000,
-      firstPauseMs: 10,
-      growth: 2,
-      longestPauseMs: 50,
-      time,
-    });
+    const growing = { timeoutMs: 10_000, firstPauseMs: 10, growth: 2, longestPauseMs: 50, time };
+    await poll('six looks', () => (++looks === 6 ? true : undefined), growing);
     expect(time.pauses).toEqual([10, 20, 40, 50, 50]);
   });
 
   it('looks once more when the time is up, and then names the wait', async () => {
     const time = fakeTime();
     let looks = 0;
-    const waiting = poll(
-      'the agent to serve',
-      () => {
-        looks += 1;
-        return Promise.resolve(undefined);
-      },
-      { timeoutMs: 25, firstPauseMs: 10, time },
-    );
+    const look = async (): Promise<undefined> => {
+      looks += 1;
+    };
+    const waiting = poll('the agent to serve', look, { timeoutMs: 25, firstPauseMs: 10, time });
     await expect(waiting).rejects.toThrow(new PollTimeout('the agent to serve', 25));
     await expect(waiting).rejects.toThrow('timed out after 0.025 s waiting for the agent to serve');
     expect(time.pauses).toEqual([10, 10, 5]);
@@ -85,11 +70,8 @@ describe('poll', () => {
   it('ends with the reason of its signal, also in the middle of a pause', async () => {
     const stop = new AbortController();
     const reason = new Error('interrupted');
-    const waiting = poll('it', () => undefined, {
-      timeoutMs: Number.POSITIVE_INFINITY,
-      firstPauseMs: 2 ** 30,
-      signal: stop.signal,
-    });
+    const endless = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 2 ** 30, signal: stop.signal };
+    const waiting = poll('it', () => undefined, endless);
     stop.abort(reason);
     await expect(waiting).rejects.toBe(reason);
   });
@@ -201,16 +183,16 @@ it('what another thread sends while this one is held up comes in time', async ()
   server.close();
 });
 
-it('ends without progress, and says so', async () => {
-  const why = await new Promise((resolve) => new Patience(1).watch(resolve));
-  expect(why).toBe('silent');
-});
+/** Resolves with the bound that has passed. */
+const outOf = (patience: Patience): Promise<unknown> => new Promise((resolve) => patience.watch(resolve));
+
+it('ends without progress, and says so', async () => expect(await outOf(new Patience(1))).toBe('silent'));
 
 it('goes on as long as there is progress, up to the bound on the whole', async () => {
   const patience = new Patience(60, 300);
   const since = runningMs();
   const renewing = setInterval(() => patience.renew(), 1);
-  const why = await new Promise((resolve) => patience.watch(resolve));
+  const why = await outOf(patience);
   clearInterval(renewing);
   expect(why).toBe('endless');
   expect(runningMs() - since).toBeGreaterThanOrEqual(300);
@@ -221,13 +203,8 @@ it('does not count the time in which it is held', async () => {
   const ready = Promise.withResolvers<void>();
   const held = patience.hold(ready.promise);
   let gaveUp = false;
-  const over = new Promise<void>((resolve) =>
-    patience.watch(() => {
-      gaveUp = true;
-      resolve();
-    }),
-  );
-  await new Promise((resolve) => new Patience(60).watch(resolve));
+  const over = outOf(patience).then(() => (gaveUp = true));
+  await outOf(new Patience(60));
   expect(gaveUp).toBe(false);
   ready.resolve();
   await held;
@@ -238,7 +215,7 @@ it('a watch that was stopped never gives up', async () => {
   const patience = new Patience(0);
   let gaveUp = false;
   patience.watch(() => (gaveUp = true))();
-  await new Promise((resolve) => patience.watch(resolve));
+  await outOf(patience);
   expect(gaveUp).toBe(false);
 });
 

@@ -1,4 +1,4 @@
-/** The HTML report in a real browser: complete in one file, no script error, no network. */
+/** The HTML report of many findings in a real browser; `report-pages.long.test.ts` has those of a run. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,19 +17,6 @@ describe.skipIf(CHROMIUM === undefined)(`the HTML report in a browser${SKIPPED}`
     browser = await openBrowser();
   });
   afterAll(() => browser.close());
-
-  it.each([DESK, { ...DESK, name: 'a small phone', width: 360 }])(
-    'fits, and shows every check: $name',
-    async (form) => {
-      const file = join(folder, 'report.html');
-      const report = sampleReport();
-      writeFileSync(file, htmlFormat.document(report));
-      const page = await openIn(browser, form, file);
-      const text = await page.evaluate('document.body.textContent');
-      for (const check of report.checks) expect(text).toContain(check.id);
-      await page.close();
-    },
-  );
 
   it('opens every failure at once, and the one that a check leads to', async () => {
     const file = join(folder, 'many.html');

@@ -7,13 +7,7 @@ import { comparePage, compareText } from './comparison-formats.ts';
 
 const plain = (_: unknown, text: string): string => text;
 const run = (label: string, ...checks: Partial<CheckResult>[]): ReturnType<typeof entryOf> =>
-  entryOf(
-    sampleReport(
-      checks.map((check) => sampleResult(check)),
-      {},
-    ),
-    label,
-  );
+  entryOf(sampleReport(checks.map(sampleResult)), label);
 const future = (value: string): Partial<CheckResult> => ({
   id: 'device.events.cursor.future',
   level: 'INFO',
@@ -23,12 +17,8 @@ const frame = (outcome: CheckResult['outcome']): Partial<CheckResult> => ({ id: 
 const judged = (comparison: Comparison, gate: Gate): number => verdictOf(comparison.changes, gate).code;
 
 it('says how many checks nobody decided, though they are alike', () => {
-  const held = run(
-    'a',
-    frame('pass'),
-    { id: 'device.a', outcome: 'not_applicable' },
-    { id: 'device.b', outcome: 'blocked' },
-  );
+  const undecided = { 'device.a': 'not_applicable', 'device.b': 'blocked' } as const;
+  const held = run('a', frame('pass'), ...Object.entries(undecided).map(([id, outcome]) => ({ id, outcome })));
   const comparison = compare([held, held]);
   const said = 'checks and 0 of 0 choices are the same; 2 checks were decided by none';
   expect(compareText(comparison, verdictOf(comparison.changes, 'regressions'), plain, 100)).toContain(`3 of 3 ${said}`);
@@ -46,14 +36,8 @@ it('puts what differs first, checks and choices', () => {
     ['device.deployment.shape', ['pass', 'pass'], false],
     ['device.events.cursor.future', ['pass', 'pass'], false],
   ]);
-  expect(choices).toEqual([
-    {
-      check: 'device.events.cursor.future',
-      name: 'a cursor beyond the newest event',
-      values: ['200', '400'],
-      differs: true,
-    },
-  ]);
+  const asked = { check: 'device.events.cursor.future', name: 'a cursor beyond the newest event' };
+  expect(choices).toEqual([{ ...asked, values: ['200', '400'], differs: true }]);
 });
 
 it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: number]>([
@@ -90,11 +74,7 @@ it('leaves out a long start that all labels share', () => {
 });
 
 it('two of one name have numbers', () => {
-  const { entries } = compare([
-    run('agent 1', frame('pass')),
-    run('agent 1', frame('pass')),
-    run('other', frame('pass')),
-  ]);
+  const { entries } = compare(['agent 1', 'agent 1', 'other'].map((label) => run(label, frame('pass'))));
   expect(entries.map(({ label }) => label)).toEqual(['agent 1 #1', 'agent 1 #2', 'other']);
 });
 
