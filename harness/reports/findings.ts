@@ -40,6 +40,10 @@ export function byReason(checks: readonly CheckResult[], outcome: Outcome): [rea
     .sort(([, a], [, b]) => b.length - a.length);
 }
 
+/** How many checks there are among those by reason. */
+export const checksIn = (groups: ReturnType<typeof byReason>): number =>
+  groups.reduce((sum, [, ids]) => sum + ids.length, 0);
+
 /** One finding with all that comes of it. */
 export interface FindingGroup {
   /** The check that shows the cause most plainly. */
@@ -75,6 +79,10 @@ export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
     ),
   }));
 }
+
+/** Failures, or warnings, by cause. */
+export const findingsOf = ({ checks }: Report, outcome: 'fail' | 'warn'): FindingGroup[] =>
+  findingGroups(checks).filter(({ lead }) => lead.outcome === outcome);
 
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
@@ -124,8 +132,9 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
 }
 
 /** The same for a report: failures as the findings that they are, each with its consequences. */
-export function tally({ summary, checks }: Report): string {
-  const failed = findingGroups(checks).filter(({ lead }) => lead.outcome === 'fail').length;
+export function tally(report: Report): string {
+  const { summary } = report;
+  const failed = findingsOf(report, 'fail').length;
   const consequences = summary.fail - failed;
   const rest = counts({ ...summary, fail: 0 });
   if (consequences <= 0) return counts(summary);
@@ -135,6 +144,10 @@ export function tally({ summary, checks }: Report): string {
 
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Those lines that there are; what has none gives `false`. */
+export const lines = (...parts: readonly (string | readonly string[] | false | undefined)[]): string[] =>
+  parts.flatMap((part) => (part === false || part === undefined ? [] : part));
 
 /** With a capital letter. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedOtherwise, type FindingGroup, findingGroups, plural, tryLine } from './findings.ts';
+import { blockedOtherwise, type FindingGroup, findingsOf, lines, plural, tryLine } from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
@@ -28,9 +28,8 @@ export const githubFormat: LiveFormat = {
  * the limit leaves some out, the last counts them.
  */
 export function annotations(report: Report): string[] {
-  const groups = findingGroups(report.checks);
   const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>
-    groups.filter(({ lead }) => lead.outcome === outcome).map((group) => [titleOf(group.lead), words(group)]);
+    findingsOf(report, outcome).map((group) => [titleOf(group.lead), words(group)]);
   const others = report.checks.filter(({ outcome }) => outcome === 'fixed');
   const blocked = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
   return [
@@ -53,26 +52,26 @@ const titleOf = ({ id, level, section }: CheckResult): string => `${id} (${level
 function limited(kind: 'error' | 'warning', all: readonly Annotation[]): string[] {
   const shown = all.length > LIMIT ? all.slice(0, LIMIT - 1) : all;
   const rest = all.length - shown.length;
-  return [
-    ...shown.map(([title, message]) => command(kind, title, message)),
-    ...(rest > 0 ? [command(kind, `${rest} more`, 'see the job summary')] : []),
-  ];
+  return lines(
+    shown.map(([title, message]) => command(kind, title, message)),
+    rest > 0 && command(kind, `${rest} more`, 'see the job summary'),
+  );
 }
 
 function words({ lead: result, consequences, blocked }: FindingGroup): string {
-  return [
+  return lines(
     result.requirement,
-    ...(result.expected === undefined ? [] : [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`]),
-    ...(result.reason === undefined ? [] : [result.reason]),
-    ...(consequences.length === 0 ? [] : [`${plural(consequences.length, 'consequence')} of the same cause`]),
-    ...(blocked.length === 0 ? [] : [`${plural(blocked.length, 'check')} not run because of it`]),
-    ...[tryLine(result) ?? []].flat(),
-  ].join('\n');
+    result.expected !== undefined && [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`],
+    result.reason,
+    consequences.length > 0 && `${plural(consequences.length, 'consequence')} of the same cause`,
+    blocked.length > 0 && `${plural(blocked.length, 'check')} not run because of it`,
+    tryLine(result),
+  ).join('\n');
 }
 
 function notice(report: Report): string {
   const { word, meaning } = headlineOf(report);
-  return command('notice', `muster: ${word.toLowerCase()}`, [meaning, coverageLine(report) ?? []].flat().join('\n'));
+  return command('notice', `muster: ${word.toLowerCase()}`, lines(meaning, coverageLine(report)).join('\n'));
 }
 
 /** A workflow command, with data and properties escaped as the runner expects. */

@@ -15,10 +15,11 @@ import {
   bodyLines,
   byReason,
   bySection,
+  checksIn,
   counterexample,
   counts,
   type FindingGroup,
-  findingGroups,
+  findingsOf,
   headline,
   OUTCOME_WORDS,
   plural,
@@ -314,7 +315,7 @@ function chips(report: Report): Markup {
 }
 
 function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Markup {
-  const found = findingGroups(report.checks).filter(({ lead }) => lead.outcome === outcome);
+  const found = findingsOf(report, outcome);
   if (found.length === 0) return NOTHING;
   const whole = outcome === 'warn' ? 0 : found.length <= AT_ONCE ? found.length : 1;
   const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
@@ -340,7 +341,7 @@ function grouped(
 ): Markup {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return NOTHING;
-  return html`<h2 class="${outcome}">${heading} (${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</h2>${groups.map(
+  return html`<h2 class="${outcome}">${heading} (${checksIn(groups)})</h2>${groups.map(
     ([reason, ids]) =>
       html`<p>${printable(reason)}</p><ul class="ids soft">${ids.map((id) => html`<li><code>${id}</code></li>`)}</ul>`,
   )}`;

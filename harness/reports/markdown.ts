@@ -11,11 +11,13 @@ import {
   bodyLines,
   byReason,
   bySection,
+  checksIn,
   counterexample,
   counts,
   type FindingGroup,
-  findingGroups,
+  findingsOf,
   headline,
+  lines,
   plural,
   SYMBOLS,
   scriptLines,
@@ -34,31 +36,25 @@ const BRIEF = 120;
 /** The whole report; of many findings the first 50. */
 export function markdownReport(report: Report): string {
   const { word, good, meaning } = headlineOf(report);
-  const groups = findingGroups(report.checks);
   const { unreachable } = report;
   const how = coverageLine(report);
-  const lines = [
+  const reached = unreachable === undefined;
+  const all = lines(
     `## ${good ? '✅' : '❌'} ${word}: ${report.api} at ${code(cutTo(report.target.address, BRIEF))}`,
     '',
     `${tally(report)} in ${readableDuration(report.duration_ms)} · seed ${report.seed}. ${cell(sentence(meaning))}.`,
     '',
-    ...(how === undefined ? [] : [`${cell(sentence(how))}.`, '']),
-    ...(unreachable === undefined ? [] : [cell(unreachable), '']),
-    ...details(
-      'Failed',
-      groups.filter(({ lead }) => lead.outcome === 'fail'),
-    ),
-    ...(unreachable === undefined ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : []),
-    ...grouped('Stale in the baseline', report.checks, 'fixed'),
-    ...details(
-      'Warned',
-      groups.filter(({ lead }) => lead.outcome === 'warn'),
-    ),
-    ...(unreachable === undefined ? sections(report) : []),
-    ...(unreachable === undefined ? grouped('Not applicable', report.checks, 'not_applicable') : []),
-    ...grouped('Known', report.checks, 'known'),
-  ];
-  const text = printable(lines.join('\n'));
+    how !== undefined && [`${cell(sentence(how))}.`, ''],
+    unreachable !== undefined && [cell(unreachable), ''],
+    details('Failed', findingsOf(report, 'fail')),
+    reached && grouped('Blocked', blockedOtherwise(report.checks), 'blocked'),
+    grouped('Stale in the baseline', report.checks, 'fixed'),
+    details('Warned', findingsOf(report, 'warn')),
+    reached && sections(report),
+    reached && grouped('Not applicable', report.checks, 'not_applicable'),
+    grouped('Known', report.checks, 'known'),
+  );
+  const text = printable(all.join('\n'));
   return text.length <= LIMIT ? `${text}\n` : `${text.slice(0, LIMIT)}\n\n… cut: see the other reports of this run.\n`;
 }
 
@@ -76,54 +72,50 @@ function details(heading: string, groups: readonly FindingGroup[]): string[] {
   if (groups.length === 0) return [];
   const rest = groups.length - SHOWN;
   const whole = groups.length <= AT_ONCE ? groups.length : 1;
-  return [
+  return lines(
     `### ${heading} (${groups.length})`,
     '',
-    ...groups.slice(0, SHOWN).flatMap((group, index) => one(group, index < whole)),
-    ...(rest > 0 ? [`… and ${rest} more.`, ''] : []),
-  ];
+    groups.slice(0, SHOWN).flatMap((group, index) => one(group, index < whole)),
+    rest > 0 && [`… and ${rest} more.`, ''],
+  );
 }
 
 function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
   const smallest = counterexample(result);
   const exchanges = (result.exchanges ?? []).slice(-3);
-  return [
+  const ids = blocked.map(({ id }) => code(id)).join(' ');
+  return lines(
     `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
       `${result.section}${brief(result, open)}</summary>`,
     '',
     cell(result.requirement),
     '',
-    ...(result.expected === undefined ? [] : [`- **Expected** ${cell(result.expected)}`]),
-    ...(result.actual === undefined ? [] : [`- **Actual** ${cell(result.actual)}`]),
-    ...(smallest === undefined ? [] : [`- **Smallest** ${code(smallest)}`]),
-    ...(result.reason === undefined ? [] : [`- **Reason** ${cell(result.reason)}`]),
+    result.expected !== undefined && `- **Expected** ${cell(result.expected)}`,
+    result.actual !== undefined && `- **Actual** ${cell(result.actual)}`,
+    smallest !== undefined && `- **Smallest** ${code(smallest)}`,
+    result.reason !== undefined && `- **Reason** ${cell(result.reason)}`,
     '',
-    ...fence([
-      ...[tryLine(result) ?? scriptLines(result) ?? []].flat(),
-      ...exchanges.flatMap((exchange) => [
-        `# ${headline(exchange)}`,
-        ...bodyLines(exchange).map((line) => `#   ${line}`),
-      ]),
-      ...[result.replay_command ?? []].flat(),
-    ]),
+    fence(
+      lines(
+        tryLine(result) ?? scriptLines(result),
+        exchanges.flatMap((exchange) => [
+          `# ${headline(exchange)}`,
+          ...bodyLines(exchange).map((line) => `#   ${line}`),
+        ]),
+        result.replay_command,
+      ),
+    ),
     '',
-    ...(consequences.length === 0
-      ? []
-      : [
-          `${plural(consequences.length, 'consequence')} of the same cause:`,
-          '',
-          ...consequences.map(({ id, actual }) => `- ${code(id)} ${cell(cutTo(actual ?? '', BRIEF))}`.trimEnd()),
-          '',
-        ]),
-    ...(blocked.length === 0
-      ? []
-      : [
-          `${plural(blocked.length, 'check')} not run because of it: ${blocked.map(({ id }) => code(id)).join(' ')}`,
-          '',
-        ]),
+    consequences.length > 0 && [
+      `${plural(consequences.length, 'consequence')} of the same cause:`,
+      '',
+      ...consequences.map(({ id, actual }) => `- ${code(id)} ${cell(cutTo(actual ?? '', BRIEF))}`.trimEnd()),
+      '',
+    ],
+    blocked.length > 0 && [`${plural(blocked.length, 'check')} not run because of it: ${ids}`, ''],
     '</details>',
     '',
-  ];
+  );
 }
 
 /** What the line of a closed finding says. */
@@ -139,7 +131,7 @@ function grouped(
   if (groups.length === 0) return [];
   return [
     `<details${outcome === 'blocked' || outcome === 'fixed' ? ' open' : ''}><summary>${heading} ` +
-      `(${groups.reduce((sum, [, ids]) => sum + ids.length, 0)})</summary>`,
+      `(${checksIn(groups)})</summary>`,
     '',
     ...groups.map(([reason, ids]) => `- ${cell(reason)}: ${ids.map(code).join(' ')}`),
     '',
@@ -162,9 +154,9 @@ function code(text: string): string {
   return clean.includes('`') ? `${ticks} ${clean} ${ticks}` : `\`${clean}\``;
 }
 
-function fence(lines: readonly string[]): string[] {
-  const ticks = '`'.repeat(Math.max(3, longestRun(lines.join('\n')) + 1));
-  return [`${ticks}sh`, ...lines, ticks];
+function fence(inner: readonly string[]): string[] {
+  const ticks = '`'.repeat(Math.max(3, longestRun(inner.join('\n')) + 1));
+  return [`${ticks}sh`, ...inner, ticks];
 }
 
 const longestRun = (text: string): number => Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));

@@ -7,8 +7,9 @@ import {
   bodyLines,
   counterexample,
   type FindingGroup,
-  findingGroups,
+  findingsOf,
   headline,
+  lines,
   plural,
   SYMBOLS,
   scriptLines,
@@ -51,40 +52,28 @@ export const named = (ids: readonly string[]): string =>
 
 /** The findings of one outcome, with a heading; nothing when there are none. */
 export function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
-  const groups = findingGroups(report.checks).filter(({ lead }) => lead.outcome === outcome);
+  const groups = findingsOf(report, outcome);
   if (groups.length === 0) return [];
   const { paint, columns, verbose } = options;
   const heading = outcome === 'fail' ? 'Failed: a MUST does not hold' : 'Warned: a SHOULD does not hold';
   const hidden = groups.length > WHOLE && verbose !== true;
-  return [
+  const note = (text: string): string[] => ['', ...wrap(text, columns - 2).map((line) => paint('dim', `  ${line}`))];
+  return lines(
     `${paint(['bold', COLOURS[outcome]], heading)} ${paint('dim', String(groups.length))}`,
-    ...groups.flatMap((group, index) => [
+    groups.flatMap((group, index) => [
       '',
       ...(index < WHOLE || verbose === true ? findingLines(group, options, index === 0) : briefLines(group, options)),
     ]),
-    ...(hidden
-      ? ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)]
-      : []),
-    ...(report.target.ended === true
-      ? [
-          '',
-          ...wrap(
-            ended(
-              report,
-              groups.map(({ lead }) => lead),
-            ),
-            columns - 2,
-          ).map((line) => paint('dim', `  ${line}`)),
-        ]
-      : []),
-  ];
+    hidden && ['', paint('dim', `  The first ${WHOLE} are shown in full; for the others add --report html=FILE.`)],
+    report.target.ended === true && note(ended(report, groups)),
+  );
 }
 
 /** How to look at a target that Muster started, and that has ended with the run. */
-function ended({ api }: Report, found: readonly CheckResult[]): string {
+function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   if (api === 'client')
     return 'To debug a client, play a situation to it for as long as it takes: muster simulate device --scenario NAME (--scenario list names them), or muster simulate platform.';
-  const replayed = found.some(({ replay_command: command }) => command?.startsWith('muster replay ') === true);
+  const replayed = groups.some(({ lead }) => lead.replay_command?.startsWith('muster replay ') === true);
   const how = replayed
     ? "'again' starts it anew, and with --keep leaves it up to be looked at"
     : "with --report json=RUN.json, 'muster replay RUN.json --keep' starts it anew and leaves it up to be looked at";
@@ -145,26 +134,18 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
   const shown = verbose === true ? consequences : consequences.slice(0, FOLLOWERS);
   const rest = consequences.length - shown.length;
   const room = columns - 8;
-  return [
-    ...(consequences.length === 0
-      ? []
-      : [
-          `    ${paint('bold', plural(consequences.length, 'consequence'))} ${paint('dim', 'of the same cause')}`,
-          ...shown.map((result) => {
-            const id = `${mark(result, paint)} ${result.id}`;
-            const words = cutTo(printable(result.actual ?? ''), Math.max(20, room - result.id.length));
-            return `      ${id}  ${paint('dim', words)}`.trimEnd();
-          }),
-          ...(rest > 0 ? [paint('dim', `      … and ${rest} more (--verbose lists them)`)] : []),
-        ]),
-    ...(blocked.length === 0
-      ? []
-      : [
-          `    ${paint('bold', plural(blocked.length, 'check'))} ` +
-            `${paint('dim', 'not run, because they mean nothing while it fails')}`,
-          ...wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
-        ]),
-  ];
+  const counted = (list: readonly CheckResult[], noun: string, why: string): string | false =>
+    list.length > 0 && `    ${paint('bold', plural(list.length, noun))} ${paint('dim', why)}`;
+  return lines(
+    counted(consequences, 'consequence', 'of the same cause'),
+    shown.map((result) => {
+      const words = cutTo(printable(result.actual ?? ''), Math.max(20, room - result.id.length));
+      return `      ${mark(result, paint)} ${result.id}  ${paint('dim', words)}`.trimEnd();
+    }),
+    rest > 0 && paint('dim', `      … and ${rest} more (--verbose lists them)`),
+    counted(blocked, 'check', 'not run, because they mean nothing while it fails'),
+    blocked.length > 0 && wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
+  );
 }
 
 /** A finding in a few lines, for those that come after many others. */
@@ -172,18 +153,18 @@ function briefLines(
   { lead: result, consequences, blocked }: FindingGroup,
   { paint, columns }: PrettyOptions,
 ): string[] {
-  const more = [
-    ...(consequences.length === 0 ? [] : [plural(consequences.length, 'consequence')]),
-    ...(blocked.length === 0 ? [] : [`${plural(blocked.length, 'check')} not run`]),
-  ];
-  return [
-    `  ${mark(result, paint)} ${paint('bold', result.id)}  ` +
-      `${paint('dim', [`${result.level} · section ${result.section}`, ...more].join(' · '))}`,
-    ...(result.actual === undefined
-      ? []
-      : [`    ${label(paint, 'actual')}${paint('red', cutTo(printable(result.actual), columns - 4 - LABEL))}`]),
-    ...again(result, paint),
-  ];
+  const { id, level, section, actual } = result;
+  const about = lines(
+    `${level} · section ${section}`,
+    consequences.length > 0 && plural(consequences.length, 'consequence'),
+    blocked.length > 0 && `${plural(blocked.length, 'check')} not run`,
+  );
+  const words = cutTo(printable(actual ?? ''), columns - 4 - LABEL);
+  return lines(
+    `  ${mark(result, paint)} ${paint('bold', id)}  ${paint('dim', about.join(' · '))}`,
+    actual !== undefined && `    ${label(paint, 'actual')}${paint('red', words)}`,
+    again(result, paint),
+  );
 }
 
 const mark = ({ outcome }: CheckResult, paint: Paint): string => paint([COLOURS[outcome], 'bold'], SYMBOLS[outcome]);

@@ -22,8 +22,10 @@ import {
   blockedOtherwise,
   byReason,
   bySection,
+  checksIn,
   counts,
   findingGroups,
+  lines,
   OUTCOME_WORDS,
   plural,
   SYMBOLS,
@@ -237,12 +239,10 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
         `${paint('dim', counts(summarise(checks)))}`,
-      ...shown.map((check) =>
-        [
-          `       ${paint(COLOURS[check.outcome], SYMBOLS[check.outcome])} ${check.id}`,
-          ...(check.duration_ms >= 1000 ? [paint('dim', readableDuration(check.duration_ms))] : []),
-        ].join(' '),
-      ),
+      ...shown.map(({ id, outcome, duration_ms: took }) => {
+        const time = took < 1000 ? '' : ` ${paint('dim', readableDuration(took))}`;
+        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${time}`;
+      }),
     ];
   });
 }
@@ -276,23 +276,15 @@ function reasons(
   if (groups.length === 0) return [];
   const shown = outcome === 'not_applicable' && verbose !== true ? groups.slice(0, REASONS) : groups;
   const hidden = groups.slice(shown.length);
-  const total = groups.reduce((sum, [, ids]) => sum + ids.length, 0);
-  return [
-    `${paint(['bold', COLOURS[outcome]], sentence(OUTCOME_WORDS[outcome]))} ${paint('dim', String(total))}`,
-    ...shown.flatMap(([reason, ids]) => [
+  const others = `  and ${checksIn(hidden)} for ${plural(hidden.length, 'other reason')} (--verbose lists them)`;
+  return lines(
+    `${paint(['bold', COLOURS[outcome]], sentence(OUTCOME_WORDS[outcome]))} ${paint('dim', String(checksIn(groups)))}`,
+    shown.flatMap(([reason, ids]) => [
       ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
       ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
     ]),
-    ...(hidden.length === 0
-      ? []
-      : [
-          paint(
-            'dim',
-            `  and ${hidden.reduce((sum, [, ids]) => sum + ids.length, 0)} for ` +
-              `${plural(hidden.length, 'other reason')} (--verbose lists them)`,
-          ),
-        ]),
-  ];
+    hidden.length > 0 && paint('dim', others),
+  );
 }
 
 function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
@@ -300,13 +292,13 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   const { word, meaning } = headline;
   const reached = report.unreachable === undefined || report.summary.fail > 0;
   const how = coverageLine(report);
-  return [
+  return lines(
     paint('dim', '─'.repeat(Math.min(columns, 72))),
     `${paint(['bold', COLOURS[toneOf(report, headline)]], word)}${reached ? `  ${tally(report)}` : ''}  ` +
       `${paint('dim', readableDuration(report.duration_ms))}`,
-    ...(how === undefined ? [] : wrap(how, columns)),
-    ...wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
-  ];
+    how !== undefined && wrap(how, columns),
+    wrap(`exit ${report.exit_code}: ${meaning}`, columns).map((line) => paint('dim', line)),
+  );
 }
 
 /** Characters of what names the target in the first lines. */

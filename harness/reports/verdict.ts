@@ -1,6 +1,6 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
 import type { Coverage, Outcome, Report } from '../runner/types.ts';
-import { findingGroups, plural } from './findings.ts';
+import { findingsOf, lines, plural } from './findings.ts';
 
 /** How a report is headed: its verdict, or what came of findings that were run again. */
 export interface Headline {
@@ -43,8 +43,9 @@ export function verdict(report: Report): Verdict {
   return { word: 'CONFORMANT', good: true, meaning: `${musts} that applies to this target holds${apart}${warned}` };
 }
 
-function failed({ checks, summary }: Report): string {
-  const leads = findingGroups(checks).filter(({ lead }) => lead.outcome === 'fail').length;
+function failed(report: Report): string {
+  const { summary } = report;
+  const leads = findingsOf(report, 'fail').length;
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
   return leads === summary.fail ? musts : `${musts}, for ${plural(leads, 'cause')}`;
 }
@@ -54,15 +55,14 @@ function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const ran = summary.pass + summary.warn + summary.known + summary.fixed;
-  return [
-    ...(faults > 0 ? [`Muster itself failed in ${plural(faults, 'check')}`] : []),
-    ...(summary.blocked > faults
-      ? [`${plural(summary.blocked - faults, 'check')} blocked, so nothing is known about them: see why, and run again`]
-      : []),
-    ...(summary.fixed > 0 ? [`${summary.fixed} stale in the baseline: remove them (--update-baseline)`] : []),
-    ...(ran === 0 && summary.blocked === 0 ? ['no check ran'] : []),
-    ...unmet,
-  ];
+  const blocked = summary.blocked - faults;
+  return lines(
+    faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
+    blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
+    summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
+    ran === 0 && summary.blocked === 0 && 'no check ran',
+    unmet,
+  );
 }
 
 /** The first words of a report for people. */
@@ -90,11 +90,11 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
         : gone.length === ids.length
           ? 'DID NOT HAPPEN AGAIN'
           : 'INCOMPLETE';
-  const meaning = [
+  const meaning = lines(
     `${again.length} of ${plural(ids.length, 'finding')} happened again`,
-    ...(gone.length === 0 ? [] : [`not again: ${gone.join(', ')}`]),
-    ...(open.length === 0 ? [] : [`not decided: ${open.join(', ')}`]),
-  ];
+    gone.length > 0 && `not again: ${gone.join(', ')}`,
+    open.length > 0 && `not decided: ${open.join(', ')}`,
+  );
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 

@@ -10,6 +10,7 @@ import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Report, Suite } from '../../runner/types.ts';
+import { lines } from '../findings.ts';
 import { type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
@@ -188,37 +189,28 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   return {
     headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}`,
-    claims: [
+    claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
         ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} ` +
-          `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
-      ...identity.claims,
-      ...(sameSuites ? ['The suites were the same as those of this muster.'] : []),
-    ],
-    not: [
-      ...(muster.profile === 'full'
-        ? []
-        : [`Only the checks of profile ${muster.profile} were asked for; the suite has more.`]),
-      ...(left.length === 0
-        ? []
-        : [
-            `${left.length} checks did not apply, and nothing is said about them:`,
-            ...reasons(left).map((line) => `  ${line}`),
-          ]),
-      ...identity.not,
+            `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      identity.claims,
+      sameSuites && 'The suites were the same as those of this muster.',
+    ),
+    not: lines(
+      muster.profile !== 'full' && `Only the checks of profile ${muster.profile} were asked for; the suite has more.`,
+      left.length > 0 && `${left.length} checks did not apply, and nothing is said about them:`,
+      reasons(left).map((line) => `  ${line}`),
+      identity.not,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
-      ...(sameSuites
-        ? []
-        : [
-            `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
-              'compared with those of this muster.',
-          ]),
+      !sameSuites &&
+        `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
+          'compared with those of this muster.',
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
-    ],
+    ),
   };
 }
 
