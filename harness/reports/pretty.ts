@@ -17,7 +17,7 @@ import {
   wrap,
 } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
-import type { Api, CheckResult, Report, TargetDescription } from '../runner/types.ts';
+import type { Api, CheckResult, Outcome, Report, TargetDescription } from '../runner/types.ts';
 import {
   blockedOtherwise,
   byReason,
@@ -49,21 +49,16 @@ export class Progress {
   readonly #output: Output;
   readonly #area: LiveArea;
   readonly #paint: Paint;
-  readonly #now: () => number;
   readonly #running = new Map<string, number>();
   #total = 0;
-  #done = 0;
-  #failed = 0;
-  #blocked = 0;
+  readonly #ended: Outcome[] = [];
   #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param now milliseconds of a monotonic clock */
-  constructor(output: Output, paint: Paint, now: () => number = () => performance.now()) {
+  constructor(output: Output, paint: Paint) {
     this.#output = output;
     this.#area = new LiveArea(output);
     this.#paint = paint;
-    this.#now = now;
   }
 
   /** Begins to show how many of `total` checks have ended. */
@@ -75,14 +70,12 @@ export class Progress {
   }
 
   begin(id: string): void {
-    this.#running.set(id, this.#now());
+    this.#running.set(id, performance.now());
   }
 
-  end(result: CheckResult): void {
-    this.#running.delete(result.id);
-    this.#done += 1;
-    if (result.outcome === 'fail') this.#failed += 1;
-    if (result.outcome === 'blocked') this.#blocked += 1;
+  end({ id, outcome }: CheckResult): void {
+    this.#running.delete(id);
+    this.#ended.push(outcome);
   }
 
   /** Leaves the terminal as it was. */
@@ -93,12 +86,15 @@ export class Progress {
 
   /** `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
   line(columns = this.#output.columns ?? 80): string {
-    const oldest = [...this.#running].sort(([, a], [, b]) => a - b);
-    const counts = { failed: this.#failed, blocked: this.#blocked };
-    const parts = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
-    let text = [`${this.#done} of ${this.#total}`, ...parts].join(' · ');
-    for (const [index, [id, since]] of oldest.entries()) {
-      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${Math.floor((this.#now() - since) / 1000)} s)`;
+    const counted = (['fail', 'blocked'] as const).map((outcome) => {
+      const count = this.#ended.filter((ended) => ended === outcome).length;
+      return count > 0 && `${count} ${OUTCOME_WORDS[outcome]}`;
+    });
+    let text = lines(`${this.#ended.length} of ${this.#total}`, ...counted).join(' · ');
+    // The oldest first, as they began.
+    for (const [index, [id, since]] of [...this.#running].entries()) {
+      const seconds = Math.floor((performance.now() - since) / 1000);
+      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${seconds} s)`;
       if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }

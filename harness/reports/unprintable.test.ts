@@ -11,7 +11,6 @@ import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
-import { annotations } from './github.ts';
 import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-unprintable-'));
@@ -105,10 +104,4 @@ test.each(['json', 'ctrf'])('%s still holds what the target said, to the charact
   expect(shown).toContain('\\u009b');
   const [stdout = ''] = shown.split('\n}\n');
   expect(JSON.stringify(JSON.parse(`${stdout}\n}`))).toContain(JSON.stringify(actual).slice(1, -1));
-});
-
-test('an annotation stays one line, whatever breaks lines elsewhere', () => {
-  const text = FORBIDDEN.join('x');
-  for (const line of annotations(sampleReport([sampleFailure({ actual: text })])))
-    expect(line.trimEnd().split(/[\r\n\u0085\u2028\u2029]/)).toHaveLength(1);
 });
