@@ -5,7 +5,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
 import { Patience } from '../common/waiting.ts';
-import { classify, Unreachable } from './errors.ts';
+import { classify, errorOf, Unreachable } from './errors.ts';
 
 /** Where the target is. */
 export interface Endpoint {
@@ -69,8 +69,6 @@ export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signa
     });
   });
 }
-
-const errorOf = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
 function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket; ready: string } {
   if (socketPath !== undefined) return { socket: connectTcp({ path: socketPath }), ready: 'connect' };

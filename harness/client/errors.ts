@@ -94,8 +94,11 @@ export function classify(error: unknown, what: string): Error {
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
   if (TARGET_CODES.has(code) || isBadHttp(error)) return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
-  return error instanceof Error ? error : new Error(String(error));
+  return errorOf(error);
 }
+
+/** What was thrown, as an error. */
+export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /** The limit of this machine that an error or a cause of it names, in words; undefined when there is none. */
 export function limitIn(error: unknown): string | undefined {

@@ -7,7 +7,7 @@ import { defined } from '../common/defined.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
-import { classify, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
+import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
@@ -301,7 +301,7 @@ export class HttpClient {
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
     const what = `${recorded.method} ${recorded.url}`;
-    if (this.signal?.aborted === true) return error instanceof Error ? error : new Error(String(error));
+    if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
       : error instanceof NoAnswer

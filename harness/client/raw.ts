@@ -177,9 +177,7 @@ export interface RawOptions {
 /** More than any answer to such a request holds. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-const ERRORS: Readonly<Record<RawEnd, string | undefined>> = {
-  answered: undefined,
-  refused: undefined,
+const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
   closed: 'the connection was closed',
   timeout: 'no answer in time',
   malformed: 'the framing of the answer is wrong, or it is larger than 4 MiB',

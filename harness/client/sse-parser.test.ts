@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
-import { BlockTooLarge, type SseComment, type SseFrame, SseParser } from './sse-parser.ts';
+import { type SseComment, type SseFrame, SseParser } from './sse-parser.ts';
 
 function parse(bytes: Uint8Array, cuts: readonly number[] = []) {
   const frames: SseFrame[] = [];
@@ -107,11 +107,5 @@ describe('SSE parser', () => {
     expect(frames.map((frame) => frame.end)).toEqual([10, 19]);
     expect(comments.map((comment) => comment.end)).toEqual([23]);
     expect(parser.bytes).toBe(Buffer.byteLength(source));
-  });
-
-  it('does not hold a line without end', () => {
-    const parser = new SseParser({ frame: () => {}, comment: () => {} }, 100);
-    parser.push(Buffer.alloc(100, 'x'), 0);
-    expect(() => parser.push(Buffer.alloc(1, 'x'), 0)).toThrow(BlockTooLarge);
   });
 });

@@ -80,6 +80,9 @@ const COLON = 58;
 /** A line or a block was larger than the parser takes. */
 export class BlockTooLarge extends Error {
   override name = 'BlockTooLarge';
+  constructor(what: 'line' | 'block') {
+    super(`a ${what} larger than ${MAX_BLOCK_BYTES} bytes`);
+  }
 }
 
 /** Parses one stream. Throws BlockTooLarge. */
@@ -95,11 +98,10 @@ export class SseParser {
     badRetries: 0,
   };
   readonly #sink: SseSink;
-  readonly #maxBlockBytes: number;
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #lenient = new TextDecoder('utf-8', { ignoreBOM: true });
   /** The beginning of a line that is not over yet. */
-  readonly #carry: Bytes;
+  readonly #carry = new Bytes(MAX_BLOCK_BYTES);
   #bytes = 0;
   /** Bytes of lines that are neither empty nor comments, and of comments. */
   #fieldBytes = 0;
@@ -114,10 +116,8 @@ export class SseParser {
   #idBuffer = '';
   #lastEventId = '';
 
-  constructor(sink: SseSink, maxBlockBytes = MAX_BLOCK_BYTES) {
+  constructor(sink: SseSink) {
     this.#sink = sink;
-    this.#maxBlockBytes = maxBlockBytes;
-    this.#carry = new Bytes(maxBlockBytes);
   }
 
   /** Bytes taken in so far. */
@@ -183,11 +183,7 @@ export class SseParser {
   }
 
   #carryOn(bytes: Uint8Array): void {
-    if (!this.#carry.append(bytes)) throw this.#tooLarge('line');
-  }
-
-  #tooLarge(what: 'line' | 'block'): BlockTooLarge {
-    return new BlockTooLarge(`a ${what} larger than ${this.#maxBlockBytes} bytes`);
+    if (!this.#carry.append(bytes)) throw new BlockTooLarge('line');
   }
 
   #line(rest: Uint8Array): string {
@@ -233,7 +229,7 @@ export class SseParser {
       return;
     }
     this.#blockBytes += FIELD_BYTES + line.length;
-    if (this.#blockBytes > this.#maxBlockBytes) throw this.#tooLarge('block');
+    if (this.#blockBytes > MAX_BLOCK_BYTES) throw new BlockTooLarge('block');
     this.#fields.push({ name, value });
     const { framing } = this;
     if (name === 'id') {

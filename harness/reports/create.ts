@@ -26,12 +26,6 @@ export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name)
 /** All formats in words, for help: `pretty, json, … or github, each with =FILE`. */
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`;
 
-interface Wanted {
-  spec: string;
-  format: ReportFormat;
-  file: string | undefined;
-}
-
 /**
  * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it
  * then has to itself: what others would write there goes to stderr.
@@ -62,7 +56,7 @@ export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
 
-const parse = (spec: string): Wanted => ({ spec, ...formatOf(spec, FORMATS) });
+const parse = (spec: string) => ({ spec, ...formatOf(spec, FORMATS) });
 
 function claim(places: Set<string>, spec: string, file: string): string {
   const path = prepareFile(`--report ${spec}`, file);

@@ -156,23 +156,23 @@ export const sentence = (text: string): string => text.charAt(0).toUpperCase() +
 
 /** All of a finding as plain text, for reports that have one field for it. */
 export function findingText(result: CheckResult): string {
-  const line = (label: string, text: string | undefined): string[] =>
-    text === undefined ? [] : [`${label.padEnd(10)} ${printable(text)}`];
-  return [
-    ...line('requires', `${result.requirement} (${result.level}, section ${result.section})`),
-    ...line('expected', result.expected),
-    ...line('actual', result.actual),
-    ...line('smallest', counterexample(result)),
-    ...line('reason', result.reason),
-    ...line('cause', result.consequence_of === undefined ? undefined : `the same as of ${result.consequence_of}`),
-    ...line('try', tryLine(result)),
-    ...(scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
-    ...(result.exchanges ?? []).flatMap((exchange) => [
-      ...line('exchange', headline(exchange)),
+  const line = (label: string, text: string | undefined): string | undefined =>
+    text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;
+  return lines(
+    line('requires', `${result.requirement} (${result.level}, section ${result.section})`),
+    line('expected', result.expected),
+    line('actual', result.actual),
+    line('smallest', counterexample(result)),
+    line('reason', result.reason),
+    line('cause', result.consequence_of && `the same as of ${result.consequence_of}`),
+    line('try', tryLine(result)),
+    (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
+    (result.exchanges ?? []).flatMap((exchange) => [
+      `exchange   ${headline(exchange)}`,
       ...bodyLines(exchange).map((body) => `           ${body}`),
     ]),
-    ...line('again', result.replay_command),
-  ].join('\n');
+    line('again', result.replay_command),
+  ).join('\n');
 }
 
 /** Most characters of a counterexample that a person reads. */

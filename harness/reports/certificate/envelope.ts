@@ -58,31 +58,31 @@ function whyNotMade(place: string, error: unknown): string {
 
 /** A private key in PEM form. Throws UsageError. */
 export function readPrivateKey(file: string): KeyObject {
-  return read(file, '--key', 'private', (pem) => createPrivateKey(pem));
+  return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
 /** A public key in PEM form. Throws UsageError, also for a private one. */
 export function readPublicKey(file: string): KeyObject {
-  return read(file, '--key', 'public', (pem) => {
+  return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
     return createPublicKey(pem);
   });
 }
 
-function read(file: string, option: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
+function read(file: string, kind: string, make: (pem: string) => KeyObject): KeyObject {
   let key: KeyObject;
   try {
     key = make(readInputText(file));
   } catch (error) {
     throw new UsageError(
-      `${option} ${file}: no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`,
+      `--key ${file}: no ${kind} key in PEM form (${whyNot(error)}); \`muster keygen FILE\` makes one`,
       {
         cause: error,
       },
     );
   }
   if (key.asymmetricKeyType !== 'ed25519') {
-    throw new UsageError(`${option} ${file}: must be an Ed25519 key, and is ${key.asymmetricKeyType ?? 'none'}`);
+    throw new UsageError(`--key ${file}: must be an Ed25519 key, and is ${key.asymmetricKeyType ?? 'none'}`);
   }
   return key;
 }

@@ -19,8 +19,6 @@ const MARK = 3;
 /** Ids of changed checks that are named. The page has all. */
 const NAMED = 12;
 
-const TONES = { pass: 'green', warn: 'yellow', fail: 'red' } as const;
-
 /** Lines for a terminal of so many columns, ready to be written. */
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
   const blocks = [
@@ -133,7 +131,7 @@ function changes(comparison: Comparison, paint: Paint, columns: number): string[
 function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
-    ...wrap(`${paint(['bold', TONES[verdict.tone]], verdict.word)}  ${alikeness(comparison)}`, columns),
+    ...wrap(`${paint(['bold', COLOURS[verdict.tone]], verdict.word)}  ${alikeness(comparison)}`, columns),
     ...wrap(`exit ${verdict.code}: ${verdict.meaning}`, columns).map((line) => paint('dim', line)),
   ];
 }
