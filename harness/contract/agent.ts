@@ -21,17 +21,15 @@ export const syncMessage = objectShape('SyncMessage', { is_synced: Type.Boolean(
 export const pingMessage = objectShape('PingMessage', { message_id: Type.String(), timestamp: Type.String() });
 export type PingMessage = Static<typeof pingMessage.schema>;
 
+const ownKey = { public_key_pem: Type.String(), agent_version: Type.String() };
+
 /** Body of `POST /devices/provision`. `name` has 1 to 48 characters. */
 export const provisionRequest = objectShape('ProvisionDeviceRequest', {
-  public_key_pem: Type.String(),
-  agent_version: Type.String(),
+  ...ownKey,
   name: Type.String({ minLength: 1, maxLength: 48 }),
 });
 /** Body of `POST /devices/reprovision`. */
-export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', {
-  public_key_pem: Type.String(),
-  agent_version: Type.String(),
-});
+export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', ownKey);
 /** A device as its own agent sees it. */
 export const agentDevice = objectShape('AgentDevice', {
   object: Type.Literal('device'),

@@ -28,14 +28,12 @@ export type SupportedCodename = CodenameOf<SupportedVersion>;
 /** Oldest first. */
 export const PLATFORM_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.map(({ id }) => id);
 export const isPlatformVersion = guardOf(PLATFORM_VERSIONS);
+const inStatus = <S extends Declared['status']>(status: S) =>
+  API_VERSIONS.filter((version): version is Extract<Declared, { status: S }> => version.status === status);
 /** Oldest first. */
-export const SUPPORTED_VERSIONS: readonly SupportedVersion[] = API_VERSIONS.flatMap((version) =>
-  version.status === 'supported' ? [version.id] : [],
-);
+export const SUPPORTED_VERSIONS: readonly SupportedVersion[] = inStatus('supported').map(({ id }) => id);
 /** Oldest first. */
-export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.flatMap((version) =>
-  version.status === 'end-of-life' ? [version.id] : [],
-);
+export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = inStatus('end-of-life').map(({ id }) => id);
 /** Oldest first. */
 export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
 export const NEWEST_VERSION = SUPPORTED_VERSIONS.at(-1) as SupportedVersion;

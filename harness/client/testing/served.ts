@@ -20,17 +20,12 @@ export async function clientOf(
   server: Server | string,
   options: Omit<HttpClientOptions, 'endpoint'> = {},
 ): Promise<HttpClient> {
-  const http = new HttpClient({
-    endpoint: { origin: typeof server === 'string' ? server : await listening(server) },
-    ...options,
-  });
+  const origin = typeof server === 'string' ? server : await listening(server);
+  const http = new HttpClient({ endpoint: { origin }, ...options });
   onTestFinished(() => http.close());
   return http;
 }
 
 /** The same of a server that says this on each connection, whatever it is asked. */
-export const talking = (say: (socket: Socket) => void, options?: Parameters<typeof clientOf>[1]): Promise<HttpClient> =>
-  clientOf(
-    createServer((socket) => say(socket.on('error', () => {}).resume())),
-    options,
-  );
+export const talking = (say: (socket: Socket) => void): Promise<HttpClient> =>
+  clientOf(createServer((socket) => say(socket.on('error', () => {}).resume())));
