@@ -3,30 +3,33 @@
  * an hour, three significant digits, exact when merged.
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import Type, { type Static } from 'typebox';
 
-export const DURATIONS = [
-  'rollout.ms',
-  'rollout.late.ms',
-  'rollout.command.ms',
-  'rollout.sync.ms',
-  'rollout.write.ms',
-  'rollout.event.ms',
-  'rollout.report.ms',
-  'ping.ms',
-  'ping.target.ms',
-  'http.ms',
-  'http.target.ms',
-  'http.connect.ms',
-  'sync.ms',
-  'sse.delivery.ms',
-  'start.ms',
-  'connect.ms',
-  'reconnect.ms',
-  'subscriber.reconnect.ms',
-  'schedule.lateness.ms',
-  'schedule.burst.ms',
-] as const;
-export type DurationName = (typeof DURATIONS)[number];
+/** Durations, and what they are called where people read them. */
+export const DURATION_NAMES = {
+  'rollout.ms': 'roll-out, POST to event read',
+  'rollout.late.ms': 'roll-out that came late',
+  'rollout.command.ms': 'POST to start of sync',
+  'rollout.sync.ms': 'sync until content is here',
+  'rollout.write.ms': 'content to files in place',
+  'rollout.event.ms': 'files in place to event read',
+  'rollout.report.ms': 'event read to platform knows',
+  'ping.ms': 'ping through the platform, from when it was due',
+  'ping.target.ms': 'ping through the platform, from when it was sent',
+  'http.ms': 'request to the Platform API, from when it was due',
+  'http.target.ms': 'request to the Platform API, from when it was sent',
+  'http.connect.ms': 'new connection to the Platform API',
+  'sync.ms': 'sync of a robot',
+  'sse.delivery.ms': 'event from log to client',
+  'start.ms': 'start of a robot',
+  'connect.ms': 'connect to the platform',
+  'reconnect.ms': 'back online after a fault',
+  'subscriber.reconnect.ms': 'client back on its stream',
+  'schedule.lateness.ms': 'lateness of the generator, due to sent',
+  'schedule.burst.ms': 'all at once: until each was sent',
+} as const;
+export type DurationName = keyof typeof DURATION_NAMES;
+export const DURATIONS = Object.keys(DURATION_NAMES) as DurationName[];
 
 export const COUNTERS = [
   'rollout.attempts',
@@ -69,17 +72,18 @@ export const isCounter = (name: string): boolean =>
 const HIGHEST_MICROSECONDS = 3_600_000_000;
 
 /** Percentiles of one metric of `result.json`, in `unit`. */
-export interface Summary {
-  count: number;
-  p50: number;
-  p90: number;
-  /** Results of older versions lack it. */
-  p95?: number;
-  p99: number;
-  p999: number;
-  max: number;
-  unit: 'ms';
-}
+export const summaryFields = Type.Object({
+  count: Type.Integer(),
+  p50: Type.Number(),
+  p90: Type.Number(),
+  // Results of older versions lack it.
+  p95: Type.Optional(Type.Number()),
+  p99: Type.Number(),
+  p999: Type.Number(),
+  max: Type.Number(),
+  unit: Type.Literal('ms'),
+});
+export type Summary = Static<typeof summaryFields>;
 
 /** `digits`: 3 for results; 2 suffice for a curve, and take a tenth of the bytes between processes. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
@@ -205,17 +209,31 @@ function encodeAll(map: Map<string, Histogram>): Record<string, string> {
   );
 }
 
+/** Figures by name, put together from several parts: sums, unless `by` says otherwise. */
+export function combined(
+  parts: Iterable<Readonly<Partial<Record<string, number>>>>,
+  by = (a: number, b: number) => a + b,
+): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const part of parts) {
+    for (const [name, value = 0] of Object.entries(part)) {
+      const held = all[name];
+      all[name] = held === undefined ? value : by(held, value);
+    }
+  }
+  return all;
+}
+
 /** The exact sum of the parts, in any number and order. */
 export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const histograms = new Map<string, Histogram>();
-  const counters: Record<string, number> = {};
+  const counters = combined(parts.map((part) => part.counters));
   for (const part of parts) {
     for (const [name, text] of Object.entries(part.histograms)) {
       const held = histograms.get(name);
       if (held === undefined) histograms.set(name, decode(text));
       else merge(held, decode(text));
     }
-    for (const [name, count] of Object.entries(part.counters)) counters[name] = (counters[name] ?? 0) + count;
   }
   return {
     histograms: encodeAll(new Map([...histograms].sort(([a], [b]) => (a < b ? -1 : 1)))),

@@ -3,10 +3,40 @@
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { decode, percentileMs } from '../measure/metrics.ts';
+import { DURATION_NAMES, decode, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import { type Cell, cellsOf } from '../result/rollout-map.ts';
 import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
+
+// What the figures of a fleet are called where people read them.
+
+const RATES: Readonly<Record<string, string>> = {
+  'sse.events': 'events read',
+  rollout: 'roll-outs posted',
+  'rollout.missed': 'roll-outs missed',
+  'rollout.errors': 'roll-outs failed',
+  ping: 'pings',
+  'ping.errors': 'pings failed',
+  http: 'requests',
+  'http.errors': 'requests failed',
+  'list.errors': 'lists failed',
+  'sync.errors': 'syncs failed',
+  'connect.errors': 'connects failed',
+};
+
+const PHASES: Readonly<Record<string, string>> = {
+  rollout: 'roll-out',
+  'kill-worker': 'kill a worker',
+  'clock-skew': 'clock skew',
+};
+
+const named =
+  (words: Readonly<Record<string, string>>) =>
+  (name: string): string =>
+    words[name] ?? name;
+export const metricName = named(DURATION_NAMES);
+const rateName = named(RATES);
+const phaseName = named(PHASES);
 
 /** The legs of a roll-out in the order in which they happen. */
 export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
@@ -297,61 +327,4 @@ function kindOf({ slowestMs, late, lost }: Cell, ends: readonly number[]): strin
   if (late > 0) return 'late';
   const shade = ends.findIndex((end) => slowestMs <= end);
   return shade < 0 ? 'pending' : `h${shade}`;
-}
-
-// What the figures of a fleet are called where people read them.
-
-const METRICS: Readonly<Record<string, string>> = {
-  'rollout.ms': 'roll-out, POST to event read',
-  'rollout.late.ms': 'roll-out that came late',
-  'rollout.command.ms': 'POST to start of sync',
-  'rollout.sync.ms': 'sync until content is here',
-  'rollout.write.ms': 'content to files in place',
-  'rollout.event.ms': 'files in place to event read',
-  'rollout.report.ms': 'event read to platform knows',
-  'ping.ms': 'ping through the platform, from when it was due',
-  'ping.target.ms': 'ping through the platform, from when it was sent',
-  'http.ms': 'request to the Platform API, from when it was due',
-  'http.target.ms': 'request to the Platform API, from when it was sent',
-  'http.connect.ms': 'new connection to the Platform API',
-  'sync.ms': 'sync of a robot',
-  'sse.delivery.ms': 'event from log to client',
-  'start.ms': 'start of a robot',
-  'connect.ms': 'connect to the platform',
-  'reconnect.ms': 'back online after a fault',
-  'subscriber.reconnect.ms': 'client back on its stream',
-  'schedule.lateness.ms': 'lateness of the generator, due to sent',
-  'schedule.burst.ms': 'all at once: until each was sent',
-};
-
-const RATES: Readonly<Record<string, string>> = {
-  'sse.events': 'events read',
-  rollout: 'roll-outs posted',
-  'rollout.missed': 'roll-outs missed',
-  'rollout.errors': 'roll-outs failed',
-  ping: 'pings',
-  'ping.errors': 'pings failed',
-  http: 'requests',
-  'http.errors': 'requests failed',
-  'list.errors': 'lists failed',
-  'sync.errors': 'syncs failed',
-  'connect.errors': 'connects failed',
-};
-
-const PHASES: Readonly<Record<string, string>> = {
-  rollout: 'roll-out',
-  'kill-worker': 'kill a worker',
-  'clock-skew': 'clock skew',
-};
-
-export function metricName(name: string): string {
-  return METRICS[name] ?? name;
-}
-
-function rateName(name: string): string {
-  return RATES[name] ?? name;
-}
-
-function phaseName(name: string): string {
-  return PHASES[name] ?? name;
 }

@@ -1,7 +1,7 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
 
 import { mergeCosts } from '../measure/costs.ts';
-import { mergeSnapshots, summariesOf } from '../measure/metrics.ts';
+import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { mergeMaps } from './rollout-map.ts';
 import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
@@ -188,30 +188,19 @@ function mergeSeries(results: readonly FleetResult[]): Tick[] {
     if (head === undefined) throw new MergeError('a series has a gap');
     return {
       ...head,
-      robots: combine(ticks, 'robots', add),
-      rates: combine(ticks, 'rates', add),
-      p50: combine(ticks, 'p50', Math.max),
-      p99: combine(ticks, 'p99', Math.max),
+      robots: combined(ticks.map(({ robots }) => robots)),
+      rates: combined(ticks.map(({ rates }) => rates)),
+      p50: combined(
+        ticks.map(({ p50 }) => p50),
+        Math.max,
+      ),
+      p99: combined(
+        ticks.map(({ p99 }) => p99),
+        Math.max,
+      ),
       cpu: ticks.reduce((total, tick) => total + tick.cpu, 0),
       rss_bytes: ticks.reduce((total, tick) => total + tick.rss_bytes, 0),
       loop_max_ms: Math.max(...ticks.map((tick) => tick.loop_max_ms)),
     };
   });
-}
-
-const add = (a: number, b: number): number => a + b;
-
-function combine(
-  ticks: readonly Tick[],
-  field: 'robots' | 'rates' | 'p50' | 'p99',
-  by: (a: number, b: number) => number,
-): Record<string, number> {
-  const all: Record<string, number> = {};
-  for (const tick of ticks) {
-    for (const [name, value] of Object.entries(tick[field])) {
-      const held = all[name];
-      all[name] = held === undefined ? value : by(held, value);
-    }
-  }
-  return all;
 }

@@ -3,19 +3,9 @@
 import Type, { type Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
 import { runCosts } from '../measure/costs.ts';
+import { summaryFields } from '../measure/metrics.ts';
 import { rolloutMap } from './rollout-map.ts';
 import { VERDICTS } from './verdict.ts';
-
-const summaryFields = Type.Object({
-  count: Type.Integer(),
-  p50: Type.Number(),
-  p90: Type.Number(),
-  p95: Type.Optional(Type.Number()),
-  p99: Type.Number(),
-  p999: Type.Number(),
-  max: Type.Number(),
-  unit: Type.Literal('ms'),
-});
 
 const thresholdResult = Type.Object({
   expr: Type.String(),

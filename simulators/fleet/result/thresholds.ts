@@ -7,6 +7,7 @@ import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/usage.ts';
 import { COUNTERS, DURATIONS, decode, isCounter, isDuration, percentileMs, type Summary } from '../measure/metrics.ts';
+import type { FleetResult } from './result.ts';
 
 const STATISTICS = ['count', 'max', 'rate'] as const;
 type Statistic = (typeof STATISTICS)[number] | 'percentile';
@@ -38,12 +39,7 @@ export interface Threshold {
 }
 
 /** `value` is null when nothing was measured; the threshold is then missed. */
-export interface ThresholdResult {
-  expr: string;
-  value: number | null;
-  ok: boolean;
-  reason?: string;
-}
+export type ThresholdResult = FleetResult['thresholds'][number];
 
 /** Throws RangeError that says what is accepted. */
 export function parseThreshold(text: string): Threshold {

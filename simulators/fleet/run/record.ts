@@ -2,6 +2,7 @@
 
 import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import {
+  combined,
   decode,
   histogram,
   merge,
@@ -53,11 +54,7 @@ export class Progress {
 
   /** Counters summed over the latest ticks of all hosts. */
   get counters(): Record<string, number> {
-    const total: Record<string, number> = {};
-    for (const { interval } of this.#latest.values()) {
-      for (const [name, count] of Object.entries(interval.counters)) total[name] = (total[name] ?? 0) + count;
-    }
-    return total;
+    return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
   /** Why a robot that should be online is not, if any host knows one. */
@@ -88,10 +85,7 @@ export class Progress {
     }
     this.#counters = counters;
     this.#lastAt = atMs;
-    const robots: Record<string, number> = {};
-    for (const { robots: states } of latest) {
-      for (const [state, count] of Object.entries(states)) robots[state] = (robots[state] ?? 0) + count;
-    }
+    const robots = combined(latest.map(({ robots: states }) => states));
     const reported = Object.values(robots).reduce((sum, count) => sum + count, 0);
     if (reported < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - reported;
     const tick: Tick = {
