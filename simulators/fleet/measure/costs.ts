@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import Type, { type Static } from 'typebox';
+import { defined } from '../../../harness/common/defined.ts';
 import { oneOf } from '../../../harness/contract/shape.ts';
 import { mebibytes } from './cgroup.ts';
 
@@ -77,6 +78,9 @@ function secondsOf(time: string): number {
 const ROLES = ['parent', 'workers', 'platform'] as const;
 /** What a process of a run is for. The platform is Muster's own, where the run started it. */
 export type Role = (typeof ROLES)[number];
+/** In the order in which people ask for them. */
+const PARTS = [...ROLES, 'whole'] as const;
+type PartName = (typeof PARTS)[number];
 
 const part = Type.Object({
   processes: Type.Integer({ description: 'At the same time, at most' }),
@@ -115,29 +119,36 @@ export type RunCosts = Static<typeof runCosts>;
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
   if (known.length === 0 || known.length < all.length) return undefined;
-  const merged = (name: Role | 'whole'): CostPart | undefined => {
+  const merged = (name: PartName): CostPart | undefined => {
     const parts = known.flatMap(({ parts: { [name]: part }, robots }) =>
       part === undefined ? [] : [{ part, robots }],
     );
     if (parts.length === 0) return undefined;
-    const sum = (figure: (part: CostPart) => number): number =>
-      parts.reduce((total, { part }) => total + figure(part), 0);
+    const sum = (figure: 'processes' | 'peak_bytes' | 'end_bytes' | 'cpu_seconds'): number =>
+      parts.reduce((total, { part }) => total + part[figure], 0);
     return {
-      processes: sum(({ processes }) => processes),
-      peak_bytes: sum((part) => part.peak_bytes),
-      end_bytes: sum((part) => part.end_bytes),
-      cpu_seconds: sum((part) => part.cpu_seconds),
+      processes: sum('processes'),
+      peak_bytes: sum('peak_bytes'),
+      end_bytes: sum('end_bytes'),
+      cpu_seconds: sum('cpu_seconds'),
       robot_whole_bytes: mean(parts.map(({ part, robots }) => [part.robot_whole_bytes, robots])),
       robot_marginal_bytes: mean(parts.map(({ part, robots }) => [part.robot_marginal_bytes, robots])),
     };
   };
-  const [parent, workers, platform, whole] = [merged('parent'), merged('workers'), merged('platform'), merged('whole')];
-  if (parent === undefined || whole === undefined) return undefined;
-  return {
-    memory: known.some(({ memory }) => memory === 'RSS') ? 'RSS' : 'PSS',
-    robots: known.reduce((total, { robots }) => total + robots, 0),
-    parts: { parent, ...(workers && { workers }), ...(platform && { platform }), whole },
-  };
+  const parts = partsBy(merged);
+  return (
+    parts && {
+      memory: known.some(({ memory }) => memory === 'RSS') ? 'RSS' : 'PSS',
+      robots: known.reduce((total, { robots }) => total + robots, 0),
+      parts,
+    }
+  );
+}
+
+/** The parts that there are; undefined without the parent. */
+function partsBy(partOf: (name: PartName) => CostPart | undefined): RunCosts['parts'] | undefined {
+  const [parent, workers, platform, whole] = [partOf('parent'), partOf('workers'), partOf('platform'), partOf('whole')];
+  return parent && whole && { parent, ...defined({ workers, platform }), whole };
 }
 
 /** Weighted; null without a value. */
@@ -150,8 +161,8 @@ function mean(values: readonly (readonly [value: number | null, weight: number])
 }
 
 /** The parts that there are, in the order in which people ask for them; `whole` last. */
-export const costParts = ({ parts }: RunCosts): [name: Role | 'whole', part: CostPart][] =>
-  ([...ROLES, 'whole'] as const).flatMap((name) => (parts[name] === undefined ? [] : [[name, parts[name]]]));
+export const costParts = ({ parts }: RunCosts): [name: PartName, part: CostPart][] =>
+  PARTS.flatMap((name) => (parts[name] === undefined ? [] : [[name, parts[name]]]));
 
 /** For people: 12,345. */
 export const thousands = (value: number): string => value.toLocaleString('en');
@@ -192,14 +203,11 @@ export interface CostSources {
   online(): number;
 }
 
-type Bytes = Partial<Record<Role, number>>;
-
 /** One moment. */
 interface Moment {
   /** Robots that had been online by then. */
   robots: number;
-  bytes: Bytes;
-  whole: number;
+  bytes: Partial<Record<PartName, number>>;
 }
 
 /** During a ramp every tick, if that is cheap. */
@@ -212,14 +220,13 @@ const PAUSE_PER_LOOK = 100;
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
-  readonly #most: Partial<Record<Role, { bytes: number; processes: number }>> = {};
+  readonly #most: Partial<Record<PartName, { bytes: number; processes: number }>> = {};
   readonly #ramp: Moment[] = [];
   #ramping = false;
   #kind: MemoryKind = 'PSS';
   #robots = 0;
   #peak: Moment | undefined;
   #last: Moment | undefined;
-  #processes = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #looking: Promise<void> = Promise.resolve();
@@ -271,30 +278,20 @@ export class CostSampler implements AsyncDisposable {
   get costs(): RunCosts | undefined {
     const [peak, last] = [this.#peak, this.#last];
     if (peak === undefined || last === undefined) return undefined;
-    const partOf = (role: Role): CostPart | undefined => {
-      const most = this.#most[role];
-      if (most === undefined) return undefined;
-      return {
-        processes: most.processes,
-        peak_bytes: most.bytes,
-        end_bytes: last.bytes[role] ?? 0,
-        cpu_seconds: this.#cpuSeconds((each) => each === role),
-        robot_whole_bytes: shared(peak.bytes[role] ?? 0, peak.robots),
-        robot_marginal_bytes: growth(this.#ramp.map(({ robots, bytes }) => [robots, bytes[role] ?? 0])),
-      };
-    };
-    const [parent, workers, platform] = [partOf('parent'), partOf('workers'), partOf('platform')];
-    if (parent === undefined) return undefined;
-    const whole: CostPart = {
-      processes: this.#processes,
-      peak_bytes: peak.whole,
-      end_bytes: last.whole,
-      cpu_seconds: this.#cpuSeconds(() => true),
-      robot_whole_bytes: shared(peak.whole, peak.robots),
-      robot_marginal_bytes: growth(this.#ramp.map(({ robots, whole: bytes }) => [robots, bytes])),
-    };
-    const parts = { parent, ...(workers && { workers }), ...(platform && { platform }), whole };
-    return { memory: this.#kind, robots: peak.robots, parts };
+    const parts = partsBy((name) => {
+      const most = this.#most[name];
+      return (
+        most && {
+          processes: most.processes,
+          peak_bytes: most.bytes,
+          end_bytes: last.bytes[name] ?? 0,
+          cpu_seconds: this.#cpuSeconds(name),
+          robot_whole_bytes: peak.robots === 0 ? null : Math.round((peak.bytes[name] ?? 0) / peak.robots),
+          robot_marginal_bytes: growth(this.#ramp.map(({ robots, bytes }) => [robots, bytes[name] ?? 0])),
+        }
+      );
+    });
+    return parts && { memory: this.#kind, robots: peak.robots, parts };
   }
 
   #onTime(): void {
@@ -312,41 +309,39 @@ export class CostSampler implements AsyncDisposable {
     const processes = this.#sources.processes();
     const used = await usageOf(processes.map(({ pid }) => pid));
     if (used.size === 0 || this.#ended) return;
-    const bytes: Bytes = {};
-    const counts: Partial<Record<Role, number>> = {};
+    const bytes: Moment['bytes'] = {};
+    const counts: Moment['bytes'] = {};
     for (const { pid, role } of processes) {
       const usage = used.get(pid);
       if (usage === undefined) continue;
       if (usage.kind === 'RSS') this.#kind = 'RSS';
-      bytes[role] = (bytes[role] ?? 0) + usage.bytes;
-      counts[role] = (counts[role] ?? 0) + 1;
       this.#cpu.set(pid, { role, seconds: usage.cpuSeconds });
+      for (const name of [role, 'whole'] as const) {
+        bytes[name] = (bytes[name] ?? 0) + usage.bytes;
+        counts[name] = (counts[name] ?? 0) + 1;
+      }
     }
     // Robots that a storm has cut off are still held.
     this.#robots = Math.max(this.#robots, this.#sources.online());
-    const whole = ROLES.reduce((sum, role) => sum + (bytes[role] ?? 0), 0);
-    const moment = { robots: this.#robots, bytes, whole };
+    const moment = { robots: this.#robots, bytes };
     this.#last = moment;
-    this.#processes = Math.max(this.#processes, used.size);
-    if (whole > (this.#peak?.whole ?? 0)) this.#peak = moment;
+    if ((bytes.whole ?? 0) > (this.#peak?.bytes.whole ?? 0)) this.#peak = moment;
     if (this.#ramping) this.#ramp.push(moment);
-    for (const role of ROLES) {
-      const most = this.#most[role] ?? { bytes: 0, processes: 0 };
-      if (counts[role] === undefined) continue;
-      this.#most[role] = {
-        bytes: Math.max(most.bytes, bytes[role] ?? 0),
-        processes: Math.max(most.processes, counts[role]),
+    for (const name of PARTS) {
+      if (counts[name] === undefined) continue;
+      const most = this.#most[name];
+      this.#most[name] = {
+        bytes: Math.max(most?.bytes ?? 0, bytes[name] ?? 0),
+        processes: Math.max(most?.processes ?? 0, counts[name]),
       };
     }
   }
 
-  #cpuSeconds(counted: (role: Role) => boolean): number {
-    const seconds = [...this.#cpu.values()].reduce((sum, { role, seconds: own }) => sum + (counted(role) ? own : 0), 0);
-    return Number(seconds.toFixed(2));
+  #cpuSeconds(name: PartName): number {
+    const own = [...this.#cpu.values()].filter(({ role }) => name === 'whole' || role === name);
+    return Number(own.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(2));
   }
 }
-
-const shared = (bytes: number, robots: number): number | null => (robots === 0 ? null : Math.round(bytes / robots));
 
 /** Points needed for a line; with fewer, the first and the last decide. */
 const LINE_POINTS = 3;
