@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
+import { DirectoryInUseError, lockDirectory } from '../../device/device-directory.ts';
 import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
 import type { Exposed, Exposition } from '../report/exposition.ts';
-import type { RunOptions, Shard } from './plan.ts';
+import type { RunOptions } from './plan.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
 export class PreflightError extends Error {
@@ -34,11 +34,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
       rmdirSync(mkdtempSync(join(folder, '.muster-')));
     } catch (error) {
       for (const own of created) rmdirSync(own);
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new PreflightError(
-        `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder, or one that ` +
-          'can be created',
-      );
+      throw new PreflightError(`${cannotWrite(option, folder, error)}, or one that can be created`);
     }
   }
 }
@@ -83,9 +79,9 @@ export async function serveMetrics(
   try {
     return await expose({ port, host, labels, read });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const option = code === 'EADDRINUSE' || code === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
-    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${code ?? message}); 0 takes any free port`);
+    const why = codeOf(error);
+    const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
+    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
   }
 }
 
@@ -103,44 +99,29 @@ export function lockFolders({
   shard,
   namePrefix = 'robot',
 }: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
-  const results = locked('out', out, () => lockDirectory(out));
-  let keys: Lock | undefined;
-  try {
-    const own = shard ?? { index: 1, count: 1 };
-    // Robots without an uplink have no keys.
-    if (scenario.uplink !== 'none') keys = locked('state', stateDir, () => lockKeys(stateDir, namePrefix, own));
-  } catch (error) {
-    results.release();
-    throw error;
-  }
-  return {
-    [Symbol.dispose]: () => {
-      keys?.release();
-      results.release();
-    },
+  using locks = new DisposableStack();
+  const lock = (folder: string, name?: string): void => {
+    locks.adopt(lockDirectory(folder, name), (held) => held.release());
   };
-}
-
-/** Robots are told apart by prefix and index, and shards of the same number have different robots. */
-function lockKeys(dir: string, prefix: string, { index, count }: Shard): Lock {
-  const nameOf = (of: Shard): string => `lock-${prefix}-${of.index}-of-${of.count}`;
-  const own = lockDirectory(dir, nameOf({ index, count }));
-  try {
-    for (const name of readdirSync(dir)) {
-      const [, prefixThere, other] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-      // To take another's lock shows that its owner is dead.
-      if (prefixThere === prefix && Number(other) !== count) lockDirectory(dir, name).release();
+  orRefuse('out', out, () => lock(out));
+  // Robots without an uplink have no keys.
+  if (scenario.uplink === 'none') return locks.move();
+  const { index, count } = shard ?? { index: 1, count: 1 };
+  orRefuse('state', stateDir, () => {
+    lock(stateDir, `lock-${namePrefix}-${index}-of-${count}`);
+    for (const name of readdirSync(stateDir)) {
+      const [, prefix, other] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
+      // Robots are told apart by prefix and index, and shards of the same number have different robots. To take
+      // another's lock shows that its owner is dead.
+      if (prefix === namePrefix && Number(other) !== count) lockDirectory(stateDir, name).release();
     }
-  } catch (error) {
-    own.release();
-    throw error;
-  }
-  return own;
+  });
+  return locks.move();
 }
 
-function locked(option: string, folder: string, lock: () => Lock): Lock {
+function orRefuse(option: string, folder: string, lock: () => void): void {
   try {
-    return lock();
+    lock();
   } catch (error) {
     if (error instanceof DirectoryInUseError) {
       throw new PreflightError(
@@ -148,9 +129,12 @@ function locked(option: string, folder: string, lock: () => Lock): Lock {
           'own for each',
       );
     }
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new PreflightError(
-      `--${option}: cannot write to ${folder} (${code ?? message}); accepted: a writable folder`,
-    );
+    throw new PreflightError(cannotWrite(option, folder, error));
   }
 }
+
+const codeOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code ?? (error as NodeJS.ErrnoException).message;
+
+const cannotWrite = (option: string, folder: string, error: unknown): string =>
+  `--${option}: cannot write to ${folder} (${codeOf(error)}); accepted: a writable folder`;
