@@ -241,9 +241,4 @@ async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<Roll
   return { latencies, summary: summary(all), missed, rows: rollouts };
 }
 
-export type { RolloutRow } from './host/host.ts';
-export type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
-export { startEmbeddedPlatform } from './processes/embedded-platform.ts';
-export { Fleet } from './run/fleet.ts';
-export type { FleetOptions } from './run/plan.ts';
-export type { PhaseReport } from './run/record.ts';
+export type { PlatformAddress } from './platform/client.ts';

@@ -1,6 +1,6 @@
 /** The console of a fleet: its run as a document, and what a person can do to it. */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -11,6 +11,7 @@ import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
 import type { StateChanges } from '../host/host.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
+import type { ThresholdResult } from '../result/thresholds.ts';
 import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
 import { evaluatedThresholds } from '../run/outputs.ts';
@@ -22,8 +23,6 @@ import { type Phase, shareOf } from '../scenario/scenario.ts';
 // Looks at one robot: through its Device API, and at the end of its event log.
 
 const LOG = 'events.jsonl';
-/** Bytes at the end of the log that are read. */
-const TAIL_BYTES = 32_768;
 /** Events that are shown. */
 const EVENTS = 50;
 const PATIENCE_MS = 2_000;
@@ -57,23 +56,10 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
   });
 }
 
-/** The last events of a log; none when there is no log yet. */
+/** The last events of a log, which holds a few hundred; none when there is no log yet. */
 function tailOf(path: string): RobotDetail['events'] {
-  let fd: number;
-  try {
-    fd = openSync(path, 'r');
-  } catch {
-    return [];
-  }
-  try {
-    const { size } = fstatSync(fd);
-    const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    readSync(fd, buffer, 0, buffer.length, size - buffer.length);
-    const lines = buffer.toString().split('\n').filter(Boolean);
-    return lines.flatMap(eventIn).slice(-EVENTS);
-  } finally {
-    closeSync(fd);
-  }
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return text.split('\n').flatMap(eventIn).slice(-EVENTS);
 }
 
 function eventIn(line: string): RobotDetail['events'] {
@@ -82,7 +68,7 @@ function eventIn(line: string): RobotDetail['events'] {
     const { deployment_id: deployment = '' } = data as Record<string, unknown>;
     return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
   } catch {
-    // The first line may be cut off, and the last one is not whole yet.
+    // The last line is not whole yet.
     return [];
   }
 }
@@ -119,6 +105,9 @@ const SHORT: Readonly<Record<string, string>> = {
 /** Between two phases, a person or the next call decides when it goes on. */
 const phaseOf = ({ phase, phases, phaseStartedMs }: FleetRecord): string =>
   phaseStartedMs === undefined && phases.at(-1)?.do === phase ? 'waiting' : phase;
+
+const shown = ({ expr, value, ok }: ThresholdResult): FleetDocument['thresholds'][number] =>
+  defined({ expr, ok, value: value ?? undefined });
 
 export class FleetConsole {
   readonly #settings: ConsoleSettings;
@@ -197,9 +186,7 @@ export class FleetConsole {
       phase: phaseOf(record),
       elapsedMs: tick.at_ms,
       remainingMs,
-      thresholds: evaluatedThresholds(this.#settings, record.standing).map(({ expr, value, ok }) => {
-        return { expr, ok, ...(value !== null && { value }) };
-      }),
+      thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
       trouble: lines.slice(0, MOST_TROUBLE),
     });
     this.#showBands();
@@ -216,7 +203,7 @@ export class FleetConsole {
       phase: 'ended',
       remainingMs: document.remainingMs === null ? null : 0,
       paused: false,
-      thresholds: thresholds.map(({ expr, value, ok }) => defined({ expr, ok, value: value ?? undefined })),
+      thresholds: thresholds.map(shown),
       ending: defined({
         outcome: outcome ?? '',
         verdict,
@@ -229,22 +216,20 @@ export class FleetConsole {
   #showBands(): void {
     const record = this.#fleet?.record;
     if (record === undefined) return;
+    const short = (phase: string): string => SHORT[phase] ?? phase;
     const ended = [...record.phases, ...record.byHand].map(
       ({ do: label, startedMs, durationMs: length, note }): Band => ({
         label: note ?? label,
         from: startedMs,
         to: startedMs + length,
-        ...(note !== undefined && { byHand: true, short: SHORT[label] ?? label }),
+        ...(note !== undefined && { byHand: true, short: short(label) }),
       }),
     );
     const { phase, phaseStartedMs: from } = record;
     const running = from === undefined ? [] : [{ label: phase, from }];
-    const hands = (this.#byHand?.underWay ?? []).map(({ note, do: name, startedMs }) => ({
-      label: note,
-      short: SHORT[name] ?? name,
-      from: startedMs,
-      byHand: true,
-    }));
+    const hands = (this.#byHand?.underWay ?? []).map(({ note, do: name, startedMs }) => {
+      return { label: note, short: short(name), from: startedMs, byHand: true };
+    });
     const pauses = record.pauses.map(({ fromMs, untilMs }) =>
       defined({ label: 'paused', from: fromMs, byHand: true, to: untilMs }),
     );
@@ -260,20 +245,19 @@ export class FleetConsole {
       this.#showBands();
       return { begun: note };
     };
-    const by = (body: Record<string, unknown>, phaseOf: (share: string, over: string) => [Phase, string]): object => {
-      const [share, over] = [String(body['share']), String(body['over'])];
-      shareOf(share);
-      durationMs(over);
-      return begin(...phaseOf(share, over));
-    };
+    const by =
+      (phaseFrom: (share: string, over: string) => [Phase, note: string]): Action =>
+      (body) => {
+        const [share, over] = [String(body['share']), String(body['over'])];
+        shareOf(share);
+        durationMs(over);
+        return begin(...phaseFrom(share, over));
+      };
     return {
-      rollout: (body) =>
-        by(body, (share, over) => [{ do: 'rollout', share, over }, `roll-out to ${share} over ${over}`]),
-      partition: (body) =>
-        by(body, (share, over) => [{ do: 'partition', share, for: over }, `${share} cut off for ${over}`]),
-      kill: (body) =>
-        by(body, (share, down) => [{ do: 'kill', share, over: '0s', down }, `${share} killed, down for ${down}`]),
-      storm: (body) => by(body, (share, over) => [{ do: 'storm', share, over }, `${share} reconnect over ${over}`]),
+      rollout: by((share, over) => [{ do: 'rollout', share, over }, `roll-out to ${share} over ${over}`]),
+      partition: by((share, over) => [{ do: 'partition', share, for: over }, `${share} cut off for ${over}`]),
+      kill: by((share, down) => [{ do: 'kill', share, over: '0s', down }, `${share} killed, down for ${down}`]),
+      storm: by((share, over) => [{ do: 'storm', share, over }, `${share} reconnect over ${over}`]),
       scale: async ({ count, over }) => {
         durationMs(String(over));
         const robots = await byHand.grow(Number(count));

@@ -38,37 +38,6 @@ export interface StateChanges {
   text: string;
 }
 
-const STATES_EVERY_MS = 250;
-
-/** Tells the changes four times a second, until disposed. */
-export class StateWatch implements Disposable {
-  readonly #told = new Map<number, string>();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(
-    members: () => readonly number[],
-    letter: (robot: number) => string,
-    tell: (changes: StateChanges) => void,
-  ) {
-    this.#timer = setInterval(() => {
-      const at: number[] = [];
-      let text = '';
-      for (const robot of members()) {
-        const now = letter(robot);
-        if (this.#told.get(robot) === now) continue;
-        this.#told.set(robot, now);
-        at.push(robot);
-        text += now;
-      }
-      if (at.length > 0) tell({ at, text });
-    }, STATES_EVERY_MS).unref();
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
-}
-
 /** `orderly`: robots end in order. `abandon`: at once, for an interrupt. */
 export type StopMode = 'orderly' | 'abandon';
 
@@ -113,22 +82,28 @@ export const HOST_CALLS = [
 ] as const satisfies (keyof Host)[];
 export type HostCall = (typeof HOST_CALLS)[number];
 
+/** What a host has of the options of its fleet. */
 export interface HostConfig {
   /** Shown in results, e.g. `worker 2`. */
   name: string;
   /** The robots of this host, by index. */
   members: number[];
-  /** Robots of the whole fleet. */
+  /** Robots of the whole fleet, over all shards. */
   robots: number;
   seed: number;
   scenario: Scenario;
+  /** `undefined`: robots without an uplink. */
   platform: PlatformAddress | undefined;
-  /** Connections to the platform at most, beside those of the robots' uplinks. */
+  /**
+   * Connections to the platform that a host may open, beside those of the robots' uplinks. Default: what its robots
+   * leave of its file descriptors.
+   */
   connections?: number;
+  /** Size of the robots' RSA keys. */
   keyBits: number;
-  /** Robots are called `<prefix>-000042`. */
+  /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. */
   namePrefix: string;
-  /** Folder of the keys, kept from run to run. */
+  /** Folder of the robots' keys, kept from run to run. */
   stateDir: string;
   /** Holds a folder for each robot. */
   robotsDir: string;
@@ -136,37 +111,26 @@ export interface HostConfig {
   socketsDir: string;
   /** Where subscribers resume, for a host that replaces one that was killed. */
   cursors?: Record<number, number>;
-  /** Events that a robot keeps. */
-  retain: number;
-  durability: 'os' | 'sync';
-  /** Leaves the files of robots when the host ends. */
+  /** Leaves the robots' files (event logs, config files, identities) behind. */
   keep?: boolean;
   /** Tells the states of single robots. */
   watched?: boolean;
   /** Lists every action in `PhaseOutcome.trace`. */
-  trace: boolean;
-  /** Robots with a planted defect: names of `simulators/defects/device` by index. */
-  defects: Record<number, string>;
+  trace?: boolean;
+  /** Plants defects in robots, by index: names of `simulators/defects/device`. */
+  defects?: Record<number, string>;
 }
 
-export interface HostEvents {
-  onTick(tick: HostTick): void;
-  onKeys(done: number): void;
-  onViolation(violation: Violation): void;
+/** What a host tells by itself. It crosses back from a worker process as it is. */
+export type HostNotice =
+  | { tick: HostTick }
+  /** Key pairs that are there. */
+  | { keys: number }
+  | { violation: Violation }
   /** The first trouble of each kind. */
-  onDisturbance(disturbance: Disturbance): void;
+  | { disturbance: Disturbance }
   /** The states of robots that have changed, of a fleet that is watched. */
-  onStates(changes: StateChanges): void;
-}
-
-/** What crosses back from a worker process. */
-export const HOST_NOTICES = [
-  'onTick',
-  'onKeys',
-  'onViolation',
-  'onDisturbance',
-  'onStates',
-] as const satisfies (keyof HostEvents)[];
+  | { states: StateChanges };
 
 /** Sent about once a second. */
 export interface HostTick {

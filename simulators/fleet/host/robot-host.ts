@@ -14,7 +14,6 @@ import {
   isPassing,
   isPermanent as isPermanentFailure,
   masked,
-  type PlatformAddress,
   PlatformClient,
   PlatformFailure,
 } from '../platform/client.ts';
@@ -27,12 +26,11 @@ import {
   type CanaryOutcome,
   type Host,
   type HostConfig,
-  type HostEvents,
+  type HostNotice,
   type LateRollout,
   letterOf,
   type PhaseOutcome,
   type PhaseRequest,
-  StateWatch,
   type StopMode,
 } from './host.ts';
 
@@ -47,14 +45,16 @@ const PERMANENT_FAILURES = 2;
 /** The smallest key that a platform accepts unless it says otherwise. */
 const USUAL_KEY_BITS = 2048;
 
+type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
+
 /** Decides from the failures of one robot whether others would come online. */
 export class Canary {
-  readonly #config: Pick<HostConfig, 'platform' | 'keyBits'>;
+  readonly #config: CanaryConfig;
   readonly #fatal = Promise.withResolvers<Error>();
   #permanentFailures = 0;
   #last: Error | undefined;
 
-  constructor(config: Pick<HostConfig, 'platform' | 'keyBits'>) {
+  constructor(config: CanaryConfig) {
     this.#config = config;
   }
 
@@ -92,53 +92,30 @@ export class Canary {
   }
 
   #fatalOutcome(name: string, error: Error): CanaryOutcome {
-    const step = stepOf(error);
-    const remedy = remedyFor(step, error, this.#config);
-    const message = masked(error.message, this.#config.platform);
-    return {
-      end: step === 'provisioning' ? 'refused' : 'fatal',
-      message:
-        `the canary ${name} did not come online, and no other robot would: ` +
-        `${message}${remedy === undefined ? '' : `; ${remedy}`}`,
-    };
+    const { end, remedy } = judged(error, this.#config);
+    const why = [masked(error.message, this.#config.platform), ...(remedy === undefined ? [] : [remedy])].join('; ');
+    return { end, message: `the canary ${name} did not come online, and no other robot would: ${why}` };
   }
-}
-
-/**
- * What failed: the provisioning token of the Platform API, the request to provision, the broker, or another request.
- */
-type Step = 'token' | 'provisioning' | 'broker' | 'agent API';
-
-function stepOf(error: Error): Step {
-  if (error instanceof BrokerError) return 'broker';
-  if (error instanceof PlatformFailure) return 'token';
-  return error.message.includes('/devices/provision') ? 'provisioning' : 'agent API';
 }
 
 const BROKER_REMEDY =
   '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
 
-function remedyFor(
-  step: Step,
-  error: Error,
-  { keyBits, platform }: Pick<HostConfig, 'platform' | 'keyBits'>,
-): string | undefined {
-  switch (step) {
-    case 'broker':
-      return BROKER_REMEDY;
-    case 'token':
-      return 'the API key provisions the robots and needs the scope for provisioning tokens';
-    case 'provisioning':
-      if (!(error instanceof ApiError) || error.status === 404)
-        return `--agent-url sets the base URL of /agent/v1 (now ${(platform as PlatformAddress).agentUrl})`;
-      if (keyBits >= USUAL_KEY_BITS) return undefined;
-      return (
-        `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
-        `--min-key-bits ${keyBits}\` accepts the short ones)`
-      );
-    case 'agent API':
-      return undefined;
+/** What a failure means for other robots, and the option that mends it, where there is one. */
+function judged(error: Error, { keyBits, platform }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
+  if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
+  if (error instanceof PlatformFailure) {
+    return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };
   }
+  if (!error.message.includes('/devices/provision')) return { end: 'fatal' };
+  if (!(error instanceof ApiError) || error.status === 404) {
+    return { end: 'refused', remedy: `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})` };
+  }
+  if (keyBits >= USUAL_KEY_BITS) return { end: 'refused' };
+  const remedy =
+    `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
+    `--min-key-bits ${keyBits}\` accepts the short ones)`;
+  return { end: 'refused', remedy };
 }
 
 /** Of a set-up call alone: the agent's own requests are sent again by the agent. */
@@ -147,23 +124,10 @@ const mayPass = (error: Error): boolean => error instanceof PlatformFailure && i
 const isPermanent = (error: Error): boolean =>
   (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
 
-// The client with which a host sends the requests of a scenario.
-
-/** A client that records its connections in `metrics`; undefined without a platform. */
-export function clientOf({ platform, connections }: HostConfig, metrics: Metrics): PlatformClient | undefined {
-  if (platform === undefined) return undefined;
-  return new PlatformClient({
-    ...platform,
-    connections,
-    onOpened: (ms) => metrics.current.time('http.connect.ms', ms),
-    onCrowded: () => metrics.current.count('http.crowded'),
-  });
-}
-
 // Defects that are planted in robots of a fleet.
 
 /** Imported on demand, because the defects are many and rarely used. */
-async function defectsOf({ members, defects }: HostConfig): Promise<Map<number, DeviceDefect>> {
+async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<number, DeviceDefect>> {
   const wanted = members.filter((robot) => defects[robot] !== undefined);
   if (wanted.length === 0) return new Map();
   const { deviceDefect } = await import('../../defects/device/index.ts');
@@ -189,13 +153,16 @@ function removeIfEmpty(folder: string): void {
 }
 
 const TICK_MS = 1000;
+const STATES_EVERY_MS = 250;
+/** Events that a robot keeps. */
+const RETAIN = 200;
 /** Time for subscribers to catch up at the end of a run. */
 const CATCH_UP_MS = 5000;
 
 export class RobotHost implements Host {
   readonly name: string;
   #config: HostConfig;
-  readonly #events: HostEvents;
+  readonly #tell: (notice: HostNotice) => void;
   readonly #metrics = new Metrics({ intervals: true });
   readonly #sampler = new SaturationSampler();
   readonly #robots = new Map<number, Robot>();
@@ -205,7 +172,9 @@ export class RobotHost implements Host {
   #uplinks: FleetUplinks | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
-  #watch: StateWatch | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  /** The letters that the coordinator has of robots. */
+  readonly #told = new Map<number, string>();
   #defects = new Map<number, DeviceDefect>();
   #canary: Canary | undefined;
   /** The robot that was last in trouble. */
@@ -215,11 +184,19 @@ export class RobotHost implements Host {
   /** Actions under way that were due all at once. */
   #burst = 0;
 
-  constructor(config: HostConfig, events: HostEvents) {
+  constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
     this.name = config.name;
     this.#config = config;
-    this.#events = events;
-    this.#client = clientOf(config, this.#metrics);
+    this.#tell = tell;
+    const { platform, connections } = config;
+    this.#client =
+      platform &&
+      new PlatformClient({
+        ...platform,
+        connections,
+        onOpened: (ms) => this.#metrics.current.time('http.connect.ms', ms),
+        onCrowded: () => this.#metrics.current.count('http.crowded'),
+      });
   }
 
   async runCanary(index: number): Promise<CanaryOutcome> {
@@ -243,10 +220,10 @@ export class RobotHost implements Host {
 
   async prepare(): Promise<void> {
     await this.#ready();
-    await this.#ensureKeys(this.#config.members, this.#events.onKeys);
+    await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
-    if (this.#config.watched === true) this.#watchStates();
+    if (this.#config.watched === true) this.#watch = setInterval(() => this.#tellStates(), STATES_EVERY_MS).unref();
   }
 
   async grow(members: number[], robots: number): Promise<void> {
@@ -254,12 +231,18 @@ export class RobotHost implements Host {
     this.#config = { ...this.#config, robots, members: [...this.#config.members, ...members] };
   }
 
-  #watchStates(): void {
-    const letter = (index: number): string => {
+  #tellStates(): void {
+    const at: number[] = [];
+    let text = '';
+    for (const index of this.#config.members) {
       const state = this.#robots.get(index)?.shownState ?? 'waiting';
-      return letterOf(state, this.#actions?.rollouts.states.get(index));
-    };
-    this.#watch = new StateWatch(() => this.#config.members, letter, this.#events.onStates);
+      const letter = letterOf(state, this.#actions?.rollouts.states.get(index));
+      if (this.#told.get(index) === letter) continue;
+      this.#told.set(index, letter);
+      at.push(index);
+      text += letter;
+    }
+    if (at.length > 0) this.#tell({ states: { at, text } });
   }
 
   async #ready(): Promise<Actions> {
@@ -308,7 +291,7 @@ export class RobotHost implements Host {
         const record = this.#metrics.current;
         const at = intended - epoch;
         outcome.actions += 1;
-        if (trace) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
+        if (trace === true) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
         const robot = this.#robotOf(which);
         const action = { kind, robot, phase, index, intended, at, record, release, outcome, burst, pages };
         if (burst) this.#burst += 1;
@@ -360,7 +343,7 @@ export class RobotHost implements Host {
     this.#abort.abort();
     this.#deadlines.end();
     clearInterval(this.#ticker);
-    this.#watch?.[Symbol.dispose]();
+    clearInterval(this.#watch);
     this.#sampler.stop();
     const robots = [...this.#robots.values()];
     if (how === 'abandon') for (const robot of robots) robot.abandon();
@@ -384,7 +367,7 @@ export class RobotHost implements Host {
     let robot = this.#robots.get(index);
     if (robot === undefined) {
       const defect = this.#defects.get(index);
-      const { namePrefix, robotsDir, socketsDir, scenario, retain, durability, seed } = this.#config;
+      const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
       robot = new Robot({
         index,
         name: `${namePrefix}-${String(index).padStart(6, '0')}`,
@@ -394,8 +377,8 @@ export class RobotHost implements Host {
         cursor: this.#config.cursors?.[index],
         makeUplink: this.#uplinks?.make,
         device: defined({
-          retain,
-          durability,
+          retain: RETAIN,
+          durability: 'os' as const,
           seed: `${seed}/${index}`,
           behaviour: defect?.behaviour(referenceBehaviour),
         }),
@@ -411,7 +394,7 @@ export class RobotHost implements Host {
     time: (name, ms) => this.#metrics.current.time(name, ms),
     fault: (robot, { kind, message }) => {
       this.#metrics.count('subscriber.violations');
-      this.#events.onViolation({ robot: robot.index, name: robot.name, kind, message });
+      this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
     },
     trouble: (robot, error) => {
       this.#trouble = robot;
@@ -425,7 +408,7 @@ export class RobotHost implements Host {
     this.#metrics.current.count(kind);
     if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);
-    this.#events.onDisturbance({ kind, message: masked(error.message, this.#config.platform) });
+    this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });
   }
 
   #tick(): void {
@@ -435,13 +418,14 @@ export class RobotHost implements Host {
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
     const trouble = this.#trouble?.trouble;
-    this.#events.onTick({
+    const tick = {
       robots,
       interval,
       load: this.#sampler.take(),
       // A burst asks for all that the machine has: to be busy with it is no fault.
       judged: this.#metrics.measuring && this.#burst === 0,
       ...defined({ trouble: trouble === undefined ? undefined : masked(trouble, this.#config.platform) }),
-    });
+    };
+    this.#tell({ tick });
   }
 }

@@ -138,7 +138,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 
 const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
 const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
-const devices = shape('list of devices', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 const token = shape('token', Type.Object({ token: Type.String() }));
 
@@ -160,8 +159,7 @@ export class PlatformClient {
       origin: baseUrl.origin,
       most,
       timeoutMs: REQUEST_TIMEOUT_MS,
-      ...(onOpened && { onOpened }),
-      ...(onCrowded && { onCrowded }),
+      ...defined({ onOpened, onCrowded }),
     });
     this.#http = new PlatformHttp({ baseUrl, sender });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
@@ -233,11 +231,6 @@ export class PlatformClient {
   /** Reads one page of devices; resolves with the number of items on it. */
   async listDevices(limit: number, offset: number, sending?: Sending): Promise<number> {
     return (await this.#get(`/devices?limit=${limit}&offset=${offset}`, page, sending)).data.length;
-  }
-
-  /** Resolves with the id of the device of that name, or undefined. */
-  async deviceNamed(name: string): Promise<string | undefined> {
-    return (await this.#get(`/devices?name=${encodeURIComponent(name)}&limit=1`, devices)).data[0]?.id;
   }
 
   /** Requests under way, and waits between attempts, end. */

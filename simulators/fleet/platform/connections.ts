@@ -14,7 +14,6 @@ interface ConnectionsOptions {
   most: number;
   /** Milliseconds without a byte of an answer. */
   timeoutMs: number;
-  ca?: string | Buffer | undefined;
   /** Called with the milliseconds that a connection took to open. */
   onOpened?(ms: number): void;
   /** Called when a request has to wait because all connections are in use, and no more may be opened. */
@@ -43,7 +42,7 @@ const MOST_SPARE = 256;
 
 export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
-  readonly #connect: buildConnector.connector;
+  readonly #connect = buildConnector({ allowH2: false });
   readonly #open = new Set<Connection>();
   /**
    * The next request takes the last one, which was used most recently; the server closes those at the front that stay
@@ -58,13 +57,6 @@ export class Connections implements Sender {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    const { ca } = options;
-    this.#connect = buildConnector({ allowH2: false, ...(ca !== undefined && { ca }) });
-  }
-
-  /** Connections that are open or being opened. */
-  get size(): number {
-    return this.#open.size + this.#opening;
   }
 
   /** A `patient` request may wait for a connection; that is not counted. */
@@ -95,7 +87,7 @@ export class Connections implements Sender {
     const together = Math.min(this.#patient.length, Math.max(0, Math.min(TOGETHER, most) - this.#open.size));
     const spare = Math.min(MOST_SPARE, SPARE + (this.#open.size >> 2));
     const wanted = this.#waiting.length + Math.max(together, spare - this.#idle.length);
-    const missing = Math.min(wanted - this.#opening, most - this.size);
+    const missing = Math.min(wanted - this.#opening, most - this.#open.size - this.#opening);
     for (let count = 0; count < missing; count += 1) this.#openOne();
   }
 

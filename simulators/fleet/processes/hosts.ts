@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { Patience } from '../../../harness/common/waiting.ts';
-import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostEvents, type StopMode } from '../host/host.ts';
+import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice, type StopMode } from '../host/host.ts';
 import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import type { Snapshot } from '../measure/metrics.ts';
@@ -50,7 +50,7 @@ export interface Call {
   args: unknown[];
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
-export type Notice = { [K in keyof HostEvents]: { notice: K; value: Parameters<HostEvents[K]>[0] } }[keyof HostEvents];
+type Tell = (notice: HostNotice) => void;
 /** Sent every second, whatever the worker does. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
@@ -75,7 +75,7 @@ class HostChannel {
   readonly #stopWatching: () => void;
   #died: WorkerDied | undefined;
 
-  constructor(child: ChildProcess, name: string, events: HostEvents, silentMs: number) {
+  constructor(child: ChildProcess, name: string, tell: Tell, silentMs: number) {
     this.#child = child;
     this.#name = name;
     this.#patience = new Patience(silentMs);
@@ -83,7 +83,7 @@ class HostChannel {
       this.#end(`it gave no sign of life for ${silentMs / 1000} s`);
       child.kill('SIGKILL');
     });
-    child.on('message', (message) => this.#receive(message as Reply | Notice | typeof SIGN_OF_LIFE, events));
+    child.on('message', (message) => this.#receive(message as Reply | HostNotice | typeof SIGN_OF_LIFE, tell));
     child.on('error', (error) => this.#end(error.message));
     child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal, signal ?? undefined));
   }
@@ -100,11 +100,11 @@ class HostChannel {
     });
   }
 
-  #receive(message: Reply | Notice | typeof SIGN_OF_LIFE, events: HostEvents): void {
+  #receive(message: Reply | HostNotice | typeof SIGN_OF_LIFE, tell: Tell): void {
     this.#patience.renew();
     if ('alive' in message) return;
-    if ('notice' in message) {
-      (events[message.notice] as (value: unknown) => void)(message.value);
+    if (!('reply' in message)) {
+      tell(message);
       return;
     }
     const waiting = this.#waiting.get(message.reply);
@@ -145,9 +145,9 @@ export interface WorkerHost extends Host {
  * Starts a worker process. `silentMs`: one that gives no sign of life for so long is killed, and has died. Default 60
  * 000.
  */
-export function startWorker(config: HostConfig, events: HostEvents, silentMs = SILENT_MS): WorkerHost {
+export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
-  const channel = new HostChannel(child, config.name, events, silentMs);
+  const channel = new HostChannel(child, config.name, tell, silentMs);
   const ready = channel.call('configure', [config]);
   ready.catch(() => {}); // The first call rejects with it.
   const ask = async (method: HostCall, args: unknown[]): Promise<unknown> => {
@@ -185,7 +185,7 @@ interface HostsOptions {
   configs: readonly HostConfig[];
   /** Whether each host is a separate process. */
   processes: boolean;
-  eventsOf(config: HostConfig): HostEvents;
+  onNotice(host: string, notice: HostNotice): void;
   /** A worker that gives no sign of life for so many milliseconds is lost. */
   silentMs?: number | undefined;
   /** Called when a host died or failed; it is left out from then on. */
@@ -324,9 +324,9 @@ export class Hosts {
 
   #add(config: HostConfig): Host {
     mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
-    const events = this.#options.eventsOf(config);
-    const { silentMs } = this.#options;
-    const host = this.#RobotHost ? new this.#RobotHost(config, events) : startWorker(config, events, silentMs);
+    const { onNotice, silentMs } = this.#options;
+    const tell: Tell = (notice) => onNotice(config.name, notice);
+    const host = this.#RobotHost ? new this.#RobotHost(config, tell) : startWorker(config, tell, silentMs);
     this.#entries.set(config.name, { host, config });
     return host;
   }

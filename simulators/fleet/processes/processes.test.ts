@@ -23,21 +23,10 @@ it('starts hosts one by one, and no further ones after a stop', async () => {
       stateDir: dir,
       robotsDir: join(dir, 'r', String(number)),
       socketsDir: join(dir, 's', String(number)),
-      retain: 1,
-      durability: 'os',
-      trace: false,
-      defects: {},
     }),
   );
   try {
-    const events = {
-      onTick: () => {},
-      onKeys: () => {},
-      onViolation: () => {},
-      onDisturbance: () => {},
-      onStates: () => {},
-    };
-    const hosts = new Hosts({ configs, processes: false, eventsOf: () => events, onLost: () => {} });
+    const hosts = new Hosts({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
     expect(hosts.names).toEqual([]);
     const starting = hosts.start();
     while (hosts.names.length === 0) await setImmediate();

@@ -1,22 +1,18 @@
 /** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
-import { HOST_NOTICES, type HostConfig, type HostEvents } from '../host/host.ts';
+import type { HostConfig, HostNotice } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
-import { ALIVE_EVERY_MS, type Call, type Notice, type Reply, SIGN_OF_LIFE } from './hosts.ts';
+import { ALIVE_EVERY_MS, type Call, type Reply, SIGN_OF_LIFE } from './hosts.ts';
 
 let host: RobotHost | undefined;
 
-function send(message: Reply | Notice | typeof SIGN_OF_LIFE): void {
+function send(message: Reply | HostNotice | typeof SIGN_OF_LIFE): void {
   // The coordinator may have ended already.
   if (process.connected) process.send?.(message, () => {});
 }
 
-const events = Object.fromEntries(
-  HOST_NOTICES.map((notice) => [notice, (value: unknown) => send({ notice, value } as Notice)]),
-) as unknown as HostEvents;
-
 async function answer({ call, method, args }: Call): Promise<void> {
   try {
-    if (method === 'configure') host = new RobotHost(args[0] as HostConfig, events);
+    if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
   } catch (error) {

@@ -173,7 +173,7 @@ export interface Disturbance {
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,
-): { verdict: Verdict; reasons: string[] } {
+): Grade {
   const reasons = Object.entries(DISTURBANCES).flatMap(([kind, what]) => {
     const times = counters[kind] ?? 0;
     const example = examples.get(kind as DisturbanceKind);

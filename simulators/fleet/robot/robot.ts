@@ -104,7 +104,7 @@ interface RobotOptions {
   /** Subscribers read the events after this id. Default: the newest event. */
   cursor?: number | undefined;
   makeUplink: MakeUplink | undefined;
-  device: Pick<DeviceOptions, 'retain' | 'heartbeatMs' | 'durability' | 'seed' | 'behaviour'>;
+  device: Pick<DeviceOptions, 'retain' | 'durability' | 'seed' | 'behaviour'>;
   listener: RobotListener;
 }
 

@@ -22,7 +22,6 @@ interface SseHandlers {
   /** Called once, when the head of the answer is complete. */
   head(status: number): void;
   frame(frame: SseFrame): void;
-  comment?(): void;
 }
 
 /** The server did not answer with HTTP/1.1. */
@@ -129,10 +128,8 @@ export class SseReader {
       return;
     }
     const colon = line.indexOf(':');
-    if (colon === 0) {
-      this.#handlers.comment?.();
-      return;
-    }
+    // A comment.
+    if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (name === 'id') this.#id = value;

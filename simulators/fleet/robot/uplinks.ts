@@ -237,35 +237,33 @@ export function keyFile({ dir }: KeyStore, robot: number): string {
   return join(dir, block, `${robot}.pem`);
 }
 
-/** Generates the keys that are missing; resolves with their number. Stops early when the signal aborts. */
+/** Generates the keys that are missing. Stops early when the signal aborts. */
 export async function ensureKeys(options: {
   keys: KeyStore;
   robots: readonly number[];
   signal: AbortSignal;
   onProgress(done: number): void;
-}): Promise<number> {
+}): Promise<void> {
   const { keys, robots, signal, onProgress } = options;
   let next = 0;
   let done = 0;
-  let made = 0;
   const lane = async (): Promise<void> => {
     for (;;) {
       const robot = robots[next];
       next += 1;
       if (robot === undefined || signal.aborted) return;
-      if (await ensureKey(keyFile(keys, robot), keys.bits)) made += 1;
+      await ensureKey(keyFile(keys, robot), keys.bits);
       done += 1;
       onProgress(done);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, lane));
-  return made;
 }
 
-async function ensureKey(file: string, bits: number): Promise<boolean> {
+async function ensureKey(file: string, bits: number): Promise<void> {
   try {
     await readFile(file);
-    return false;
+    return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
@@ -278,7 +276,6 @@ async function ensureKey(file: string, bits: number): Promise<boolean> {
   } catch (error) {
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });
   }
-  return true;
 }
 
 /** Copies a robot's key into its identity folder, unless it already has one. */

@@ -174,7 +174,8 @@ const IDLE_PER_CORE = 10_000;
 
 /** Free resources here, of the machine or of this container. `dir`: where robots keep their files. */
 export function machineLimits(dir: string, container = memoryLimit(), processors = cpuLimit()): Limits {
-  const memoryBytes = freeMemory();
+  // Where the system says so, with what it would give back without swapping.
+  const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   return {
     descriptors: descriptorLimit(),
@@ -293,17 +294,6 @@ export function connectionsFor(robots: number, cost: RobotCost, descriptors = de
   if (descriptors === 0) return MOST_CONNECTIONS;
   const left = Math.floor(descriptors * USABLE - DESCRIPTORS_PER_WORKER - robots * cost.descriptors);
   return Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left));
-}
-
-/** Memory available without swapping. `freemem` leaves out what the system would give back. */
-function freeMemory(): number {
-  try {
-    const line = /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'));
-    if (line?.[1] !== undefined) return Number(line[1]) * 1024;
-  } catch {
-    // Not Linux.
-  }
-  return freemem();
 }
 
 function localPorts(): number {

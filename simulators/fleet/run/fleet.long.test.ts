@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { reportHtml } from '../report/report.ts';
@@ -11,7 +10,7 @@ import { exitCode } from '../result/result.ts';
 import { cellsOf } from '../result/rollout-map.ts';
 import type { FleetOptions } from './plan.ts';
 import { runFleet } from './run.ts';
-import { actionsOf, findGap, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
+import { actionsOf, findGap, listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -150,8 +149,6 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
   const root = mkdtempSync(join(tmpdir(), 'muster-interrupted-'));
   try {
     await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
-    const { url, apiKey } = platform;
-    const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
     const interrupt = new AbortController();
     const robots = 4;
     // So slow that the first arrives before the last was sent.
@@ -161,9 +158,8 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
     await poll(
       'a robot that was reached',
       async () => {
-        const answer = await fetch(`${url}/deployments?activity_status=deployed`, { headers });
-        const { data = [] } = (await answer.json()) as { data?: { activity_status: string }[] };
-        return data.some(({ activity_status }) => activity_status === 'deployed') || undefined;
+        const found = await listOf<{ activity_status: string }>(platform, '/deployments?activity_status=deployed');
+        return found.some(({ activity_status }) => activity_status === 'deployed') || undefined;
       },
       { timeoutMs: 150_000 },
     );

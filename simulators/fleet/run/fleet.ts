@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
-import type { HostConfig, HostEvents, StopMode } from '../host/host.ts';
+import type { HostNotice, StopMode } from '../host/host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
@@ -46,7 +46,7 @@ export class Fleet implements AsyncDisposable {
       configs: this.layout.hostConfigs(),
       processes: options.workers > 0,
       silentMs: options.silentMs,
-      eventsOf: (config) => this.#eventsOf(config),
+      onNotice: (host, notice) => this.#hear(host, notice),
       onLost: (reason) => this.record.incomplete.push(reason),
     });
   }
@@ -202,20 +202,17 @@ export class Fleet implements AsyncDisposable {
     if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not stop cleanly');
   }
 
-  #eventsOf({ name }: HostConfig): HostEvents {
-    return {
-      onTick: (tick) => this.record.progress.add(name, tick),
-      onKeys: (done) => {
-        this.record.keysMade.set(name, done);
-        this.options.onKeys?.(this.record.keysReady, this.robots);
-      },
-      onViolation: (violation) => {
-        this.record.addViolation(violation);
-        this.options.onViolation?.(violation);
-      },
-      onDisturbance: (disturbance) => this.record.addDisturbance(disturbance),
-      onStates: (changes) => this.options.onStates?.(changes),
-    };
+  #hear(host: string, notice: HostNotice): void {
+    const { options, record } = this;
+    if ('tick' in notice) record.progress.add(host, notice.tick);
+    else if ('keys' in notice) {
+      record.keysMade.set(host, notice.keys);
+      options.onKeys?.(record.keysReady, this.robots);
+    } else if ('violation' in notice) {
+      record.addViolation(notice.violation);
+      options.onViolation?.(notice.violation);
+    } else if ('disturbance' in notice) record.addDisturbance(notice.disturbance);
+    else options.onStates?.(notice.states);
   }
 
   async #killWorker(index: number, down: string | undefined): Promise<void> {

@@ -1,11 +1,11 @@
 /** Options of a fleet, and of a run of a scenario by one. */
 
 import { join } from 'node:path';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
-import type { Scenario } from '../scenario/scenario.ts';
 import { membersOf } from '../schedule/schedule.ts';
 import { connectionsFor, robotCost } from './capacity.ts';
 
@@ -15,51 +15,31 @@ export interface Shard {
   count: number;
 }
 
+type OfHosts = Pick<
+  HostConfig,
+  'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
+>;
+
 /** What a fleet and a run of it have in common. */
-interface CommonOptions {
-  /** Robots of the whole fleet, over all shards. */
-  robots: number;
-  scenario: Scenario;
-  seed: number;
+interface CommonOptions extends OfHosts {
   /** The part of the fleet on this machine. Default: all of it. */
   shard?: Shard;
-  /** Connections to the platform that each worker may open. Default: what its robots leave of its file descriptors. */
-  connections?: number;
-  /** Size of the robots' RSA keys. */
-  keyBits: number;
-  /** Folder of the robots' keys, kept from run to run. */
-  stateDir: string;
   /**
    * Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else
    * `tmpdir()`.
    */
   dir?: string;
-  /** Leaves the robots' files (event logs, config files, identities) behind. */
-  keep?: boolean;
-  /**
-   * Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. Default:
-   * `robot`.
-   */
+  /** Default: `robot`. */
   namePrefix?: string;
   /** A worker that gives no sign of life for so many milliseconds is lost. Default 60 000. */
   silentMs?: number;
   /** Milliseconds for a call that prepares a phase, with all its attempts. Default: a minute. */
   setUpMs?: number;
-  /** Plants defects in robots, by index: names of `simulators/defects/device`. */
-  defects?: Record<number, string>;
 }
 
-export interface FleetOptions extends CommonOptions {
-  /** `undefined`: robots without an uplink. */
-  platform: PlatformAddress | undefined;
+export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'trace'> {
   /** Worker processes; 0: everything in this process. */
   workers: number;
-  /** Events that a robot keeps. Default 200. */
-  retain?: number;
-  /** Default `os`. */
-  durability?: 'os' | 'sync';
-  /** Lists every action in `PhaseOutcome.trace`. */
-  trace?: boolean;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
   onViolation?(violation: Violation): void;
@@ -103,8 +83,6 @@ export interface RunOptions extends CommonOptions {
 }
 
 // Which robots a fleet or its shard has, what they are called, where their files are, and how its hosts share them.
-
-const DEFAULT_RETAIN = 200;
 
 export class FleetLayout {
   readonly #options: FleetOptions;
@@ -162,7 +140,7 @@ export class FleetLayout {
 
   hostConfigs(): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.#options;
-    const { retain = DEFAULT_RETAIN, durability = 'os', trace = false, defects = {}, keep = false } = this.#options;
+    const { trace, defects, keep, onStates } = this.#options;
     return Array.from({ length: this.#hosts }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hosts === number),
@@ -176,12 +154,7 @@ export class FleetLayout {
       stateDir,
       robotsDir: join(this.#dir, 'r', String(number)),
       socketsDir: this.#socketsOf(number),
-      retain,
-      durability,
-      trace,
-      defects,
-      ...(keep && { keep }),
-      ...(this.#options.onStates !== undefined && { watched: true }),
+      ...defined({ trace, defects, keep, watched: onStates === undefined ? undefined : true }),
     }));
   }
 

@@ -27,36 +27,17 @@ import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
 import { createFolders, lockFolders, PreflightError, reachPlatform, serveMetrics } from './ready.ts';
-import type { FleetRecord, Measured } from './record.ts';
+import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 
 // What a run shows of itself while it goes on.
 
-/** For Prometheus. `record`: none before the fleet is made. */
-function exposedOf(
-  options: RunOptions,
-  robots: number,
-  record: FleetRecord | undefined,
-  costs: Exposed['costs'],
-): Exposed {
-  const standing = record?.standing ?? NOTHING_MEASURED;
-  return {
-    ...standing,
-    tick: record?.progress.series.at(-1),
-    robots,
-    phase: record?.phase ?? 'starting',
-    keysReady: record?.keysReady ?? 0,
-    thresholds: evaluatedThresholds(options, standing),
-    costs,
-  };
+/** For Prometheus. */
+function exposedOf(options: RunOptions, robots: number, record: FleetRecord, costs: Exposed['costs']): Exposed {
+  const { standing, phase, keysReady, progress } = record;
+  const thresholds = evaluatedThresholds(options, standing);
+  return { ...standing, tick: progress.series.at(-1), robots, phase, keysReady, thresholds, costs };
 }
-
-const NOTHING_MEASURED: FleetRecord['standing'] = {
-  metrics: {},
-  counters: {},
-  percentile: () => undefined,
-  measuredSeconds: 0,
-};
 
 /** For the lines and pages that people watch. */
 function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
@@ -95,18 +76,20 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
-  let fleet: Fleet | undefined;
+  let record = new FleetRecord();
+  // Nothing is prepared before the fleet is made.
+  record.phase = 'starting';
   const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
   const robots = membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length;
-  await openMetrics(options, stack, () => exposedOf(options, robots, fleet?.record, costs.costs));
+  await openMetrics(options, stack, () => exposedOf(options, robots, record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const outputs = stack.use(new Outputs(options.out));
   const { address, pid: platformPid, died } = await openPlatform(options, stack);
   signal.throwIfAborted();
-  const running = new Fleet({
+  const fleet = new Fleet({
     ...options,
     platform: address,
     workers,
@@ -116,27 +99,27 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
       shown?.keys(done, of);
     },
     onSecond: (tick) => {
-      const state = liveState(running, options, tick);
+      const state = liveState(fleet, options, tick);
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
     ...defined({ onStates: shown?.states }),
   });
-  fleet = running;
-  costs.start(processesOf(running, platformPid), signal);
-  const byHand = new ByHand(running, ({ rollouts }) => outputs.addRollouts(rollouts));
-  await shown?.serve(running, byHand, stack);
-  if (options.keep === true) screen.write(`files of robots: ${running.dir}\n`);
-  void died?.then((how) => running.record.incomplete.push(how));
-  const stop = (): Promise<void> => running.stop(signal.aborted ? 'abandon' : 'orderly');
+  record = fleet.record;
+  costs.start(processesOf(fleet, platformPid), signal);
+  const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
+  await shown?.serve(fleet, byHand, stack);
+  if (options.keep === true) screen.write(`files of robots: ${fleet.dir}\n`);
+  void died?.then((how) => record.incomplete.push(how));
+  const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => running.record.phase);
-  const interrupted = await interruptible(signal, running, () =>
-    carryOut(options, running, outputs, view, byHand, costs).catch((error: unknown) => endEarly(running, error)),
+  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => record.phase);
+  const interrupted = await interruptible(signal, fleet, () =>
+    carryOut(options, fleet, outputs, view, byHand, costs).catch((error: unknown) => endEarly(fleet, error)),
   );
   view.end();
-  addLastRollouts(running.record, outputs);
-  const measured = interrupted ?? (await running.measured());
+  addLastRollouts(record, outputs);
+  const measured = interrupted ?? (await fleet.measured());
   const facts = {
     startedAt,
     workers,
@@ -144,7 +127,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     notes: [...claimed, ...outputs.notes],
     costs: costs.costs,
   };
-  const result = resultOf(options, running, measured, facts);
+  const result = resultOf(options, fleet, measured, facts);
   options.onResult?.(result);
   shown?.end(result);
   // Stopped first, because its files may be what fills the disk.

@@ -4,7 +4,7 @@ import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import type { FleetOptions } from './plan.ts';
-import { findGap, runAll, useFleets } from './testing/fleets.ts';
+import { findGap, listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -163,7 +163,7 @@ describe('the canary of a fleet', () => {
       await using fleet = create({ defects: { 0: 'seam-gap' } });
       expect(await fleet.runCanary([])).toBeUndefined();
       expect(await client.listDevices(100, 0)).toBe(before + 1);
-      expect(await client.deviceNamed(fleet.layout.robotName(1))).toBeDefined();
+      expect(await listOf(fleets.platform, `/devices?name=${fleet.layout.robotName(1)}`)).toHaveLength(1);
       await fleet.prepare();
       expect((await fleet.measured()).metrics).toEqual({});
       await fleet.run({ do: 'ramp', over: '0s' });

@@ -4,6 +4,8 @@
  * keep the wanted rate.
  */
 
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { type Random, random } from '../../common/random.ts';
 import { type Arrivals, type Phase, ratePerSecond, shareOf } from '../scenario/scenario.ts';
@@ -57,24 +59,10 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
     }
     if (queue.size === 0) break;
     const wait = epoch + queue.due - now();
-    await (wait <= 0 ? immediate() : sleep(wait, signal));
-  }
-}
-
-const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
+    if (wait <= 0) await setImmediate();
     // Timers take whole milliseconds and never fire early, so the floor wakes less than one before the time.
-    const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
-    signal?.addEventListener('abort', done, { once: true });
-    if (signal?.aborted === true) done();
-  });
+    else await sleep(Math.min(Math.floor(wait), 2 ** 31 - 1), undefined, defined({ signal })).catch(() => {});
+  }
 }
 
 /**
@@ -273,12 +261,11 @@ export function streamsOf(
 /** The action that each robot of a phase's share carries out once. */
 function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: number; arrivals: Arrivals } | undefined {
   const share = 'share' in phase && phase.share !== undefined ? shareOf(phase.share) : 1;
-  const arrivals = phase.arrivals ?? DEFAULT_ARRIVALS;
+  const { arrivals = phase.do === 'ramp' || phase.do === 'stop' ? 'constant' : DEFAULT_ARRIVALS } = phase;
   switch (phase.do) {
     case 'ramp':
-      return { kind: 'start', share: 1, overMs: scheduleMs(phase), arrivals: phase.arrivals ?? 'constant' };
+      return { kind: 'start', share, overMs: scheduleMs(phase), arrivals };
     case 'stop':
-      return { kind: 'stop', share: 1, overMs: scheduleMs(phase), arrivals: phase.arrivals ?? 'constant' };
     case 'rollout':
     case 'storm':
     case 'kill':
@@ -309,11 +296,7 @@ export function membersOf(robots: number, part: { index: number; count: number }
   return members;
 }
 
-/** Seeded randomness. */
-interface Draw {
-  /** Uniform in [0, 1). */
-  next(): number;
-}
+type Draw = Pick<Random, 'next'>;
 
 /** A seeded shuffle of the fleet: `rank[robot]`, from 0. Every part of a fleet computes the same one. */
 export function ranks(robots: number, draw: Draw): Uint32Array {

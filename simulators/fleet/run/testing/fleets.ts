@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
 import { eventually } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/scenario.ts';
@@ -55,6 +56,13 @@ export function useFleets(): TestFleets {
       });
     },
   };
+}
+
+/** What the Platform API answers to a GET of a list. */
+export async function listOf<T>({ url, apiKey }: SimulatedPlatform, path: string): Promise<T[]> {
+  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
+  const { data = [] } = (await (await fetch(`${url}${path}`, { headers })).json()) as { data?: T[] };
+  return data;
 }
 
 /** Carries out the whole scenario of a fleet. */
