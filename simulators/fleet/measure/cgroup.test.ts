@@ -1,20 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { useFolder } from '../testing/scratch.ts';
 import { cpuLimit, MemoryKills, memoryLimit } from './cgroup.ts';
 
 const MIB = 2 ** 20;
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'muster-cgroup-'));
-});
-afterEach(() => rmSync(root, { recursive: true }));
+const folder = useFolder();
 
 function write(files: Record<string, string | number>): void {
   for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), `${text}\n`);
+    mkdirSync(dirname(folder(name)), { recursive: true });
+    writeFileSync(folder(name), `${text}\n`);
   }
 }
 
@@ -29,8 +25,8 @@ test('version 2: memory and processors of this group', () => {
     'kubepods/pod1/shard/memory.events': 'oom 3\noom_kill 2\noom_group_kill 0',
     'kubepods/pod1/shard/cpu.max': '150000 100000',
   });
-  expect(memoryLimit(root, V2)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 2 });
-  expect(cpuLimit(root, V2)).toBe(1.5);
+  expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 2 });
+  expect(cpuLimit(folder(), V2)).toBe(1.5);
 });
 
 test('version 1: memory and processors of this group', () => {
@@ -42,8 +38,8 @@ test('version 1: memory and processors of this group', () => {
     'cpu/kubepods/pod1/shard/cpu.cfs_quota_us': 200_000,
     'cpu/kubepods/pod1/shard/cpu.cfs_period_us': 100_000,
   });
-  expect(memoryLimit(root, V1)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 1 });
-  expect(cpuLimit(root, V1)).toBe(2);
+  expect(memoryLimit(folder(), V1)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 1 });
+  expect(cpuLimit(folder(), V1)).toBe(2);
 });
 
 test('the tightest group above counts', () => {
@@ -58,29 +54,29 @@ test('the tightest group above counts', () => {
     'kubepods/memory.current': 510 * MIB,
     'kubepods/cpu.max': '50000 100000',
   });
-  expect(memoryLimit(root, V2)).toMatchObject({ limitBytes: 512 * MIB, freeBytes: 12 * MIB });
-  expect(cpuLimit(root, V2)).toBe(0.5);
+  expect(memoryLimit(folder(), V2)).toMatchObject({ limitBytes: 512 * MIB, freeBytes: 12 * MIB });
+  expect(cpuLimit(folder(), V2)).toBe(0.5);
 });
 
 test('in a container the mounted folder is its own group, whatever path the host has for it', () => {
   write({ 'memory.max': 64 * MIB, 'memory.current': 65 * MIB });
-  expect(memoryLimit(root, V2)).toEqual({ limitBytes: 64 * MIB, freeBytes: 0, kills: undefined });
+  expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 64 * MIB, freeBytes: 0, kills: undefined });
   write({ 'memory/memory.limit_in_bytes': 32 * MIB, 'memory/memory.usage_in_bytes': 32 * MIB });
-  expect(memoryLimit(root, V1)).toMatchObject({ limitBytes: 32 * MIB });
+  expect(memoryLimit(folder(), V1)).toMatchObject({ limitBytes: 32 * MIB });
 });
 
 test('no limit is no limit', () => {
-  expect(memoryLimit(root, '')).toBeUndefined();
+  expect(memoryLimit(folder(), '')).toBeUndefined();
   write({ 'memory/memory.limit_in_bytes': '9223372036854771712', 'memory/memory.usage_in_bytes': MIB });
   write({ 'memory.max': 'max', 'memory.current': MIB, 'cpu.max': 'max 100000' });
   write({ 'cpu/cpu.cfs_quota_us': -1, 'cpu/cpu.cfs_period_us': 100_000 });
-  expect(memoryLimit(root, '4:memory:/\n0::/')).toBeUndefined();
-  expect(cpuLimit(root, '4:cpu:/\n0::/')).toBeUndefined();
+  expect(memoryLimit(folder(), '4:memory:/\n0::/')).toBeUndefined();
+  expect(cpuLimit(folder(), '4:cpu:/\n0::/')).toBeUndefined();
 });
 
 test('only a kill at the limit that came since is a cause', () => {
   write({ 'memory.max': 256 * MIB, 'memory.current': 255 * MIB, 'memory.events': 'oom_kill 2' });
-  const kills = new MemoryKills(() => memoryLimit(root, V2));
+  const kills = new MemoryKills(() => memoryLimit(folder(), V2));
   expect(kills.cause).toBe('');
   write({ 'memory.events': 'oom_kill 3' });
   expect(kills.cause).toBe('; likely cause: the memory limit of this container (cgroup), 256 MiB');

@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { exchange } from '../../common/platform-http.ts';
+import { closedPort } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -127,8 +128,7 @@ describe('the connections of a load generator', () => {
   });
 
   it('fail every request when nothing listens', async () => {
-    const { origin, ask } = await refused();
-    expect(origin).toContain('127.0.0.1');
+    const { ask } = connectionsTo(`http://127.0.0.1:${await closedPort()}`, 8);
     const ends = await Promise.allSettled(paths(20).map((path) => ask(path)));
     expect(new Set(ends.map((end) => (end.status === 'rejected' ? end.reason.code : 'answered')))).toEqual(
       new Set(['ECONNREFUSED']),
@@ -156,13 +156,3 @@ describe('the connections of a load generator', () => {
     await until('the end of all connections', () => ![...sockets].some(isOpen));
   });
 });
-
-/** An address where a server was. */
-async function refused() {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  const origin = `http://127.0.0.1:${port}`;
-  return { origin, ...connectionsTo(origin, 8) };
-}

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { costPartWith, tickWith } from '../result/testing/result.ts';
 import { type Exposed, expose } from './exposition.ts';
 
 const started: Exposed = {
@@ -11,16 +12,8 @@ const started: Exposed = {
   percentile: () => undefined,
   thresholds: [{ expr: 'ping.ms.p99.5<1s', value: null, ok: false }],
 };
-const tick = { at_ms: 0, phase: 'hold', rates: {}, p50: {}, p99: {}, cpu: 0.5, rss_bytes: 1024, loop_max_ms: 7 };
-
-const part = {
-  processes: 1,
-  peak_bytes: 2048,
-  end_bytes: 1024,
-  cpu_seconds: 1.5,
-  robot_whole_bytes: 512,
-  robot_marginal_bytes: null,
-};
+const tick = tickWith({ cpu: 0.5, rss_bytes: 1024, loop_max_ms: 7 });
+const part = costPartWith();
 
 it('serves the figures of a fleet to Prometheus, from its first second on', async () => {
   let figures = started;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../harness/common/terminal.ts';
+import { tickWith } from '../result/testing/result.ts';
 import { type LiveState, LiveView } from './live.ts';
 
 const screen = (isTTY: boolean): Output & { text: string } => ({
@@ -22,17 +23,13 @@ const state = (elapsedMs: number): LiveState => ({
     { expr: 'ping.ms.p99<1s', value: 12.5, ok: true },
     { expr: 'rollout.missed.count==0', value: 2, ok: false },
   ],
-  tick: {
+  tick: tickWith({
     at_ms: elapsedMs,
-    phase: 'hold',
     robots: { online: 4998, down: 2 },
     rates: { ping: 50, 'http.errors': 0 },
-    p50: {},
     p99: { 'ping.ms': 12.5 },
-    cpu: 1.25,
-    rss_bytes: 2 ** 28,
     loop_max_ms: 3,
-  },
+  }),
 });
 
 describe('the live view', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { reachOf } from '../result/result.ts';
-import { resultWith } from '../result/testing/result.ts';
+import { costPartWith, resultWith, tickWith } from '../result/testing/result.ts';
 import { percentText, reachPlot } from './plots.ts';
 import { reportHtml, thresholdValue } from './report.ts';
 
@@ -10,17 +10,10 @@ for (let ms = 1; ms <= 1000; ms += 1) {
   for (const name of ['rollout.ms', 'rollout.command.ms', 'rollout.sync.ms', 'ping.ms']) metrics.time(name, ms);
 }
 const snapshot = metrics.snapshot();
-const tick = (second: number) => ({
-  at_ms: second * 1000,
-  phase: 'rollout',
-  robots: { online: 10 },
-  rates: { http: second },
-  p50: { 'rollout.ms': 5 },
-  p99: { 'rollout.ms': 9 },
-  cpu: 0.5,
-  rss_bytes: 100,
-  loop_max_ms: 3,
-});
+const tick = (second: number) => {
+  const durations = { p50: { 'rollout.ms': 5 }, p99: { 'rollout.ms': 9 } };
+  return tickWith({ at_ms: second * 1000, robots: { online: 10 }, rates: { http: second }, ...durations, cpu: 0.5 });
+};
 const whole = resultWith({
   ...snapshot,
   counters: { 'rollout.attempts': 1000, 'rollout.missed': 0 },
@@ -68,8 +61,8 @@ describe('the report page', () => {
 
   it('says what the processes took, and of one robot the whole as well as one more', () => {
     expect(page).not.toContain('Processes');
-    const part = { processes: 1, peak_bytes: 3 * 2 ** 20, end_bytes: 2 ** 20, cpu_seconds: 1.25 };
-    const of = (marginal: number | null) => ({ ...part, robot_whole_bytes: 51_200, robot_marginal_bytes: marginal });
+    const part = { peak_bytes: 3 * 2 ** 20, end_bytes: 2 ** 20, cpu_seconds: 1.25, robot_whole_bytes: 51_200 };
+    const of = (robot_marginal_bytes: number | null) => costPartWith({ ...part, robot_marginal_bytes });
     const costs = {
       memory: 'RSS' as const,
       robots: 1200,
@@ -157,19 +150,10 @@ describe('the report page', () => {
   });
 
   it('is small for a large fleet and a long run', () => {
-    const cells = Array.from({ length: 6000 }, (_, cell) => [
-      cell % 50,
-      Math.floor(cell / 50),
-      3,
-      10 + (cell % 700),
-      0,
-      0,
-    ]);
-    const missed = Array.from({ length: 100 }, (_, robot) => ({
-      name: `robot-${robot}`,
-      posted_ms: robot,
-      late_ms: null,
-    }));
+    const cellAt = (cell: number) => [cell % 50, Math.floor(cell / 50), 3, 10 + (cell % 700), 0, 0];
+    const cells = Array.from({ length: 6000 }, (_, cell) => cellAt(cell));
+    const missedBy = (robot: number) => ({ name: `robot-${robot}`, posted_ms: robot, late_ms: null });
+    const missed = Array.from({ length: 100 }, (_, robot) => missedBy(robot));
     const series = Array.from({ length: 3600 }, (_, second) => tick(second + 1));
     const large = { ...whole, robots: 10_000, series, rollouts: { missed, map: { bands: 50, column_ms: 640, cells } } };
     expect(reportHtml(large).length).toBeLessThan(1_000_000);
@@ -187,17 +171,8 @@ describe('the report page', () => {
 });
 
 /** `inTime` roll-outs of 1 to so many ms, and `late` ones of 1 to so many seconds. */
-function ran({
-  inTime,
-  late = 0,
-  missed = late,
-  attempts,
-}: {
-  inTime: number;
-  late?: number;
-  missed?: number;
-  attempts: number;
-}) {
+type Ran = Record<'inTime' | 'attempts', number> & Partial<Record<'late' | 'missed', number>>;
+function ran({ inTime, late = 0, missed = late, attempts }: Ran) {
   const metrics = new Metrics();
   for (let ms = 1; ms <= inTime; ms += 1) metrics.time('rollout.ms', ms);
   for (let second = 1; second <= late; second += 1) metrics.time('rollout.late.ms', 1000 * second);

@@ -4,7 +4,7 @@ import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
 import { exitCode } from './result.ts';
 import { cellsOf, mapRollouts, mergeMaps } from './rollout-map.ts';
-import { resultWith } from './testing/result.ts';
+import { costPartWith, resultWith, tickWith } from './testing/result.ts';
 
 const shard = (index: number, count: number, samples: number[], more: Parameters<typeof resultWith>[0] = {}): Part => {
   const metrics = new Metrics();
@@ -28,11 +28,8 @@ describe('merging shards', () => {
         (samples) => {
           const of = (index: number) => samples.filter(([, part]) => part === index).map(([ms]) => ms);
           const merged = mergeResults([0, 1, 2, 3].map((index) => shard(index + 1, 4, of(index))));
-          const whole = shard(
-            1,
-            1,
-            samples.map(([ms]) => ms),
-          ).result;
+          const every = samples.map(([ms]) => ms);
+          const whole = shard(1, 1, every).result;
           expect(merged.metrics).toEqual(whole.metrics);
           expect(merged.histograms).toEqual(whole.histograms);
           expect(merged.counters).toEqual(whole.counters);
@@ -45,14 +42,8 @@ describe('merging shards', () => {
   });
 
   it('adds what the processes of all shards took, and takes the mean of what one robot costs', () => {
-    const part = (bytes: number, marginal: number | null) => ({
-      processes: 1,
-      peak_bytes: bytes,
-      end_bytes: bytes / 2,
-      cpu_seconds: 3,
-      robot_whole_bytes: bytes / 10,
-      robot_marginal_bytes: marginal,
-    });
+    const part = (bytes: number, robot_marginal_bytes: number | null) =>
+      costPartWith({ peak_bytes: bytes, end_bytes: bytes / 2, robot_whole_bytes: bytes / 10, robot_marginal_bytes });
     const of = (bytes: number, robots: number, marginal: number | null) => ({
       memory: 'PSS' as const,
       robots,
@@ -63,8 +54,8 @@ describe('merging shards', () => {
       memory: 'PSS',
       robots: 40,
       parts: {
-        parent: { ...part(5000, null), processes: 2, cpu_seconds: 6, robot_whole_bytes: 325 },
-        whole: { ...part(5000, 8), processes: 2, cpu_seconds: 6, robot_whole_bytes: 325 },
+        parent: { ...part(5000, null), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
+        whole: { ...part(5000, 8), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
       },
     });
     expect(mergeResults([one, shard(2, 2, [1])])).not.toHaveProperty('costs');
@@ -120,17 +111,10 @@ describe('merging shards', () => {
   });
 
   it('joins the seconds of the shards', () => {
-    const tick = (rate: number, p99: number) => ({
-      at_ms: 1000,
-      phase: 'hold',
-      robots: { online: 5 },
-      rates: { http: rate },
-      p50: {},
-      p99: { 'http.ms': p99 },
-      cpu: 0.5,
-      rss_bytes: 100,
-      loop_max_ms: p99,
-    });
+    const tick = (rate: number, p99: number) => {
+      const [rates, load] = [{ http: rate }, { cpu: 0.5, rss_bytes: 100, loop_max_ms: p99 }];
+      return tickWith({ robots: { online: 5 }, rates, p99: { 'http.ms': p99 }, ...load });
+    };
     const merged = mergeResults([
       shard(1, 2, [1], { series: [tick(3, 10), tick(1, 1)] }),
       shard(2, 2, [1], { series: [tick(4, 20)] }),
@@ -143,17 +127,7 @@ describe('merging shards', () => {
 });
 
 it('puts the seconds of shards side by side from the moment at which they began together', () => {
-  const tick = (second: number, online: number) => ({
-    at_ms: 1000 * second,
-    phase: online === 0 ? 'ready' : 'hold',
-    robots: { online },
-    rates: {},
-    p50: {},
-    p99: {},
-    cpu: 0,
-    rss_bytes: 0,
-    loop_max_ms: 0,
-  });
+  const tick = (second: number, online: number) => tickWith({ at_ms: 1000 * second, robots: { online } });
   const early = [tick(1, 0), tick(2, 0), tick(3, 0), tick(4, 5), tick(5, 5)];
   const late = [tick(1, 0), tick(2, 5), tick(3, 5), tick(4, 5)];
   const merged = mergeResults([
@@ -246,12 +220,8 @@ describe('the map of roll-outs', () => {
     });
     fc.assert(
       fc.property(fc.array(row, { maxLength: 60 }), (rows) => {
-        const shards = [0, 1, 2].map((shard) =>
-          mapRollouts(
-            rows.filter(({ robot }) => robot % 3 === shard),
-            100,
-          ),
-        );
+        const parts = [0, 1, 2].map((shard) => rows.filter(({ robot }) => robot % 3 === shard));
+        const shards = parts.map((part) => mapRollouts(part, 100));
         expect(mergeMaps(shards)).toEqual(mapRollouts(rows, 100));
       }),
     );

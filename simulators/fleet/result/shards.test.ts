@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { useFolder } from '../testing/scratch.ts';
 import {
   announcedRun,
   announceRun,
@@ -15,48 +14,41 @@ import {
 } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-shards-'));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+const folder = useFolder();
 
 const part = (index: number, count = 2) => resultWith({ shard: { index, count } });
 const sign = (index: number, beat: number) => ({ shard: { index, count: 2 }, beat, phase: 'hold' });
 
 describe('results on disk', () => {
   it('are found in a folder and the folders in it, except merged ones', () => {
-    writeResult(join(dir, 'b'), part(2));
-    writeResult(join(dir, 'a'), part(1));
-    writeResult(dir, resultWith({ merged_from: ['a', 'b'] }));
-    expect(findShards([dir, join(dir, 'none')]).parts.map(({ name }) => name)).toEqual([
-      join(dir, 'a'),
-      join(dir, 'b'),
-    ]);
+    writeResult(folder('b'), part(2));
+    writeResult(folder('a'), part(1));
+    writeResult(folder(), resultWith({ merged_from: ['a', 'b'] }));
+    expect(findShards([folder(), folder('none')]).parts.map(({ name }) => name)).toEqual([folder('a'), folder('b')]);
   });
 
   it('end the sign of life, and leave no partial file', () => {
-    writeAlive(join(dir, 'a'), sign(1, 1));
-    expect(findShards([dir]).alive).toMatchObject([{ sign: { beat: 1 } }]);
-    writeResult(join(dir, 'a'), part(1));
-    expect(readdirSync(join(dir, 'a'))).toEqual(['result.json']);
+    writeAlive(folder('a'), sign(1, 1));
+    expect(findShards([folder()]).alive).toMatchObject([{ sign: { beat: 1 } }]);
+    writeResult(folder('a'), part(1));
+    expect(readdirSync(folder('a'))).toEqual(['result.json']);
   });
 
   it.each([
     ['{', /is not the result of a fleet: .*JSON/],
     ['{}', /is not the result of a fleet: +lacks "muster"/],
   ])('are refused with the name of the file when they are malformed: %s', (text, message) => {
-    mkdirSync(join(dir, 'a'));
-    writeFileSync(join(dir, 'a', 'result.json'), text);
-    expect(() => findShards([dir])).toThrow(ResultError);
-    expect(() => findShards([dir])).toThrow(message);
+    mkdirSync(folder('a'));
+    writeFileSync(folder('a', 'result.json'), text);
+    expect(() => findShards([folder()])).toThrow(ResultError);
+    expect(() => findShards([folder()])).toThrow(message);
   });
 });
 
 describe('watching for shards', () => {
   const watch = (change: Partial<WatchOptions>) =>
     watchShards({
-      dirs: [dir],
+      dirs: [folder()],
       expect: 2,
       deadAfterMs: 60_000,
       timeoutMs: 60_000,
@@ -66,12 +58,12 @@ describe('watching for shards', () => {
     });
 
   it('ends when all have left a result', async () => {
-    writeResult(join(dir, 'a'), part(1));
+    writeResult(folder('a'), part(1));
     let looks = 0;
     const { parts, dead } = await watch({
       onProgress: () => {
         looks += 1;
-        if (looks === 3) writeResult(join(dir, 'b'), part(2));
+        if (looks === 3) writeResult(folder('b'), part(2));
       },
     });
     expect(parts).toHaveLength(2);
@@ -80,13 +72,13 @@ describe('watching for shards', () => {
   });
 
   it('counts a shard as dead when its sign of life stays the same, and not before', async () => {
-    writeResult(join(dir, 'a'), part(1));
+    writeResult(folder('a'), part(1));
     let beat = 0;
     const { parts, dead } = await watch({
       deadAfterMs: 30,
       onProgress: () => {
         beat += 1;
-        if (beat < 10) writeAlive(join(dir, 'b'), sign(2, beat));
+        if (beat < 10) writeAlive(folder('b'), sign(2, beat));
       },
     });
     expect(beat).toBeGreaterThan(10);
@@ -95,7 +87,7 @@ describe('watching for shards', () => {
   });
 
   it('gives up at its time limit, with the results so far', async () => {
-    writeResult(join(dir, 'a'), part(1));
+    writeResult(folder('a'), part(1));
     const { parts, dead } = await watch({ timeoutMs: 20 });
     expect([parts.length, dead.size]).toEqual([1, 0]);
   });
@@ -111,18 +103,14 @@ describe('watching for shards', () => {
   });
 });
 
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'muster-run-'));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const signal = new AbortController().signal;
 
-it('is taken from an announcement while that is renewed', async () => {
-  using _ = announceRun(dir, 'monday');
-  expect(await announcedRun(dir, 60_000, signal)).toBe('monday');
+it('takes the id of a run from an announcement while that is renewed', async () => {
+  using _ = announceRun(folder(), 'monday');
+  expect(await announcedRun(folder(), 60_000, signal)).toBe('monday');
 });
 
-it('is not taken from an announcement that nobody renews', async () => {
-  writeFileSync(join(dir, 'run.json'), JSON.stringify({ run_id: 'dead', beat: 7 }));
-  await expect(announcedRun(dir, 300, signal)).rejects.toThrow(NoRunError);
+it('takes no id from an announcement that nobody renews', async () => {
+  writeFileSync(folder('run.json'), JSON.stringify({ run_id: 'dead', beat: 7 }));
+  await expect(announcedRun(folder(), 300, signal)).rejects.toThrow(NoRunError);
 });

@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadSample } from '../measure/saturation.ts';
+import { calmLoad as calm } from './testing/result.ts';
 import { gradeRun } from './verdict.ts';
 
-const calm: LoadSample = {
-  loop_p99_ms: 2,
-  loop_max_ms: 8,
-  cpu: 0.4,
-  cpu_wait: 0,
-  descriptors: 500,
-  descriptor_limit: 20_000,
-  rss_bytes: 1e8,
-};
 const lateness = (p99: number) => ({ count: 1000, p50: 0.1, p90: 0.5, p99, p999: p99, max: p99, unit: 'ms' as const });
 const graded = (samples: LoadSample[], p99 = 1, exhausted = 0) =>
   gradeRun({

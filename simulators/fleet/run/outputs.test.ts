@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { exitCode, outcomeOf } from '../result/result.ts';
+import { calmLoad } from '../result/testing/result.ts';
 import { resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
 import { FleetRecord } from './record.ts';
@@ -25,25 +26,17 @@ const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
   record.progress.add('this process', {
     robots: { online: 1, connecting: 499 },
     interval: { histograms: {}, counters: {} },
-    load: {
-      loop_p99_ms: 0,
-      loop_max_ms: 0,
-      cpu: 0,
-      cpu_wait: 0,
-      descriptors: 0,
-      descriptor_limit: 0,
-      rss_bytes: 0,
-    },
+    load: calmLoad,
     judged: true,
     ...(trouble && { trouble: REFUSED }),
   });
   record.second(500);
   return record;
 };
-const resultFrom = (record: FleetRecord, interrupted: boolean) => {
+const resultFrom = (record: FleetRecord, interrupted: boolean, counters: Record<string, number> = {}) => {
   const fleet = { robots: 500, layout: { robotName: (index: number) => `robot-${index}` }, record };
   const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted, notes: [] };
-  return resultOf(options, fleet, record.measured(), run);
+  return resultOf(options, fleet, { ...record.measured(), counters }, run);
 };
 
 it('begins with an outcome that agrees with the exit code, whatever the verdict on the generator', () => {
@@ -76,12 +69,9 @@ it('says why a robot stayed away, and notes other failures', () => {
 
 it('notes that robots waited for each other', () => {
   const record = recordWith({ trouble: false });
-  const fleet = { robots: 500, layout: { robotName: String }, record };
-  const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted: false, notes: [] };
-  const notesWith = (counters: Record<string, number>): string[] =>
-    resultOf(options, fleet, { ...record.measured(), counters }, run).notes;
-  expect(notesWith({})).toEqual([]);
-  expect(notesWith({ 'uplink.crowded': 3 })).toEqual([expect.stringContaining('uplink.crowded')]);
+  expect(resultFrom(record, false).notes).toEqual([]);
+  const { notes } = resultFrom(record, false, { 'uplink.crowded': 3 });
+  expect(notes).toEqual([expect.stringContaining('uplink.crowded')]);
 });
 
 it('says what kept robots away until an interrupt', () => {

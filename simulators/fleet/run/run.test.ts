@@ -1,28 +1,23 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseScenario } from '../scenario/scenario.ts';
+import { useFolder } from '../testing/scratch.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError, runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'muster-run-'));
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+const folder = useFolder();
 
 const optionsWith = (change: Partial<RunOptions>): RunOptions =>
-  runOptionsIn(root, 'uplink: none\nphases: [{ do: ramp, over: 0s }]\n', change);
+  runOptionsIn(folder(), 'uplink: none\nphases: [{ do: ramp, over: 0s }]\n', change);
 
 it('resolves with a result, writes it, and leaves no file of a robot', async () => {
   const result = await runFleet(optionsWith({ thresholds: ['start.ms.count==2'] }));
   expect(result).toMatchObject({ complete: true, robots: 2, thresholds: [{ value: 2, ok: true }] });
-  expect(readdirSync(join(root, 'out')).sort()).toEqual(['report.html', 'result.json', 'rollouts.jsonl']);
-  expect(readdirSync(join(root, 'robots'))).toEqual([]);
+  expect(readdirSync(folder('out')).sort()).toEqual(['report.html', 'result.json', 'rollouts.jsonl']);
+  expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
 it('rejects when it is interrupted while it reaches the platform', async () => {
@@ -36,7 +31,7 @@ it('rejects when it is interrupted while it reaches the platform', async () => {
   try {
     const platform = { url, agentUrl: url, apiKey: 'key' };
     await expect(runFleet(optionsWith({ platform, signal: stop.signal }))).rejects.toThrow('interrupted');
-    expect(readdirSync(join(root, 'robots'))).toEqual([]);
+    expect(readdirSync(folder('robots'))).toEqual([]);
   } finally {
     server.closeAllConnections();
     server.close();
@@ -49,5 +44,5 @@ it('rejects, and creates no folder, when the machine is too small', async () => 
     'test.yaml',
   );
   await expect(runFleet(optionsWith({ scenario, robots: 1_000_000 }))).rejects.toThrow(PreflightError);
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(folder())).toEqual([]);
 });

@@ -1,10 +1,10 @@
-import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
+import { closedPort } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
-import { findGap, listOf, runAll, useFleets } from './testing/fleets.ts';
+import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -56,9 +56,8 @@ describe('a scenario', () => {
   });
 
   it('tells of requests that had to wait for a connection', async () => {
-    await using fleet = fleets.create('  - { do: hold, for: 200ms, lists: 500/s, arrivals: jitter }\n', {
-      connections: 1,
-    });
+    const phases = '  - { do: hold, for: 200ms, lists: 500/s, arrivals: jitter }\n';
+    await using fleet = fleets.create(phases, { connections: 1 });
     await runAll(fleet);
     const { counters, verdict, verdict_reasons: reasons } = await fleet.measured();
     expect(counters['http.crowded']).toBeGreaterThan(0);
@@ -76,12 +75,8 @@ describe('a scenario', () => {
       try {
         for (const shards of [1, 2]) {
           for (let index = 1; index <= shards; index += 1) {
-            const shard = { index, count: shards };
-            await using fleet = fleets.create(`uplink: ${uplink}\n`, {
-              robots: 6,
-              namePrefix: `again-${uplink}`,
-              shard,
-            });
+            const options = { robots: 6, namePrefix: `again-${uplink}`, shard: { index, count: shards } };
+            await using fleet = fleets.create(`uplink: ${uplink}\n`, options);
             await runAll(fleet);
             expect(fleet.record.notStarted).toBe(0);
           }
@@ -94,9 +89,8 @@ describe('a scenario', () => {
   );
 
   it('rolls out over a polling uplink, which uses only the public API', async () => {
-    await using fleet = fleets.create('  - { do: rollout, over: 100ms }\nuplink: polling\npoll_every: 100ms\n', {
-      robots: 4,
-    });
+    const phases = '  - { do: rollout, over: 100ms }\nuplink: polling\npoll_every: 100ms\n';
+    await using fleet = fleets.create(phases, { robots: 4 });
     await runAll(fleet);
     expect(fleet.record.missed).toEqual([]);
     const { metrics } = await fleet.measured();
@@ -107,20 +101,11 @@ describe('a scenario', () => {
   });
 
   it('names robots that miss their roll-out', async () => {
-    await using fleet = fleets.create(
-      '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n',
-      {
-        robots: 2,
-      },
-    );
+    const phases = '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n';
+    await using fleet = fleets.create(phases, { robots: 2 });
     await runAll(fleet);
     expect(fleet.record.missed.sort()).toEqual([fleet.layout.robotName(0), fleet.layout.robotName(1)]);
     expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
-  });
-
-  it('finds the one robot in ten whose stream has a gap, and names it and the ids', async () => {
-    await using fleet = fleets.create('uplink: none\n', { robots: 10, platform: undefined });
-    await findGap(fleet, 7);
   });
 });
 
@@ -145,11 +130,7 @@ describe('the canary of a fleet', () => {
   });
 
   it('reports the address of the broker, and the option for another', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => closed.once('listening', resolve));
-    const address = closed.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await new Promise((resolve) => closed.close(resolve));
+    const port = await closedPort();
     await using fleet = create({ platform: { ...fleets.platform, mqttUrl: `mqtt://127.0.0.1:${port}` } });
     expect(await fleet.runCanary([])).toMatch(
       new RegExp(`MQTT broker at mqtt://127\\.0\\.0\\.1:${port}: connect ECONNREFUSED.*--mqtt mqtt://HOST:PORT`),

@@ -1,30 +1,27 @@
 /** Runs against a platform that throttles, or fails, the calls that prepare them. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
+import { useFolder } from '../testing/scratch.ts';
 import type { RunOptions } from './plan.ts';
 import { runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'muster-hostile-'));
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+const folder = useFolder();
 
 const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
-  runOptionsIn(root, `phases:\n  - { do: ramp, over: 0s }\n${phases}`, change);
-const written = (): FleetResult => JSON.parse(readFileSync(join(root, 'out', 'result.json'), 'utf8')) as FleetResult;
+  runOptionsIn(folder(), `phases:\n  - { do: ramp, over: 0s }\n${phases}`, change);
+const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
   /** In front of a platform: answers by itself where `answer` gives a status, and passes on everything else. */
-  async function inFrontOf(url: string, answer: (path: string) => number | undefined, retryAfterS = 0) {
+  async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0) {
+    const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
+    const { url, agentUrl, mqttUrl, apiKey } = platform;
     const front = createServer((asked, response) => {
       const status = answer(asked.url ?? '');
       if (status !== undefined)
@@ -38,42 +35,38 @@ describe('a platform that throttles', () => {
     }).listen(0, '127.0.0.1');
     await once(front, 'listening');
     const { pathname } = new URL(url);
+    const own = `http://127.0.0.1:${(front.address() as AddressInfo).port}${pathname}`;
     return {
-      url: `http://127.0.0.1:${(front.address() as AddressInfo).port}${pathname}`,
+      address: { url: own, agentUrl, mqttUrl, apiKey },
       [Symbol.asyncDispose]: async () => {
         front.closeAllConnections();
         front.close();
         await once(front, 'close');
+        await platform.stop();
       },
     };
   }
 
   it('delays the set-up of a run, and costs nothing', async () => {
-    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
-    const { agentUrl, mqttUrl, apiKey } = platform;
     const asked = new Map<string, number>();
     const setUp = /provisioning_tokens|config_types|config_schemas|releases|config_instances/;
-    await using front = await inFrontOf(platform.url, (path) => {
+    await using front = await inFrontOf((path) => {
       const name = setUp.exec(path)?.[0];
       if (name === undefined) return undefined;
       const before = asked.get(name) ?? 0;
       asked.set(name, before + 1);
       return before === 0 ? 429 : before === 1 ? 503 : undefined;
     });
-    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
-    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform: address }));
+    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform: front.address }));
     expect(result).toMatchObject({ complete: true, incomplete_reasons: [], missed: [] });
     expect(result.metrics['rollout.ms']?.count).toBe(2);
     for (const [name, times] of asked) expect(times, name).toBeGreaterThanOrEqual(3);
   });
 
   it('for good ends in an incomplete result that says so', async () => {
-    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
-    const { agentUrl, mqttUrl, apiKey } = platform;
-    await using front = await inFrontOf(platform.url, (path) => (path.includes('config_types') ? 429 : undefined));
-    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
+    await using front = await inFrontOf((path) => (path.includes('config_types') ? 429 : undefined));
     const result = await runFleet(
-      optionsWith('  - { do: rollout, over: 50ms }\n', { platform: address, setUpMs: 400 }),
+      optionsWith('  - { do: rollout, over: 50ms }\n', { platform: front.address, setUpMs: 400 }),
     );
     expect(exitCode(result)).toBe(2);
     expect(result.incomplete_reasons).toEqual([
@@ -81,7 +74,7 @@ describe('a platform that throttles', () => {
     ]);
     expect(result.metrics['start.ms']?.count).toBe(2);
     expect(written()).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
-    expect(existsSync(join(root, 'out', 'report.html'))).toBe(true);
+    expect(existsSync(folder('out', 'report.html'))).toBe(true);
   });
 
   const WAITS: [what: string, path: string][] = [
@@ -90,8 +83,6 @@ describe('a platform that throttles', () => {
   ];
 
   it.each(WAITS)('for %s holds up no interrupt', async (_what, wanted) => {
-    await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
-    const { agentUrl, mqttUrl, apiKey } = platform;
     const refused = Promise.withResolvers<void>();
     const waitS = 50;
     const answer = (path: string): number | undefined => {
@@ -99,11 +90,10 @@ describe('a platform that throttles', () => {
       refused.resolve();
       return 429;
     };
-    await using front = await inFrontOf(platform.url, answer, waitS);
-    const address = { url: front.url, agentUrl, mqttUrl, apiKey };
+    await using front = await inFrontOf(answer, waitS);
     const interrupt = new AbortController();
     const phases = '  - { do: rollout, over: 50ms }\n';
-    const run = runFleet(optionsWith(phases, { platform: address, workers: 1, signal: interrupt.signal }));
+    const run = runFleet(optionsWith(phases, { platform: front.address, workers: 1, signal: interrupt.signal }));
     await refused.promise;
     const began = performance.now();
     interrupt.abort(new Error('interrupted'));

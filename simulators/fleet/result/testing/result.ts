@@ -1,5 +1,7 @@
-/** A small result of a fleet, for tests. */
-import { type FleetResult, outcomeOf } from '../result.ts';
+/** Small results of a fleet, and what they hold. For tests. */
+import type { CostPart } from '../../measure/costs.ts';
+import type { LoadSample } from '../../measure/saturation.ts';
+import { type FleetResult, outcomeOf, type Tick } from '../result.ts';
 
 export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
   const result: Omit<FleetResult, 'outcome'> = {
@@ -35,3 +37,38 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
   };
   return { outcome: outcomeOf(result), ...result };
 }
+
+/** The first second of a run. */
+export const tickWith = (change: Partial<Tick> = {}): Tick => ({
+  at_ms: 1000,
+  phase: 'hold',
+  robots: {},
+  rates: {},
+  p50: {},
+  p99: {},
+  cpu: 0,
+  rss_bytes: 0,
+  loop_max_ms: 0,
+  ...change,
+});
+
+/** A second in which a process kept up with ease. */
+export const calmLoad: LoadSample = {
+  loop_p99_ms: 2,
+  loop_max_ms: 8,
+  cpu: 0.4,
+  cpu_wait: 0,
+  descriptors: 500,
+  descriptor_limit: 20_000,
+  rss_bytes: 1e8,
+};
+
+export const costPartWith = (change: Partial<CostPart> = {}): CostPart => ({
+  processes: 1,
+  peak_bytes: 2048,
+  end_bytes: 1024,
+  cpu_seconds: 1.5,
+  robot_whole_bytes: 512,
+  robot_marginal_bytes: null,
+  ...change,
+});
