@@ -84,11 +84,11 @@ function readNumber(file: string): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-function readText(file: string): string | undefined {
+/** A file of the system; undefined where it is not Linux, or has no such file. */
+export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // Not Linux, or not a group of that kind.
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 /** Samples the load of this process, to decide whether it kept up. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createHistogram } from 'node:perf_hooks';
+import { readText } from './cgroup.ts';
 
 /** The load of one process over one interval. */
 export interface LoadSample {
@@ -75,11 +76,7 @@ export class SaturationSampler {
 
 /** Wait of the main thread since its start: the second field of its scheduler statistics, nanoseconds. */
 function waitedForProcessorMs(): number {
-  try {
-    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
-  } catch {
-    return 0;
-  }
+  return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }
 
 /** 0 where the system does not say. */
@@ -93,10 +90,5 @@ function openDescriptors(): number {
 
 /** The soft limit of this process; 0 where the system does not say. */
 export function descriptorLimit(): number {
-  try {
-    const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
-    return line?.[1] === undefined || line[1] === 'unlimited' ? 0 : Number(line[1]);
-  } catch {
-    return 0;
-  }
+  return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
 }

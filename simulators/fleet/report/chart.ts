@@ -58,6 +58,8 @@ export interface CellPlot extends Figure {
   rows: number;
   cells: { column: number; row: number; kind: string }[];
   legend: { kind: string; words: string }[];
+  /** What the page's script needs to show the cell under the pointer. */
+  data: object;
 }
 
 /** Units of the drawing on both axes. */
@@ -100,7 +102,7 @@ export function chart(plot: Plot): Markup {
   const label = `${title}. ${about}`;
   const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>`;
   return html`<figure class="chart" data-chart="${id}">${captioned(plot, drawing)}
-${series.length < 2 ? NOTHING : html`<ul class="legend">${series.map(({ name, tone }, index) => html`<li><i class="${colour(index, tone)}"></i>${name}</li>`)}</ul>`}
+${series.length < 2 ? NOTHING : legendOf(series.map(({ name, tone }, index) => ({ kind: colour(index, tone), words: name })))}
 ${valuesTable(plot)}</figure>
 `;
 }
@@ -115,9 +117,12 @@ export function cellChart(plot: CellPlot): Markup {
   const drawing = html`<svg viewBox="0 0 ${columns} ${rows}" preserveAspectRatio="none" role="img" aria-label="${title}. ${about}" shape-rendering="crispEdges">${[...paths].map(([kind, d]) => html`<path class="cell ${kind}" d="${d}"/>`)}</svg>
 <svg class="lines" viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" aria-hidden="true">${grid(x, y)}</svg>`;
   return html`<figure class="chart map" data-map>${captioned(plot, drawing)}
-<ul class="legend">${legend.map(({ kind, words }) => html`<li><i class="cell ${kind}"></i>${words}</li>`)}</ul></figure>
+${legendOf(legend.map(({ kind, words }) => ({ kind: `cell ${kind}`, words })))}</figure>
 `;
 }
+
+const legendOf = (entries: CellPlot['legend']): Markup =>
+  html`<ul class="legend">${entries.map(({ kind, words }) => html`<li><i class="${kind}"></i>${words}</li>`)}</ul>`;
 
 const captioned = ({ title, about, x, y, bands }: Figure, drawing: Markup): Markup =>
   html`<figcaption><b>${title}</b> <span>${about}</span></figcaption>
@@ -189,15 +194,44 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   return html`${row('', phases)}${hands.map((band) => row(' by-hand', [band]))}`;
 }
 
+/**
+ * A table; one that is wider than the page scrolls by itself. A column whose name ends in # has numbers. The first cell
+ * names its row, and a cell that is markup brings its own element.
+ *
+ * @param last the class of the last row
+ */
+export function tableOf(
+  label: string,
+  columns: readonly string[],
+  rows: readonly (readonly (string | Markup)[])[],
+  last?: string,
+): Markup {
+  if (rows.length === 0) return NOTHING;
+  const kinds = columns.map((name) => (name.endsWith('#') ? html` class="n"` : NOTHING));
+  const head = columns.map((name, at) => html`<th scope="col"${kinds[at] ?? NOTHING}>${name.replace(/#$/, '')}</th>`);
+  const cell = (value: string | Markup, at: number): Markup =>
+    typeof value !== 'string'
+      ? value
+      : at === 0
+        ? html`<th scope="row">${value}</th>`
+        : html`<td${kinds[at] ?? NOTHING}>${value}</td>`;
+  const body = rows.map(
+    (row, at) => html`<tr${last && at === rows.length - 1 ? html` class="${last}"` : NOTHING}>${row.map(cell)}</tr>`,
+  );
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
 /** A few of the values, for those who want numbers or cannot see the drawing. */
 function valuesTable({ title, x, y, at, series }: Plot): Markup {
   const step = Math.max(1, Math.ceil(at.length / TABLE_ROWS));
+  const text = (value: number | null | undefined): string => (value == null ? '–' : valueText(y.unit, value));
   const rows = at.flatMap((value, index) =>
-    index % step === 0 || index === at.length - 1 ? [[value, index] as const] : [],
+    index % step === 0 || index === at.length - 1
+      ? [[valueText(x.unit, value), ...series.map(({ values }) => text(values[index]))]]
+      : [],
   );
-  const cell = (value: number | null | undefined): Markup =>
-    html`<td class="n">${value === null || value === undefined ? '–' : valueText(y.unit, value)}</td>`;
-  return html`<details class="values"><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values: ${title}"><table class="data"><thead><tr><th scope="col">at</th>${series.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead><tbody>${rows.map(([value, index]) => html`<tr><th scope="row">${valueText(x.unit, value)}</th>${series.map(({ values }) => cell(values[index]))}</tr>`)}</tbody></table></div></details>`;
+  const table = tableOf(`Values: ${title}`, ['at', ...series.map(({ name }) => `${name}#`)], rows);
+  return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
 /** What the page's script needs to show values under the pointer: positions from 0 to 1. */

@@ -273,7 +273,9 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const { bands: rows, column_ms: columnMs } = rollouts.map;
   const cells = cellsOf(rollouts.map);
   const ends = shadeEnds(cells);
-  const { first, columns } = drawnColumns(cells);
+  const used = cells.map(({ column }) => column);
+  const first = Math.min(...used);
+  const columns = Math.max(...used) - first + 1;
   const [from, to] = [(first * columnMs) / 1000, ((first + columns) * columnMs) / 1000];
   const drawn = cells.map((cell) => ({ column: cell.column - first, row: cell.band, kind: kindOf(cell, ends) }));
   const wrong = cells.filter(({ late, lost }) => late + lost > 0).length;
@@ -294,21 +296,8 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
     rows,
     cells: drawn,
     legend: [...shades, ...others.filter(({ kind }) => drawn.some((cell) => cell.kind === kind))],
+    data: { columns, first, bands: rows, columnMs, robots, cells: rollouts.map.cells },
   };
-}
-
-/** What the page's script needs to show the cell under the pointer. */
-export function rolloutMapData({ rollouts, fleet_robots: robots }: FleetResult): object | undefined {
-  if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
-  const { bands, column_ms: columnMs, cells } = rollouts.map;
-  const { columns, first } = drawnColumns(cellsOf(rollouts.map));
-  return { columns, first, bands, columnMs, robots, cells };
-}
-
-function drawnColumns(cells: readonly Cell[]): { first: number; columns: number } {
-  const used = cells.map(({ column }) => column);
-  const first = Math.min(...used);
-  return { first, columns: Math.max(...used) - first + 1 };
 }
 
 /** Ends of shades in milliseconds, ascending: evenly on a logarithmic scale, to two digits. */

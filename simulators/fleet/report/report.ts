@@ -16,29 +16,17 @@ import {
   reachOf,
 } from '../result/result.ts';
 import { parseThreshold, percentileName } from '../result/thresholds.ts';
-import { cellChart, chart, chartData, type Plot } from './chart.ts';
+import { type CellPlot, cellChart, chart, chartData, type Plot, tableOf } from './chart.ts';
 import {
   metricName,
   percentilePlot,
   percentText,
   ROLLOUT_LEGS,
   reachPlot,
-  rolloutMapData,
   rolloutMapPlot,
   timePlots,
 } from './plots.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
-
-// A table of the report.
-
-/** A table wider than the page scrolls by itself. A column whose name ends in # has numbers. */
-function tableOf(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {
-  if (rows.length === 0) return NOTHING;
-  const head = columns.map(
-    (name) => html`<th scope="col"${name.endsWith('#') ? html` class="n"` : NOTHING}>${name.replace(/#$/, '')}</th>`,
-  );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
-}
 
 // What the processes of a run took, as a table: memory and processor by what they are for, and of one robot.
 
@@ -59,19 +47,16 @@ const KINDS: Record<RunCosts['memory'], string> = {
 
 function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
-  const rows = costParts(costs).map(([name, part]) => {
-    const cells = [
-      thousands(part.processes),
-      mebibytes(part.peak_bytes),
-      mebibytes(part.end_bytes),
-      `${part.cpu_seconds.toFixed(1)} s`,
-      each(part.robot_whole_bytes),
-      each(part.robot_marginal_bytes),
-    ];
-    const kind = name === 'whole' ? html` class="sum"` : NOTHING;
-    return html`<tr${kind}><th scope="row">${name}</th>${cells.map((cell) => html`<td class="n">${cell}</td>`)}</tr>`;
-  });
-  return html`${tableOf('Processes', COST_PART_COLUMNS, rows)}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
+  const rows = costParts(costs).map(([name, part]) => [
+    name,
+    thousands(part.processes),
+    mebibytes(part.peak_bytes),
+    mebibytes(part.end_bytes),
+    `${part.cpu_seconds.toFixed(1)} s`,
+    each(part.robot_whole_bytes),
+    each(part.robot_marginal_bytes),
+  ]);
+  return html`${tableOf('Processes', COST_PART_COLUMNS, rows, 'sum')}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
 const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
@@ -81,10 +66,9 @@ const each = (bytes: number | null): string => (bytes === null ? '–' : kibibyt
 /** More rows than this are behind a summary. */
 const AT_ONCE = 12;
 
-function rolloutPart(result: FleetResult, reach: Plot | undefined): Markup {
+function rolloutPart(result: FleetResult, reach: Plot | undefined, map: CellPlot | undefined): Markup {
   const of = reachOf(result);
   if (of === undefined) return NOTHING;
-  const map = rolloutMapPlot(result);
   return html`<h2 id="rollout">Roll-out</h2>${shares(of)}${reach === undefined ? NOTHING : chart(reach)}${map === undefined ? NOTHING : cellChart(map)}${missedTable(result, of)}${legs(result)}`;
 }
 
@@ -105,12 +89,18 @@ function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Rea
   const all = counters['rollout.missed'] ?? missed.length;
   const listed = rollouts?.missed ?? missed.map((name) => ({ name, posted_ms: undefined, late_ms: undefined }));
   if (listed.length === 0) return NOTHING;
-  const rows = listed.map(
-    ({ name, posted_ms, late_ms }) =>
-      html`<tr><th scope="row">${name}</th><td class="n">${posted_ms === undefined ? '–' : readableDuration(posted_ms)}</td>${late_ms === undefined ? html`<td>missed</td>` : late_ms === null ? html`<td class="lost">never</td>` : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`}</tr>`,
-  );
+  const rows = listed.map(({ name, posted_ms, late_ms }) => [
+    name,
+    posted_ms === undefined ? '–' : readableDuration(posted_ms),
+    late_ms === undefined
+      ? 'missed'
+      : late_ms === null
+        ? html`<td class="lost">never</td>`
+        : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`,
+  ]);
   const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
-  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Robots that missed their roll-out"><table class="data"><thead><tr><th scope="col">robot</th><th scope="col" class="n">POST at</th><th scope="col">${split ? 'its event was read' : 'outcome'}</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  const columns = ['robot', 'POST at#', split ? 'its event was read' : 'outcome'];
+  const table = tableOf('Robots that missed their roll-out', columns, rows);
   return html`<details ${rows.length <= AT_ONCE ? html`open` : NOTHING}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
 
@@ -125,11 +115,13 @@ function legs({ histograms }: FleetResult): Markup {
   if (rows.length < 2) return NOTHING;
   const longest = Math.max(...rows.map(({ at: [, , p99] }) => p99), Number.MIN_VALUE);
   const width = (ms: number): string => `${((100 * ms) / longest).toFixed(2)}%`;
-  const body = rows.map(
-    ({ name, at: [p50, p95, p99] }) =>
-      html`<tr><th scope="row">${metricName(name)}</th><td class="n">${readableDuration(p50)}</td><td class="n">${readableDuration(p95)}</td><td class="n">${readableDuration(p99)}</td><td class="bars"><i style="width:${width(p99)}"></i><i class="half" style="width:${width(p50)}"></i></td></tr>`,
-  );
-  return html`<h3>Where the time went</h3><div class="scroll" tabindex="0" role="region" aria-label="Where the time went"><table class="data"><thead><tr><th scope="col">step</th><th scope="col" class="n">p50</th><th scope="col" class="n">p95</th><th scope="col" class="n">p99</th><th scope="col">strong: up to p50, faint: up to p99</th></tr></thead><tbody>${body}</tbody></table></div>`;
+  const columns = ['step', 'p50#', 'p95#', 'p99#', 'strong: up to p50, faint: up to p99'];
+  const body = rows.map(({ name, at }) => [
+    metricName(name),
+    ...at.map(readableDuration),
+    html`<td class="bars"><i style="width:${width(at[2])}"></i><i class="half" style="width:${width(at[0])}"></i></td>`,
+  ]);
+  return html`<h3>Where the time went</h3>${tableOf('Where the time went', columns, body)}`;
 }
 
 /** Name of the report in the folder of a run. */
@@ -143,6 +135,7 @@ export function reportHtml(result: FleetResult): string {
   const outcome = outcomeOf(result);
   const reached = reachOf(result);
   const reach = reached && reachPlot(result, reached);
+  const map = rolloutMapPlot(result);
   const percentiles = percentilePlot(result);
   const times = timePlots(result);
   const plots = [reach, percentiles, ...times].filter((plot) => plot !== undefined);
@@ -155,23 +148,20 @@ ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
 ${titled('Thresholds', thresholds(result))}
-${rolloutPart(result, reach)}
+${rolloutPart(result, reach, map)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
 ${titled('Over time', charts(times))}
 ${titled('Processes', costPart(result.costs))}
 ${titled('Counters', counters(result))}
 <footer>muster ${result.muster} · ${result.started_at}</footer>
-</main><script type="application/json" id="data">${data(result, plots)}</script>
+</main><script type="application/json" id="data">${data({ charts: plots.map(chartData), map: map?.data })}</script>
 <script>${trusted(PAGE_SCRIPT)}</script></body></html>
 `.markup;
 }
 
 const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
 
-function data(result: FleetResult, plots: readonly Plot[]): Markup {
-  const shown = { charts: plots.map(chartData), map: rolloutMapData(result) };
-  return trusted(printableJson(shown).replaceAll('<', '\\u003c'));
-}
+const data = (shown: object): Markup => trusted(printableJson(shown).replaceAll('<', '\\u003c'));
 
 /** No heading above nothing. */
 const titled = (title: string, body: Markup): Markup =>
@@ -265,10 +255,11 @@ function tiles({
 
 function violations({ violations: found }: FleetResult): Markup {
   if (found.length === 0) return NOTHING;
-  const rows = found.map(
-    ({ name, kind, message }) =>
-      html`<tr><th scope="row">${name}</th><td class="lost">${kind}</td><td class="wide">${message}</td></tr>`,
-  );
+  const rows = found.map(({ name, kind, message }) => [
+    name,
+    html`<td class="lost">${kind}</td>`,
+    html`<td class="wide">${message}</td>`,
+  ]);
   return html`<h2>Event streams that lost, repeated or reordered events</h2>${tableOf('Event streams', ['robot', 'kind', 'what happened'], rows)}`;
 }
 
@@ -282,7 +273,11 @@ function thresholds(result: FleetResult): Markup {
           ? ['pass', '✓ met']
           : ['fail', '✗ missed'];
     const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
-    return html`<tr><th scope="row" class="wide"><code>${expr}</code>${why}</th><td class="n">${thresholdValue(expr, value)}</td><td class="tone ${tone}">${outcome}</td></tr>`;
+    return [
+      html`<th scope="row" class="wide"><code>${expr}</code>${why}</th>`,
+      thresholdValue(expr, value),
+      html`<td class="tone ${tone}">${outcome}</td>`,
+    ];
   });
   return tableOf('Thresholds', ['wanted', 'measured#', 'outcome'], rows);
 }
@@ -309,21 +304,21 @@ function metrics(result: FleetResult): Markup {
   const rows = Object.entries(result.metrics).map(([name, { count: times, max }]) => {
     const encoded = result.histograms[name];
     const from = encoded === undefined ? undefined : decode(encoded);
-    const cells = percents.map(
-      (percent) => html`<td class="n">${from === undefined ? '–' : readableDuration(percentileMs(from, percent))}</td>`,
-    );
-    return html`<tr><th scope="row">${metricName(name)}<small><code>${name}</code></small></th><td class="n">${thousands(times)}</td>${cells}<td class="n">${readableDuration(max)}</td></tr>`;
+    return [
+      html`<th scope="row">${metricName(name)}<small><code>${name}</code></small></th>`,
+      thousands(times),
+      ...percents.map((percent) => (from === undefined ? '–' : readableDuration(percentileMs(from, percent)))),
+      readableDuration(max),
+    ];
   });
-  return tableOf(
-    'Latencies',
-    ['duration', 'count#', ...percents.map((percent) => `${percentileName(percent)}#`), 'max#'],
-    rows,
-  );
+  const columns = ['duration', 'count#', ...percents.map((percent) => `${percentileName(percent)}#`), 'max#'];
+  return tableOf('Latencies', columns, rows);
 }
 
 function counters(result: FleetResult): Markup {
-  const rows = Object.entries(result.counters).map(
-    ([name, value]) => html`<tr><th scope="row"><code>${name}</code></th><td class="n">${thousands(value)}</td></tr>`,
-  );
+  const rows = Object.entries(result.counters).map(([name, value]) => [
+    html`<th scope="row"><code>${name}</code></th>`,
+    thousands(value),
+  ]);
   return tableOf('Counters', ['counter', 'count#'], rows);
 }

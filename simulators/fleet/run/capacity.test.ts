@@ -36,7 +36,6 @@ describe('preflight', () => {
   it('says what the machine holds', () => {
     expect(preflight(1000, processes(1), cost, limits)).toEqual({
       capacity: { descriptors: 4150, memory: 336_267, ports: 23_800, disk: 1_416_666 },
-      robots: 4150,
       contained: false,
       problems: [],
     });

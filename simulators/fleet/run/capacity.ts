@@ -1,10 +1,10 @@
 /** What a robot needs of its machine, and what the processes of a fleet hold: estimates from measured runs. */
 
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cpuLimit, mebibytes, memoryLimit } from '../measure/cgroup.ts';
-import { kibibytes, thousands } from '../measure/costs.ts';
+import { cpuLimit, mebibytes, memoryLimit, readText } from '../measure/cgroup.ts';
+import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
@@ -83,17 +83,12 @@ interface FleetProcesses {
   started?: true;
 }
 
-/** Bytes by what they are for. The kernel's own memory, e.g. of sockets, comes on top. */
-interface MemoryEstimate {
-  parent: number;
-  workers: number;
-  platform: number;
-  files: number;
-  whole: number;
-}
-
-/** What a fleet holds at its peak. */
-export function memoryOf(robots: number, cost: RobotCost, processes: FleetProcesses): MemoryEstimate {
+/** Bytes that a fleet holds at its peak. The kernel's own memory, e.g. of sockets, comes on top. */
+export function memoryOf(
+  robots: number,
+  cost: RobotCost,
+  processes: FleetProcesses,
+): Record<keyof RunCosts['parts'] | 'files', number> {
   const { workers: count, platform: own, filesInMemory, started } = processes;
   const connected = cost.platformBytes > 0;
   const begun = (bytes: number): number => (started ? 0 : bytes);
@@ -156,8 +151,6 @@ interface Preflight {
   capacity: Record<Resource, number>;
   /** Whether memory is that of this container, and not of the machine. */
   contained: boolean;
-  /** The smallest capacity. */
-  robots: number;
   /** Each names a resource, how many robots it holds, and what to change. */
   problems: string[];
 }
@@ -206,7 +199,7 @@ export function preflight(robots: number, processes: FleetProcesses, cost: Robot
         `${thousands(capacity[resource])}; ${remedy}`
       );
     });
-  return { capacity, contained, robots: Math.min(...Object.values(capacity)), problems };
+  return { capacity, contained, problems };
 }
 
 function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits): Preflight['capacity'] {
@@ -297,15 +290,10 @@ export function connectionsFor(robots: number, cost: RobotCost, descriptors = de
 }
 
 function localPorts(): number {
-  try {
-    const [low = 0, high = 0] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
-      .trim()
-      .split(/\s+/)
-      .map(Number);
-    return high - low + 1;
-  } catch {
-    return 0;
-  }
+  const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
+  if (range === undefined) return 0;
+  const [low = 0, high = 0] = range.trim().split(/\s+/).map(Number);
+  return high - low + 1;
 }
 
 function existingFolder(dir: string): string {

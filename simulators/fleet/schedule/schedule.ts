@@ -34,7 +34,7 @@ interface ScheduleOptions {
   /** One for each stream of actions, e.g. the pings of one robot. */
   streams: readonly Moments[];
   /** Starts an action, without blocking. `intended` is on `now`'s clock. */
-  fire(stream: number, intended: number, lateMs: number): void;
+  fire(stream: number, intended: number): void;
   signal?: AbortSignal;
   now?(): number;
 }
@@ -53,7 +53,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
     while (queue.size > 0 && fired < BATCH && epoch + queue.due <= clock) {
       const intended = epoch + queue.due;
       const stream = queue.take();
-      fire(stream, intended, clock - intended);
+      fire(stream, intended);
       fired += 1;
       clock = now();
     }
@@ -229,14 +229,9 @@ export function streamsOf(
     const rank = ranks(robots, random(`${seed}/${name}/share`));
     const of = Math.round(main.share * robots);
     for (const robot of members) {
-      const at = once({
-        of,
-        rank: rank[robot] ?? 0,
-        overMs: main.overMs,
-        arrivals: main.arrivals,
-        draw: own(main.kind, robot),
-      });
-      if (at !== undefined) streams.push({ robot, kind: main.kind, moments: single(at), burst: main.overMs === 0 });
+      const { kind, overMs, arrivals } = main;
+      const at = once({ of, rank: rank[robot] ?? 0, overMs, arrivals, draw: own(kind, robot) });
+      if (at !== undefined) streams.push({ robot, kind, moments: single(at), burst: overMs === 0 });
     }
   }
   for (const kind of ['ping', 'list'] as const) {
@@ -310,16 +305,20 @@ export function ranks(robots: number, draw: Draw): Uint32Array {
   return rank;
 }
 
-interface RateOptions {
-  /** Events a second over the whole fleet. */
-  rate: number;
-  robots: number;
+/** One robot among those of an action. */
+interface Arriving {
   /** The robot's rank in the shuffle. */
   rank: number;
-  durationMs: number;
   arrivals: Arrivals;
   /** The robot's own randomness. */
   draw: Draw;
+}
+
+interface RateOptions extends Arriving {
+  /** Events a second over the whole fleet. */
+  rate: number;
+  robots: number;
+  durationMs: number;
 }
 
 /** A robot's part of a rate of the whole fleet. */
@@ -346,13 +345,10 @@ export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateO
   };
 }
 
-interface OnceOptions {
+interface OnceOptions extends Arriving {
   /** The robots with a rank below `of` take part. */
   of: number;
-  rank: number;
   overMs: number;
-  arrivals: Arrivals;
-  draw: Draw;
 }
 
 /** The time of an action that a robot carries out once; `undefined` when it does not take part. */
