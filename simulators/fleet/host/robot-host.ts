@@ -19,7 +19,7 @@ import {
 } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
-import { ensureKeys, type FleetUplinks, fleetUplinks, type KeyStore } from '../robot/uplinks.ts';
+import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
 import {
@@ -169,7 +169,7 @@ export class RobotHost implements Host {
   readonly #abort = new AbortController();
   readonly #deadlines = new Deadlines();
   readonly #client: PlatformClient | undefined;
-  #uplinks: FleetUplinks | undefined;
+  #makeUplink: MakeUplink | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -249,7 +249,7 @@ export class RobotHost implements Host {
     if (this.#actions !== undefined) return this.#actions;
     this.#defects = await defectsOf(this.#config);
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
-    this.#uplinks = fleetUplinks(this.#config, this.#client, {
+    this.#makeUplink = fleetUplinks(this.#config, this.#client, {
       onRetry: (error) => this.#disturbance('request.retries', error),
       onCrowded: () => this.#metrics.current.count('uplink.crowded'),
     });
@@ -257,15 +257,15 @@ export class RobotHost implements Host {
       config: this.#config,
       client: this.#client,
       deadlines: this.#deadlines,
-      keys: this.#uplinks.needKeys ? this.#keys : undefined,
+      keys: this.#keys,
       onExhausted: () => this.#metrics.count('exhausted'),
     });
     return this.#actions;
   }
 
   async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
-    if (this.#uplinks?.needKeys !== true) return;
-    await ensureKeys({ keys: this.#keys, robots, signal: this.#abort.signal, onProgress });
+    const keys = this.#keys;
+    if (keys !== undefined) await ensureKeys({ keys, robots, signal: this.#abort.signal, onProgress });
   }
 
   async runPhase({ index, phase, epoch, release, byHand, only }: PhaseRequest): Promise<PhaseOutcome> {
@@ -358,8 +358,10 @@ export class RobotHost implements Host {
     removeFilesOf(this.#config);
   }
 
-  get #keys(): KeyStore {
-    const { stateDir, keyBits, namePrefix } = this.#config;
+  /** Undefined when the robots need none on disk before they start. */
+  get #keys(): KeyStore | undefined {
+    const { stateDir, keyBits, namePrefix, scenario } = this.#config;
+    if (this.#makeUplink === undefined || (scenario.uplink ?? 'agent') !== 'agent') return undefined;
     return { dir: join(stateDir, 'keys', namePrefix, String(keyBits)), bits: keyBits };
   }
 
@@ -375,7 +377,7 @@ export class RobotHost implements Host {
         socketPath: join(socketsDir, String(index)),
         subscribers: scenario.subscribers ?? 1,
         cursor: this.#config.cursors?.[index],
-        makeUplink: this.#uplinks?.make,
+        makeUplink: this.#makeUplink,
         device: defined({
           retain: RETAIN,
           durability: 'os' as const,

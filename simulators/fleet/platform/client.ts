@@ -63,7 +63,6 @@ interface SetUpOptions {
   signal: AbortSignal;
   /** Milliseconds for all attempts. Default 60 000. */
   limitMs?: number;
-  random?: () => number;
 }
 
 /**
@@ -72,7 +71,7 @@ interface SetUpOptions {
  */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
-  { signal, limitMs = LIMIT_MS, random = Math.random }: SetUpOptions,
+  { signal, limitMs = LIMIT_MS }: SetUpOptions,
 ): Promise<T> {
   const began = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -80,7 +79,7 @@ export async function sendUntilTaken<T>(
       return await send(attempt);
     } catch (error) {
       if (!(error instanceof PlatformFailure) || !isPassing(error.status) || isPermanent(error)) throw error;
-      const pause = backoffMs(BACKOFF, attempt, random) + Math.max(0, error.retryAfterMs ?? 0);
+      const pause = backoffMs(BACKOFF, attempt, Math.random) + Math.max(0, error.retryAfterMs ?? 0);
       if (performance.now() - began + pause > limitMs) throw gaveUp(error, attempt + 1, limitMs);
       await sleep(pause, undefined, { signal }).catch(() => {});
       signal.throwIfAborted();

@@ -65,7 +65,7 @@ describe('the live view', () => {
     const view = new LiveView(on);
     const ramp = (elapsedMs: number, online: number): LiveState => {
       const of = state(elapsedMs);
-      const tick = of.tick && { ...of.tick, robots: { online, waiting: 100 - online }, rates: {} };
+      const tick = { ...of.tick, robots: { online, waiting: 100 - online }, rates: {} };
       return { ...of, tick, phase: { number: 1, of: 2, name: 'ramp' } };
     };
     view.show(ramp(1000, 10));

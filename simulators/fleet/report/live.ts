@@ -10,8 +10,8 @@ import type { ThresholdResult } from '../result/thresholds.ts';
 export interface LiveState {
   title: string;
   /** The newest second. */
-  tick: Tick | undefined;
-  phase: { number: number; of: number; name: string } | undefined;
+  tick: Tick;
+  phase: { number: number; of: number; name: string };
   elapsedMs: number;
   /** Until the schedule ends. */
   remainingMs: number;
@@ -36,7 +36,7 @@ export class LiveView {
 
   /** Call about once a second. */
   show(state: LiveState): void {
-    if (state.tick !== undefined) this.#ticks.push(state.tick);
+    this.#ticks.push(state.tick);
     if (this.#ticks.length > SPARKS) this.#ticks.shift();
     if (this.#display.live) {
       this.#display.draw(panel(state, this.#ticks));
@@ -63,17 +63,15 @@ const LABEL = 9;
 
 function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
   const { title, tick, phase, elapsedMs, remainingMs, errors, violations, thresholds, trouble } = state;
-  const where = phase === undefined ? title : `${phase.number}/${phase.of} ${phase.name} of ${title}`;
+  const where = `${phase.number}/${phase.of} ${phase.name} of ${title}`;
   const done = bar(elapsedMs, elapsedMs + remainingMs, { columns: 12 });
-  const head: Row = ['phase', `${where}  ${done} ${times(elapsedMs, remainingMs)}`];
-  if (tick === undefined) return [head];
   const rates = Object.fromEntries(Object.entries(tick.rates).filter(([, rate]) => rate > 0));
   const memory = `${Math.round(tick.rss_bytes / 2 ** 20)} MiB`;
   const perSecond = entries(rates, (rate) => (rate < 10 ? rate.toFixed(1) : String(Math.round(rate))));
   const sparks = ticks.map((of) => Object.values(of.rates).reduce((sum, rate) => sum + rate, 0));
   const rows: Row[] = [
-    head,
-    ['robots', `${entries(tick.robots, String)}${phase?.name === 'ramp' ? starting(ticks) : ''}`],
+    ['phase', `${where}  ${done} ${times(elapsedMs, remainingMs)}`],
+    ['robots', `${entries(tick.robots, String)}${phase.name === 'ramp' ? starting(ticks) : ''}`],
     ['a second', perSecond === '' ? '' : `${sparkline(sparks)} ${perSecond}`],
     ['p99', entries(tick.p99, readableDuration)],
     ['so far', thresholds.map(standing).join('  ')],
@@ -98,9 +96,9 @@ function starting(ticks: readonly Tick[]): string {
 function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trouble }: LiveState): string {
   return [
     times(elapsedMs, remainingMs),
-    `phase ${phase?.number ?? '-'}/${phase?.of ?? '-'} ${phase?.name ?? ''}`,
-    `robots ${entries(tick?.robots ?? {}, String)}`,
-    `p99 ${entries(tick?.p99 ?? {}, readableDuration) || '-'}`,
+    `phase ${phase.number}/${phase.of} ${phase.name}`,
+    `robots ${entries(tick.robots, String)}`,
+    `p99 ${entries(tick.p99, readableDuration) || '-'}`,
     `errors ${errors}`,
     `violations ${violations}`,
     ...(trouble === undefined ? [] : [`not online: ${trouble}`]),

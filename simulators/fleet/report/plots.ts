@@ -85,8 +85,9 @@ function phaseBands({ phases }: FleetResult): Band[] {
 /** A chart of a long run has a value for several seconds. */
 const MOST_POINTS = 240;
 
-const average = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-const highest = (values: number[]): number => Math.max(...values);
+/** One value for several seconds: the longest duration, and the mean of everything else. */
+const joined = (unit: Unit, values: number[]): number =>
+  unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 interface TimePlot {
   id: string;
@@ -95,8 +96,6 @@ interface TimePlot {
   unit: Unit;
   nameOf?(name: string): string;
   of(tick: Tick): Record<string, number>;
-  /** One value for several seconds. */
-  joined(values: number[]): number;
 }
 
 const TIME_PLOTS: readonly TimePlot[] = [
@@ -106,7 +105,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
     about: 'How many robots of the fleet were in each state.',
     unit: 'number',
     of: ({ robots }) => robots,
-    joined: average,
   },
   {
     id: 'rates',
@@ -115,7 +113,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
     unit: 'number',
     nameOf: rateName,
     of: ({ rates }) => rates,
-    joined: average,
   },
   {
     id: 'rollout-time',
@@ -126,7 +123,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
       const [middle, high] = [p50['rollout.ms'], p99['rollout.ms']];
       return defined({ p50: middle, p99: high });
     },
-    joined: highest,
   },
   {
     id: 'p99',
@@ -135,7 +131,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
     unit: 'ms',
     nameOf: metricName,
     of: ({ p99 }) => Object.fromEntries(Object.entries(p99).filter(([name]) => name !== 'rollout.ms')),
-    joined: highest,
   },
   {
     id: 'load',
@@ -143,7 +138,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
     about: 'Processor time of Muster itself; 1 is one core.',
     unit: 'number',
     of: ({ cpu }) => ({ cores: cpu }),
-    joined: average,
   },
   {
     id: 'stalls',
@@ -151,7 +145,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
     about: 'The longest time in each second in which an event loop of Muster did nothing.',
     unit: 'ms',
     of: ({ loop_max_ms }) => ({ stall: loop_max_ms }),
-    joined: highest,
   },
 ];
 
@@ -174,7 +167,7 @@ export function timePlots(result: FleetResult): Plot[] {
       name: plot.nameOf?.(name) ?? name,
       values: columns.map((column) => {
         const values = column.flatMap((tick) => plot.of(tick)[name] ?? []);
-        return values.length === 0 ? null : plot.joined(values);
+        return values.length === 0 ? null : joined(plot.unit, values);
       }),
     }));
     // One that was always 0 would only hide the others.
@@ -204,8 +197,12 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const limits = phases.flatMap(({ within_ms }) => within_ms ?? []);
   const end = 1.04 * ([...inTime, ...late].reduce((latest, [ms]) => Math.max(latest, ms), 0) || Math.max(1, ...limits));
   const at = [...new Set([0, ...inTime.map(([ms]) => ms), ...late.map(([ms]) => ms), end])].sort((a, b) => a - b);
-  const series = [{ name: 'arrived in time', values: at.map((ms) => shareAt(inTime, ms)) }];
+  const series: Series[] = [{ name: 'arrived in time', values: at.map((ms) => shareAt(inTime, ms)) }];
   const firstLate = late[0]?.[0];
+  if (firstLate !== undefined) {
+    const values = at.map((ms) => (ms < firstLate ? null : shareAt(late, ms)));
+    series.push({ name: 'with those that came late', tone: 'late', values });
+  }
   return {
     id: 'reach',
     title: 'Share of roll-outs that had arrived',
@@ -213,17 +210,7 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
     x: { unit: 'ms', from: 0, to: end, ticks: ticks(0, end, 8) },
     y: { unit: '%', from: 0, to: 100, ticks: [0, 25, 50, 75, 100] },
     at,
-    series:
-      firstLate === undefined
-        ? series
-        : [
-            ...series,
-            {
-              name: 'with those that came late',
-              tone: 'late',
-              values: at.map((ms) => (ms < firstLate ? null : shareAt(late, ms))),
-            },
-          ],
+    series,
     bands: [],
   };
 }

@@ -1,5 +1,6 @@
 /** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
 
+import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
@@ -36,6 +37,8 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const whole = mergeSnapshots(results);
   const metrics = summariesOf(whole);
   const measuredSeconds = Math.max(...results.map((result) => result.measured_seconds));
+  const { counters, histograms } = whole;
+  const measured = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
   const expressions = new Set([
     ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
     ...(options.thresholds ?? []),
@@ -53,23 +56,15 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     verdict: worst(results.map((result) => result.verdict)),
     complete: incomplete.length === 0,
     violations: results.flatMap((result) => result.violations).slice(0, 100),
-    thresholds: [...expressions].map((expr) =>
-      evaluate(parseThreshold(expr), {
-        metrics,
-        counters: whole.counters,
-        percentile: percentilesOf(whole.histograms),
-        measuredSeconds,
-      }),
-    ),
+    thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const { rollouts: _, costs: _costs, ...head } = first.result;
-  const costs = mergeCosts(results.map((result) => result.costs));
-  return {
+  return defined({
     ...head,
     ...decisive,
     outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
-    ...begunMs(results),
+    phases_begin_ms: begunMs(results),
     duration_ms: Math.max(...results.map((result) => result.duration_ms)),
     measured_seconds: measuredSeconds,
     robots,
@@ -79,20 +74,20 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     incomplete_reasons: incomplete,
     start_ms: Math.max(...results.map((result) => result.start_ms)),
     rss_bytes_per_robot: robots === 0 ? 0 : sum((result) => result.rss_bytes_per_robot * result.robots) / robots,
-    ...(costs !== undefined && { costs }),
+    costs: mergeCosts(results.map((result) => result.costs)),
     metrics,
-    counters: whole.counters,
+    counters,
     missed: results.flatMap((result) => result.missed).slice(0, 100),
     phases: first.result.phases.map((phase, index) => ({
       ...phase,
       duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
       actions: sum((result) => result.phases[index]?.actions ?? 0),
     })),
-    ...mergedRollouts(results),
+    rollouts: mergedRollouts(results),
     series: mergeSeries(results),
-    histograms: whole.histograms,
+    histograms,
     notes: [...new Set(results.flatMap((result) => result.notes))],
-  };
+  });
 }
 
 /** Throws MergeError that names two parts and in what they differ. */
@@ -108,14 +103,12 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
 }
 
 /** Results of older versions do not tell late roll-outs from lost ones: with one of them, the whole does not either. */
-function mergedRollouts(results: readonly FleetResult[]): Pick<FleetResult, 'rollouts'> {
+function mergedRollouts(results: readonly FleetResult[]): FleetResult['rollouts'] {
   const all = results.flatMap(({ rollouts }) => rollouts ?? []);
-  if (all.length < results.length) return {};
+  if (all.length < results.length) return undefined;
   return {
-    rollouts: {
-      missed: all.flatMap(({ missed }) => missed).slice(0, 100),
-      map: mergeMaps(all.map(({ map }) => map)),
-    },
+    missed: all.flatMap(({ missed }) => missed).slice(0, 100),
+    map: mergeMaps(all.map(({ map }) => map)),
   };
 }
 
@@ -160,9 +153,9 @@ function apart(parts: readonly Part[]): string[] {
 }
 
 /** When the phases begin on the common time axis: as late as in the shard that waited longest. */
-function begunMs(results: readonly FleetResult[]): Pick<FleetResult, 'phases_begin_ms'> {
+function begunMs(results: readonly FleetResult[]): number | undefined {
   const begun = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  return begun.length === 0 ? {} : { phases_begin_ms: Math.max(...begun) };
+  return begun.length === 0 ? undefined : Math.max(...begun);
 }
 
 /**
@@ -170,19 +163,18 @@ function begunMs(results: readonly FleetResult[]): Pick<FleetResult, 'phases_beg
  * waited, long before others. Percentiles cannot be added, so the worst shard's percentile counts.
  */
 function mergeSeries(results: readonly FleetResult[]): Tick[] {
-  const begun = begunMs(results).phases_begin_ms !== undefined;
+  const begun = begunMs(results);
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
-    const ended = begun ? (series.at(-1)?.at_ms ?? 0) + 1 : 0;
+    const ended = begun === undefined ? 0 : (series.at(-1)?.at_ms ?? 0) + 1;
     const fromMs = beginMs ?? ended;
     return { series, fromMs, before: series.filter(({ at_ms: at }) => at < fromMs).length };
   });
   const before = Math.max(...parts.map((part) => part.before));
-  const { phases_begin_ms: fromMs = 0 } = begunMs(results);
   const longest = Math.max(...parts.map((part) => before - part.before + part.series.length));
   return Array.from({ length: longest }, (_, second) => {
     const ticks = parts.flatMap((part) => {
       const tick = part.series[second - before + part.before];
-      return tick === undefined ? [] : [{ ...tick, at_ms: tick.at_ms - part.fromMs + fromMs }];
+      return tick === undefined ? [] : [{ ...tick, at_ms: tick.at_ms - part.fromMs + (begun ?? 0) }];
     });
     const [head] = ticks;
     if (head === undefined) throw new MergeError('a series has a gap');

@@ -3,6 +3,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { DeploymentPort } from '../../device/ports.ts';
+import type { UplinkIdentity } from '../../device/uplink/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { monotonicMs } from '../schedule/schedule.ts';
@@ -147,15 +148,13 @@ export class Robot implements UplinkListener {
       name,
       socket: socketPath,
       clock: this.#clock,
-      ...(makeUplink === undefined
-        ? {}
-        : {
-            uplink: (port, identity) => {
-              this.#uplink = new RobotUplink(makeUplink, this.timings.watch(port), identity, this);
-              return this.#uplink;
-            },
-          }),
+      ...(makeUplink && { uplink: (port, identity) => this.#connect(makeUplink, port, identity) }),
     });
+  }
+
+  #connect(make: MakeUplink, port: DeploymentPort, identity: UplinkIdentity): RobotUplink {
+    this.#uplink = new RobotUplink(make, this.timings.watch(port), identity, this);
+    return this.#uplink;
   }
 
   /** The id of this robot on the platform; undefined before it is provisioned. */

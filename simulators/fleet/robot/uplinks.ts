@@ -33,33 +33,28 @@ export interface UplinkSettings {
   keyBits: number;
 }
 
-export interface FleetUplinks {
-  make: MakeUplink | undefined;
-  /** Whether a robot needs its key on disk before it starts. */
-  needKeys: boolean;
-}
-
 interface UplinkEvents {
   /** A request of a robot met a network error and will be sent again. */
-  onRetry?(error: Error): void;
+  onRetry(error: Error): void;
   /** A request of a robot waits, because the robots of this process have all their connections in use. */
-  onCrowded?(): void;
+  onCrowded(): void;
 }
 
+/** Undefined for robots without an uplink. */
 export function fleetUplinks(
   settings: UplinkSettings,
   client: PlatformClient | undefined,
-  events: UplinkEvents = {},
-): FleetUplinks {
+  events: UplinkEvents,
+): MakeUplink | undefined {
   const { platform, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
-  if (platform === undefined || client === undefined || kind === 'none') return { make: undefined, needKeys: false };
-  const names = { dialect: platform.dialect ?? 'spec' };
-  const shared = { random: random(`${seed}/uplink`), ...names, connections: UPLINK_CONNECTIONS, ...events };
+  if (platform === undefined || client === undefined || kind === 'none') return undefined;
+  const { dialect = 'spec' } = platform;
+  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, ...events };
   if (kind === 'polling') {
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
-    const polling = createUplink({ ...shared, kind, platform: platform.url, apiKey: platform.apiKey, intervalMs });
-    return { make: observedUplinks(polling), needKeys: false };
+    const polling = { kind, platform: platform.url, apiKey: platform.apiKey, intervalMs };
+    return observedUplinks(createUplink({ ...shared, ...polling }));
   }
   const agent = createUplink({
     ...shared,
@@ -69,7 +64,7 @@ export function fleetUplinks(
     keyBits,
     token: renewed(() => client.provisioningToken()),
   });
-  return { make: observedUplinks(agent), needKeys: true };
+  return observedUplinks(agent);
 }
 
 /**

@@ -56,17 +56,13 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
   const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
+  const figures = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
   const decisive = {
     shard: options.shard ?? null,
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
-    thresholds: evaluatedThresholds(options, {
-      metrics,
-      counters,
-      percentile: percentilesOf(histograms),
-      measuredSeconds,
-    }),
+    thresholds: evaluatedThresholds(options, figures),
   };
   return defined({
     outcome: outcomeOf(decisive),
