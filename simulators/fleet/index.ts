@@ -139,8 +139,8 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   }
   return {
     robots,
-    robotSocket: (index) => fleet.layout.robotSocket(index),
-    robotName: (index) => fleet.layout.robotName(index),
+    robotSocket: (index) => fleet.robotSocket(index),
+    robotName: (index) => fleet.robotName(index),
     measured: () => fleet.measured(),
     result: async (version) => {
       result = await resultOfFleet(fleet, startedAt, version);

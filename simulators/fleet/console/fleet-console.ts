@@ -15,7 +15,7 @@ import type { ThresholdResult } from '../result/thresholds.ts';
 import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
 import { evaluatedThresholds } from '../run/outputs.ts';
-import type { FleetLayout, RunOptions } from '../run/plan.ts';
+import type { RunOptions } from '../run/plan.ts';
 import { PreflightError } from '../run/ready.ts';
 import type { FleetRecord } from '../run/record.ts';
 import { type Phase, shareOf } from '../scenario/scenario.ts';
@@ -28,15 +28,15 @@ const EVENTS = 50;
 const PATIENCE_MS = 2_000;
 
 /** Throws RangeError when there is no such robot. */
-async function robotDetail(layout: FleetLayout, index: number): Promise<RobotDetail> {
-  const socket = layout.robotSocket(index);
+async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
+  const socket = fleet.robotSocket(index);
   const answer = await ask(socket, `${DEVICE_API_PREFIX}/deployments/current`);
   return {
-    name: layout.robotName(index),
+    name: fleet.robotName(index),
     socket,
     up: answer !== undefined,
     deployment: answer?.status === 200 ? (JSON.parse(answer.text) as Record<string, unknown>) : null,
-    events: tailOf(join(layout.robotDir(index), LOG)),
+    events: tailOf(join(fleet.robotDir(index), LOG)),
   };
 }
 
@@ -266,7 +266,7 @@ export class FleetConsole {
       },
       pause: () => this.#setPaused(() => byHand.pause(), true),
       resume: () => this.#setPaused(() => byHand.resume(), false),
-      robot: ({ index }) => robotDetail(fleet.layout, Number(index)),
+      robot: ({ index }) => robotDetail(fleet, Number(index)),
     };
   }
 

@@ -23,7 +23,7 @@ export interface Exposed extends Omit<Measured, 'measuredSeconds'> {
   costs?: RunCosts | undefined;
 }
 
-export interface Exposition extends AsyncDisposable {
+interface Exposition extends AsyncDisposable {
   readonly port: number;
 }
 

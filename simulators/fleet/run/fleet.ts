@@ -1,30 +1,30 @@
 /** A running fleet: its hosts carry out phases together. */
 
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { random } from '../../common/random.ts';
-import type { HostNotice, StopMode } from '../host/host.ts';
+import type { HostConfig, HostNotice, StopMode } from '../host/host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { monotonicMs } from '../schedule/schedule.ts';
-import { baseDirFor, createWorkdir, robotCost } from './capacity.ts';
-import { FleetLayout, type FleetOptions } from './plan.ts';
+import { membersOf, monotonicMs } from '../schedule/schedule.ts';
+import { baseDirFor, connectionsFor, createWorkdir, robotCost } from './capacity.ts';
+import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
 /** Between the decision to begin a phase and its start, so that every host is ready. */
 const LEAD_MS = 50;
 const SECOND_MS = 1000;
 
-/**
- * Call `prepare`, then `run` for each phase, then `finish` and `stop`. `layout` and `record` say which robots it has
- * and how they do.
- */
+/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
-  readonly layout: FleetLayout;
+  /** The robots of this shard, by index. */
+  readonly members: number[];
+  readonly namePrefix: string;
   readonly record = new FleetRecord();
   /** The fleet's own folder. The robot of index I has its files in `r/HOST/I` of it. */
   readonly dir: string;
@@ -37,13 +37,15 @@ export class Fleet implements AsyncDisposable {
   constructor(options: FleetOptions) {
     this.options = options;
     const { robots, scenario, shard, dir, setUpMs } = options;
-    const share = Math.ceil(robots / (shard?.count ?? 1));
-    this.dir = createWorkdir(baseDirFor(share * robotCost(scenario).memoryDiskBytes, dir));
-    this.layout = new FleetLayout(options, this.dir);
-    this.record.connections = this.layout.connections;
+    const cost = robotCost(scenario);
+    this.members = membersOf(robots, shard ?? { index: 1, count: 1 });
+    this.namePrefix = options.namePrefix ?? 'robot';
+    this.dir = createWorkdir(baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
+    const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
+    this.record.connections = connections;
     this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));
     this.#hosts = new Hosts({
-      configs: this.layout.hostConfigs(),
+      configs: this.#hostConfigs(connections),
       processes: options.workers > 0,
       silentMs: options.silentMs,
       onNotice: (host, notice) => this.#hear(host, notice),
@@ -53,7 +55,53 @@ export class Fleet implements AsyncDisposable {
 
   /** Number of robots in this shard. */
   get robots(): number {
-    return this.layout.members.length;
+    return this.members.length;
+  }
+
+  /** Worker processes; 1 when the robots are in this process. */
+  get #hostCount(): number {
+    return Math.max(this.options.workers, 1);
+  }
+
+  #hostConfigs(connections: number): HostConfig[] {
+    const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
+    const { trace, defects, keep, onStates } = this.options;
+    return Array.from({ length: this.#hostCount }, (_, number) => ({
+      name: workers === 0 ? 'this process' : `worker ${number + 1}`,
+      members: this.members.filter((_member, position) => position % this.#hostCount === number),
+      robots,
+      seed,
+      scenario,
+      platform,
+      connections,
+      keyBits,
+      namePrefix: this.namePrefix,
+      stateDir,
+      robotsDir: join(this.dir, 'r', String(number)),
+      socketsDir: join(this.dir, 's', String(number)),
+      ...defined({ trace, defects, keep, watched: onStates === undefined ? undefined : true }),
+    }));
+  }
+
+  robotName(index: number): string {
+    return `${this.namePrefix}-${String(index).padStart(6, '0')}`;
+  }
+
+  /** The folder of a robot's files. Throws RangeError. */
+  robotDir(index: number): string {
+    return join(this.dir, 'r', this.#hostOf(index), String(index));
+  }
+
+  /** Path of the Unix socket of a robot of this shard, even while the robot does not serve. Throws RangeError. */
+  robotSocket(index: number): string {
+    return join(this.dir, 's', this.#hostOf(index), String(index));
+  }
+
+  /** The folder of the host of a robot. */
+  #hostOf(index: number): string {
+    const position = this.members.indexOf(index);
+    if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
+    return String(position % this.#hostCount);
   }
 
   /** Of the worker processes that there are now. */
@@ -145,10 +193,14 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /** Adds robots, which do not start yet; resolves with their indices. */
+  /**
+   * Adds robots behind the last one, which do not start yet; resolves with their indices. Not for a shard, whose indices
+   * others have.
+   */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
-    const more = this.layout.grow(count);
+    const more = Array.from({ length: count }, (_, number) => first + number);
+    this.members.push(...more);
     await this.#hosts.grow(more, first);
     return more;
   }
@@ -156,7 +208,7 @@ export class Fleet implements AsyncDisposable {
   /** Creates a release with one config instance on the platform. `content`: its JSON. */
   createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
-    const version = `${this.layout.namePrefix} ${label} ${Date.now().toString(36)}`;
+    const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}`;
     return this.#client.createReleaseFixture(version, content ?? JSON.stringify({ release: version }));
   }
 
@@ -196,7 +248,7 @@ export class Fleet implements AsyncDisposable {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
     // Synchronous, because an asynchronous removal of a hundred thousand files takes several times as long.
-    const gone = this.options.keep === true ? this.layout.socketsDir : this.dir;
+    const gone = this.options.keep === true ? join(this.dir, 's') : this.dir;
     rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not stop cleanly');

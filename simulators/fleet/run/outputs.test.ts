@@ -34,7 +34,7 @@ const recordWith = ({ trouble }: { trouble: boolean }): FleetRecord => {
   return record;
 };
 const resultFrom = (record: FleetRecord, interrupted: boolean, counters: Record<string, number> = {}) => {
-  const fleet = { robots: 500, layout: { robotName: (index: number) => `robot-${index}` }, record };
+  const fleet = { robots: 500, robotName: (index: number) => `robot-${index}`, record };
   const run = { startedAt: '2026-01-01T00:00:00Z', workers: 1, interrupted, notes: [] };
   return resultOf(options, fleet, { ...record.measured(), counters }, run);
 };

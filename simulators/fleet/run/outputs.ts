@@ -28,9 +28,7 @@ import type { FleetRecord, Measured } from './record.ts';
 // Puts together the result of a run from its options, its record and its measurements.
 
 /** The parts of a `Fleet` that go into its result. */
-interface FleetFacts extends Pick<Fleet, 'robots' | 'record'> {
-  layout: Pick<Fleet['layout'], 'robotName'>;
-}
+type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
 /** How a run went, beside what its fleet knows. */
 interface RunFacts {
@@ -142,7 +140,7 @@ function byHandNotes({ byHand, pauses, elapsedMs }: FleetRecord): string[] {
 
 function notesOn(
   { platform, scenario, keyBits, defects = {} }: ToldOptions,
-  { layout }: FleetFacts,
+  fleet: FleetFacts,
   counters: Measured['counters'],
 ): string[] {
   const notes: string[] = [];
@@ -163,7 +161,7 @@ function notesOn(
     );
   }
   for (const [robot, defect] of Object.entries(defects)) {
-    notes.push(`${layout.robotName(Number(robot))} has a planted defect: ${defect}.`);
+    notes.push(`${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`);
   }
   return notes;
 }

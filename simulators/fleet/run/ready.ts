@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { DirectoryInUseError, lockDirectory } from '../../device/device-directory.ts';
 import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
-import type { Exposed, Exposition } from '../report/exposition.ts';
+import type { Exposed } from '../report/exposition.ts';
 import type { RunOptions } from './plan.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
@@ -67,22 +67,27 @@ export async function reachPlatform(address: PlatformAddress, signal: AbortSigna
   }
 }
 
-/** Serves the figures of a run for Prometheus. Rejects with PreflightError when it cannot listen. */
+/**
+ * Serves the figures of a run for Prometheus until the stack is disposed of, if that is wanted. Rejects with
+ * PreflightError when it cannot listen.
+ */
 export async function serveMetrics(
-  { port, host }: { port: number; host: string },
-  { scenario, shard }: RunOptions,
+  { metrics, scenario, shard, screen }: RunOptions,
+  stack: AsyncDisposableStack,
   read: () => Exposed,
-): Promise<Exposition> {
+): Promise<void> {
+  if (metrics === undefined) return;
+  const { host, port } = metrics;
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
   // Loaded on demand: most runs have none.
   const { expose } = await import('../report/exposition.ts');
-  try {
-    return await expose({ port, host, labels, read });
-  } catch (error) {
+  const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
     const why = codeOf(error);
     const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
     throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
-  }
+  });
+  stack.use(served);
+  screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
 // One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the

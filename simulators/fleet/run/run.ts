@@ -82,7 +82,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
   const robots = membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length;
-  await openMetrics(options, stack, () => exposedOf(options, robots, record, costs.costs));
+  await serveMetrics(options, stack, () => exposedOf(options, robots, record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
@@ -133,13 +133,6 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   // Stopped first, because its files may be what fills the disk.
   await stop().finally(() => outputs.finish(result));
   return result;
-}
-
-/** Serves Prometheus until the end of the run, if that is wanted. */
-async function openMetrics(options: RunOptions, stack: AsyncDisposableStack, read: () => Exposed): Promise<void> {
-  if (options.metrics === undefined) return;
-  const { port } = stack.use(await serveMetrics(options.metrics, options, read));
-  options.screen.write(`metrics: http://${options.metrics.host}:${port}/metrics\n`);
 }
 
 /**

@@ -104,7 +104,7 @@ describe('a scenario', () => {
     const phases = '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n';
     await using fleet = fleets.create(phases, { robots: 2 });
     await runAll(fleet);
-    expect(fleet.record.missed.sort()).toEqual([fleet.layout.robotName(0), fleet.layout.robotName(1)]);
+    expect(fleet.record.missed.sort()).toEqual([fleet.robotName(0), fleet.robotName(1)]);
     expect((await fleet.measured()).counters['rollout.missed']).toBe(2);
   });
 });
@@ -112,9 +112,9 @@ describe('a scenario', () => {
 describe('a shard', () => {
   it('hosts its part of the same fleet', async () => {
     await using fleet = fleets.create('', { robots: 10, shard: { index: 2, count: 4 }, platform: undefined });
-    expect(fleet.layout.members).toEqual([1, 5, 9]);
-    expect(fleet.layout.robotName(5)).toMatch(/-000005$/);
-    expect(() => fleet.layout.robotSocket(0)).toThrow(/not in this shard/);
+    expect(fleet.members).toEqual([1, 5, 9]);
+    expect(fleet.robotName(5)).toMatch(/-000005$/);
+    expect(() => fleet.robotSocket(0)).toThrow(/not in this shard/);
   });
 });
 
@@ -144,7 +144,7 @@ describe('the canary of a fleet', () => {
       await using fleet = create({ defects: { 0: 'seam-gap' } });
       expect(await fleet.runCanary([])).toBeUndefined();
       expect(await client.listDevices(100, 0)).toBe(before + 1);
-      expect(await listOf(fleets.platform, `/devices?name=${fleet.layout.robotName(1)}`)).toHaveLength(1);
+      expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
       await fleet.prepare();
       expect((await fleet.measured()).metrics).toEqual({});
       await fleet.run({ do: 'ramp', over: '0s' });

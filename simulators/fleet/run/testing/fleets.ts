@@ -73,9 +73,9 @@ export async function runAll(fleet: Fleet): Promise<void> {
 }
 
 /** The actions of each robot of a fleet, which must have been created with `trace`. */
-export function actionsOf({ layout, record }: Fleet): Map<number, string[]> {
+export function actionsOf({ members, record }: Fleet): Map<number, string[]> {
   return new Map(
-    layout.members.map((robot) => [
+    members.map((robot) => [
       robot,
       record.phases
         .flatMap(({ trace }) => trace)
@@ -89,7 +89,7 @@ export function actionsOf({ layout, record }: Fleet): Map<number, string[]> {
 export async function findGap(fleet: Fleet, robot: number): Promise<void> {
   await fleet.prepare();
   await fleet.run({ do: 'ramp', over: '0s' });
-  const path = fleet.layout.robotSocket(robot);
+  const path = fleet.robotSocket(robot);
   rmSync(path);
   const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
   const impostor = createServer((socket) => {
@@ -100,7 +100,7 @@ export async function findGap(fleet: Fleet, robot: number): Promise<void> {
     await fleet.run({ do: 'storm', over: '0s' });
     await eventually(() => expect(fleet.record.violations).not.toEqual([]));
     await fleet.finish();
-    const name = fleet.layout.robotName(robot);
+    const name = fleet.robotName(robot);
     const message = 'ids 3 to 4 missing within a connection: after id 2 came id 5';
     expect(fleet.record.violations).toEqual([{ robot, name, kind: 'gap', message }]);
     expect((await fleet.measured()).counters['subscriber.violations']).toBe(1);
