@@ -91,26 +91,11 @@ test('a look during which the run ended counts for nothing, since some of its pr
 });
 
 test('a robot costs the slope over the ramp, without what the first ones bring with them', () => {
-  expect(
-    growth([
-      [0, 1000],
-      [10, 5000],
-      [20, 5100],
-      [30, 5200],
-    ]),
-  ).toBe(10);
-  expect(
-    growth([
-      [0, 1000],
-      [100, 2000],
-    ]),
-  ).toBe(10);
-  expect(
-    growth([
-      [5, 1000],
-      [5, 2000],
-    ]),
-  ).toBeNull();
+  const points = (bytes: Record<number, number>) =>
+    Object.entries(bytes).map(([at, held]) => [Number(at), held] as const);
+  expect(growth(points({ 0: 1000, 10: 5000, 20: 5100, 30: 5200 }))).toBe(10);
+  expect(growth(points({ 0: 1000, 100: 2000 }))).toBe(10);
+  expect(growth([...points({ 5: 1000 }), ...points({ 5: 2000 })])).toBeNull();
   expect(growth([])).toBeNull();
 });
 

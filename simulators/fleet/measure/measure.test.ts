@@ -57,45 +57,39 @@ describe('a histogram', () => {
   });
 });
 
-describe('a warm-up', () => {
-  it('is not measured, even when an action ends after it', () => {
-    const metrics = new Metrics({ intervals: true });
-    metrics.measuring = false;
-    const warm = metrics.current;
-    metrics.measuring = true;
-    warm.time('ping.ms', 1);
-    warm.count('ping.errors');
-    metrics.current.time('ping.ms', 2);
-    expect(metrics.summaries()['ping.ms']?.count).toBe(1);
-    expect(metrics.snapshot().counters).toEqual({});
-  });
+it('leaves out a warm-up, even when an action ends after it', () => {
+  const metrics = new Metrics({ intervals: true });
+  metrics.measuring = false;
+  const warm = metrics.current;
+  metrics.measuring = true;
+  warm.time('ping.ms', 1);
+  warm.count('ping.errors');
+  metrics.current.time('ping.ms', 2);
+  expect(metrics.summaries()['ping.ms']?.count).toBe(1);
+  expect(metrics.snapshot().counters).toEqual({});
 });
 
-describe('an interval', () => {
-  it('contains only what is new since the last one', () => {
-    const metrics = new Metrics({ intervals: true });
-    metrics.time('ping.ms', 1);
-    expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);
-    expect(metrics.takeInterval().histograms).toEqual({});
-    expect(metrics.summaries()['ping.ms']?.count).toBe(1);
-  });
+it('takes only what is new since the last interval', () => {
+  const metrics = new Metrics({ intervals: true });
+  metrics.time('ping.ms', 1);
+  expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);
+  expect(metrics.takeInterval().histograms).toEqual({});
+  expect(metrics.summaries()['ping.ms']?.count).toBe(1);
 });
 
-describe('the sampler', () => {
-  it('sees a blocked event loop and the time it cost', () => {
-    const sampler = new SaturationSampler();
-    sampler.start();
-    sampler.take();
-    const began = performance.now();
-    const before = process.cpuUsage();
-    // Others may have the processor for most of the time: what counts is what this process used of it.
-    while (performance.now() < began + 120 || process.cpuUsage(before).user < 30_000);
-    const sample = sampler.take();
-    const usedMs = sample.cpu * (performance.now() - began);
-    sampler.stop();
-    expect(sample.loop_max_ms).toBeGreaterThan(60);
-    expect(usedMs).toBeGreaterThan(25);
-    expect(sample.descriptors).toBeGreaterThan(0);
-    expect(sample.descriptor_limit).toBeGreaterThan(0);
-  });
+it('sees a blocked event loop and the time it cost', () => {
+  const sampler = new SaturationSampler();
+  sampler.start();
+  sampler.take();
+  const began = performance.now();
+  const before = process.cpuUsage();
+  // Others may have the processor for most of the time: what counts is what this process used of it.
+  while (performance.now() < began + 120 || process.cpuUsage(before).user < 30_000);
+  const sample = sampler.take();
+  const usedMs = sample.cpu * (performance.now() - began);
+  sampler.stop();
+  expect(sample.loop_max_ms).toBeGreaterThan(60);
+  expect(usedMs).toBeGreaterThan(25);
+  expect(sample.descriptors).toBeGreaterThan(0);
+  expect(sample.descriptor_limit).toBeGreaterThan(0);
 });

@@ -26,12 +26,17 @@ async function platformWith(answer: (n: number, request: IncomingMessage, body: 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = (setUpMs?: number): PlatformClient =>
-    new PlatformClient({ url, apiKey: 'key-of-the-fleet', ...(setUpMs !== undefined && { setUpMs }) });
+  const clients: PlatformClient[] = [];
+  const client = (setUpMs?: number): PlatformClient => {
+    const made = new PlatformClient({ url, apiKey: 'key-of-the-fleet', ...(setUpMs !== undefined && { setUpMs }) });
+    clients.push(made);
+    return made;
+  };
   return {
     seen,
     client,
     [Symbol.asyncDispose]: async () => {
+      await Promise.all(clients.map((made) => made.close()));
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
@@ -54,7 +59,6 @@ it.each([
   const client = platform.client();
   expect(await client.provisioningToken()).toBe('token');
   expect(platform.seen).toHaveLength(3);
-  await client.close();
 });
 
 it('waits as long as it is asked to', async () => {
@@ -63,7 +67,6 @@ it('waits as long as it is asked to', async () => {
   await client.provisioningToken();
   const [first, second] = platform.seen;
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1000);
-  await client.close();
 });
 
 it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered with %s', async (status) => {
@@ -71,7 +74,6 @@ it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered w
   const client = platform.client();
   await expect(client.provisioningToken()).rejects.toMatchObject({ name: 'PlatformFailure', status });
   expect(platform.seen).toHaveLength(1);
-  await client.close();
 });
 
 it('gives up at its limit, and says how often it tried', async () => {
@@ -79,14 +81,12 @@ it('gives up at its limit, and says how often it tried', async () => {
   const client = platform.client(600);
   await expect(client.provisioningToken()).rejects.toThrow(/HTTP 503 .*; sent (\d times|once) within 0\.6 s$/);
   expect(platform.seen.length).toBeLessThan(10);
-  await client.close();
 });
 
 it('does not begin to wait for longer than it may', async () => {
   await using platform = await platformWith(() => ({ status: 429, retryAfter: '300' }));
   const client = platform.client();
   await expect(client.provisioningToken()).rejects.toThrow(/sent once within 60 s, and it asks to wait 300 s/);
-  await client.close();
 });
 
 it('stops waiting when the client is closed', async () => {
@@ -127,7 +127,6 @@ it('makes one release of a platform that loses answers to what it has done', asy
   const client = platform.client();
   expect(await client.createReleaseFixture('one', '{}')).toMatchObject({ releaseId: 'release' });
   expect([...versions]).toEqual(['one', 'one (2)']);
-  await client.close();
 });
 
 it('measures what it measures once', async () => {
@@ -137,5 +136,4 @@ it('measures what it measures once', async () => {
   for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listDevices(1, 0)])
     await expect(call).rejects.toMatchObject({ status: 429 });
   expect(platform.seen).toHaveLength(3);
-  await client.close();
 });

@@ -11,6 +11,10 @@ const screen = (isTTY: boolean): Output & { text: string } => ({
     this.text += text;
   },
 });
+const viewOn = (isTTY: boolean) => {
+  const on = screen(isTTY);
+  return { on, view: new LiveView(on) };
+};
 const state = (elapsedMs: number): LiveState => ({
   title: 'steady',
   phase: { number: 2, of: 4, name: 'hold' },
@@ -34,8 +38,7 @@ const state = (elapsedMs: number): LiveState => ({
 
 describe('the live view', () => {
   it('redraws on a terminal, within its width', () => {
-    const on = screen(true);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(true);
     view.show(state(1000));
     const first = on.text;
     expect(first).toContain('online 4998');
@@ -50,8 +53,7 @@ describe('the live view', () => {
   });
 
   it('writes a plain line every few seconds where there is no terminal', () => {
-    const on = screen(false);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(false);
     for (let second = 0; second < 11; second += 1) view.show(state(second * 1000));
     expect(on.text).not.toContain('\u001b');
     expect(on.text.trim().split('\n')).toHaveLength(3);
@@ -61,8 +63,7 @@ describe('the live view', () => {
   });
 
   it('says how fast robots start, and how long the others take', () => {
-    const on = screen(true);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(true);
     const ramp = (elapsedMs: number, online: number): LiveState => {
       const of = state(elapsedMs);
       const tick = { ...of.tick, robots: { online, waiting: 100 - online }, rates: {} };
@@ -74,8 +75,7 @@ describe('the live view', () => {
   });
 
   it('shows the rate of a preparation, and what is left of it', () => {
-    const on = screen(true);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(true);
     view.progress('keys', 0, 100, 0);
     view.progress('keys', 20, 100, 2000);
     expect(on.text).toContain('20/100  10/s, 8 s left');
@@ -83,22 +83,20 @@ describe('the live view', () => {
 
   it('says why robots are not online', () => {
     for (const isTTY of [true, false]) {
-      const on = screen(isTTY);
-      new LiveView(on).show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
+      const { on, view } = viewOn(isTTY);
+      view.show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
       expect(on.text).toContain('not online: connect ECONNREFUSED');
     }
   });
 
   it('writes progress every few seconds where there is no terminal', () => {
-    const on = screen(false);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(false);
     for (let done = 1; done <= 12; done += 1) view.progress('keys', done, 12, done * 1000);
     expect(on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
   });
 
   it('shows progress of a preparation on a terminal', () => {
-    const on = screen(true);
-    const view = new LiveView(on);
+    const { on, view } = viewOn(true);
     view.progress('keys', 5, 10);
     view.progress('keys', 10, 10);
     expect(on.text).toContain('keys     ██████░░░░░░ 5/10');

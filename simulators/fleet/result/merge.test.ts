@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
-import { exitCode } from './result.ts';
+import { exitCode, outcomeOf } from './result.ts';
 import { cellsOf, mapRollouts, mergeMaps } from './rollout-map.ts';
 import { costPartWith, resultWith, tickWith } from './testing/result.ts';
 
@@ -167,22 +167,21 @@ describe('shards of one run', () => {
   });
 });
 
-describe('exit codes', () => {
-  it('of a shard do not depend on thresholds of the whole fleet', () => {
-    const missed = { thresholds: [{ expr: 'x', value: 1, ok: false }] };
-    expect(exitCode(resultWith({ ...missed, shard: { index: 1, count: 2 } }))).toBe(0);
-  });
+const missed = { thresholds: [{ expr: 'x', value: 1, ok: false }] };
+const violations = [{ robot: 1, name: 'r', kind: 'gap' as const, message: 'm' }];
 
-  it.each([
-    [{}, 0],
-    [{ thresholds: [{ expr: 'x', value: 1, ok: false }] }, 99],
-    [{ verdict: 'invalid' as const, thresholds: [{ expr: 'x', value: 1, ok: false }] }, 98],
-    [{ verdict: 'suspect' as const }, 0],
-    [{ complete: false, verdict: 'invalid' as const }, 2],
-    [{ complete: false, violations: [{ robot: 1, name: 'r', kind: 'gap' as const, message: 'm' }] }, 1],
-  ])('%j exits %i', (change, code) => {
-    expect(exitCode(resultWith(change))).toBe(code);
-  });
+it.each([
+  [{}, 0, 'PASSED'],
+  [missed, 99, 'FAILED'],
+  // Thresholds of the whole fleet do not decide a shard.
+  [{ ...missed, shard: { index: 1, count: 2 } }, 0, 'PASSED'],
+  [{ ...missed, verdict: 'invalid' as const }, 98, 'INCOMPLETE'],
+  [{ verdict: 'suspect' as const }, 0, 'PASSED'],
+  [{ complete: false, verdict: 'invalid' as const }, 2, 'INCOMPLETE'],
+  [{ ...missed, complete: false, violations }, 1, 'FAILED'],
+])('%j exits %i: %s', (change, code, outcome) => {
+  const result = resultWith(change);
+  expect([exitCode(result), outcomeOf(result)]).toEqual([code, outcome]);
 });
 
 const rowOf = (robot: number, posted_ms: number, total_ms: number | null, late_ms: number | null = null) => ({

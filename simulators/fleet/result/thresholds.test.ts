@@ -37,21 +37,13 @@ describe('thresholds', () => {
     expect((result.value ?? 0) / value).toBeCloseTo(1, 2);
   });
 
-  it('are missed when nothing was measured', () => {
-    expect(check('empty.ms.p99<5s')).toMatchObject({
-      value: null,
-      ok: false,
-      reason: expect.stringContaining('no sample'),
-    });
-    expect(check('typo.ms.p99<5s')).toMatchObject({
-      ok: false,
-      reason: expect.stringContaining('these were: empty.ms'),
-    });
-    expect(check('http.errors.p99<5s')).toMatchObject({ ok: false, reason: expect.stringContaining('is a counter') });
-    expect(check('rollout.ms.rate<1%')).toMatchObject({
-      ok: false,
-      reason: expect.stringContaining('rollout.attempts'),
-    });
+  it.each([
+    ['empty.ms.p99<5s', 'no sample'],
+    ['typo.ms.p99<5s', 'these were: empty.ms'],
+    ['http.errors.p99<5s', 'is a counter'],
+    ['rollout.ms.rate<1%', 'rollout.attempts'],
+  ])('%s is missed when nothing was measured', (expr, reason) => {
+    expect(check(expr)).toMatchObject({ value: null, ok: false, reason: expect.stringContaining(reason) });
   });
 
   it.each([

@@ -151,30 +151,15 @@ const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   });
 
 describe('a checked stream', () => {
-  it('has no fault when it is whole, even when reconnects repeat events', () => {
-    expect(feed(new StreamCheck(0), ['|', 1, 2, 3, '|', 3, 4, '|', 5])).toEqual([]);
-  });
-
-  it('names a gap within a connection', () => {
-    expect(feed(new StreamCheck(0), ['|', 1, 2, 4])).toEqual([
-      'gap: id 3 missing within a connection: after id 2 came id 4',
-    ]);
-    expect(feed(new StreamCheck(10), ['|', 11, 15])).toEqual([
-      'gap: ids 12 to 14 missing within a connection: after id 11 came id 15',
-    ]);
-  });
-
-  it('names events lost across a reconnect, even before the first event', () => {
-    expect(feed(new StreamCheck(0), ['|', 1, '|', 4])).toEqual([
-      'loss: ids 2 to 3 lost across a reconnect: after id 1 came id 4',
-    ]);
-    expect(feed(new StreamCheck(7), ['|', 9])).toEqual(['loss: id 8 lost across a reconnect: after id 7 came id 9']);
-  });
-
-  it('names an event out of order', () => {
-    const check = new StreamCheck(0);
-    feed(check, ['|', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    expect(feed(check, [2])).toEqual(['reorder: id 2 came after id 11']);
+  it.each<[what: string, cursor: number, stream: (number | '|')[], faults: string[]]>([
+    ['whole, even when reconnects repeat events', 0, ['|', 1, 2, 3, '|', 3, 4, '|', 5], []],
+    ['without one event', 0, ['|', 1, 2, 4], ['gap: id 3 missing within a connection: after id 2 came id 4']],
+    ['without some', 10, ['|', 11, 15], ['gap: ids 12 to 14 missing within a connection: after id 11 came id 15']],
+    ['cut by a reconnect', 0, ['|', 1, '|', 4], ['loss: ids 2 to 3 lost across a reconnect: after id 1 came id 4']],
+    ['cut before it began', 7, ['|', 9], ['loss: id 8 lost across a reconnect: after id 7 came id 9']],
+    ['out of order', 0, ['|', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 2], ['reorder: id 2 came after id 11']],
+  ])('that is %s has its faults named', (_what, cursor, stream, faults) => {
+    expect(feed(new StreamCheck(cursor), stream)).toEqual(faults);
   });
 
   it('distinguishes a renumbered event from a repeated one', () => {

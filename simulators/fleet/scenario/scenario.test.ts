@@ -45,39 +45,38 @@ describe('published schema', () => {
 });
 
 describe('a bad scenario file', () => {
-  it('names line and column of a YAML error', () => {
-    expect(problemsOf('name: x\nphases: [\n')).toEqual([expect.stringMatching(/^x\.yaml:3:1: .*/)]);
-  });
-
-  it('names an unknown field and the accepted ones', () => {
-    expect(problemsOf('name: x\nphases:\n  - do: ramp\n    over: 1s\n    oevr: 1s\n')).toEqual([
-      "x.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, arrivals, measure",
-    ]);
-  });
-
-  it('names a wrong value and what is accepted', () => {
-    const [problem] = problemsOf('name: x\nphases:\n  - do: ramp\n    over: 5sec\n');
-    expect(problem).toMatch(/^x\.yaml:4:11: 'over' is "5sec"; accepted: a number and a unit, e\.g\. 500ms, 30s, 5m/);
-  });
-
-  it('names an unknown phase and all phases', () => {
-    const [problem] = problemsOf('name: x\nphases:\n  - do: rump\n    over: 5s\n');
-    expect(problem).toMatch(/^x\.yaml:3:9: .*"ramp", "hold", "rollout", "storm", "partition", "kill"/);
-  });
-
-  it('names a missing field', () => {
-    expect(problemsOf('name: x\nphases:\n  - do: ramp\n')).toEqual([
-      expect.stringMatching(/^x\.yaml:3:5: lacks "over"/),
-    ]);
-    expect(problemsOf('phases:\n  - do: ramp\n    over: 1s\n')).toEqual([
-      expect.stringMatching(/^x\.yaml:1:1: lacks "name"/),
-    ]);
-  });
-
-  it('names all kinds of phases when one lacks its kind', () => {
-    expect(problemsOf('name: x\nphases:\n  - { over: 1s }\n')).toEqual([
-      'x.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop',
-    ]);
+  const oneRamp = 'name: x\nphases:\n  - do: ramp\n';
+  it.each([
+    ['line and column of a YAML error', 'name: x\nphases: [\n', /^x\.yaml:3:1: ./],
+    [
+      'an unknown field and the accepted ones',
+      `${oneRamp}    over: 1s\n    oevr: 1s\n`,
+      /^x\.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, arrivals, measure$/,
+    ],
+    [
+      'a wrong value and what is accepted',
+      `${oneRamp}    over: 5sec\n`,
+      /^x\.yaml:4:11: 'over' is "5sec"; accepted: a number and a unit, e\.g\. 500ms, 30s, 5m/,
+    ],
+    [
+      'an unknown phase and all phases',
+      'name: x\nphases:\n  - do: rump\n    over: 5s\n',
+      /^x\.yaml:3:9: .*"ramp", "hold", "rollout", "storm", "partition", "kill"/,
+    ],
+    ['a missing field of a phase', oneRamp, /^x\.yaml:3:5: lacks "over"/],
+    ['a missing field', 'phases:\n  - do: ramp\n    over: 1s\n', /^x\.yaml:1:1: lacks "name"/],
+    [
+      'all kinds of phases when one lacks its kind',
+      'name: x\nphases:\n  - { over: 1s }\n',
+      /^x\.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop$/,
+    ],
+    [
+      'the place of a bad threshold',
+      'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n',
+      /^x\.yaml:4:5: .*'p100' is not a statistic; accepted: count, max, rate/,
+    ],
+  ])('names %s', (_what, text, problem) => {
+    expect(problemsOf(text)).toEqual([expect.stringMatching(problem)]);
   });
 
   it('reports every mistake of a file at once, in order', () => {
@@ -91,13 +90,6 @@ describe('a bad scenario file', () => {
       "8 only the first phase is 'ramp'",
       '9 lacks "over"',
       "9 this 'rollout' phase needs an ",
-    ]);
-  });
-
-  it('locates a bad threshold', () => {
-    const text = 'name: x\nthresholds:\n  - ping.ms.p99<1s\n  - ping.ms.p100<1s\nphases: [{do: ramp, over: 1s}]\n';
-    expect(problemsOf(text)).toEqual([
-      expect.stringMatching(/^x\.yaml:4:5: .*'p100' is not a statistic; accepted: count, max, rate/),
     ]);
   });
 

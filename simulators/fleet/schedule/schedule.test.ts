@@ -93,15 +93,13 @@ describe('the plan of a fleet', () => {
   });
 });
 
-describe('the parts of a fleet', () => {
-  it('are disjoint and complete', () => {
-    fc.assert(
-      fc.property(fc.nat(300), fc.integer({ min: 1, max: 12 }), (robots, count) => {
-        const all = Array.from({ length: count }, (_, part) => membersOf(robots, { index: part + 1, count })).flat();
-        expect(all.sort((a, b) => a - b)).toEqual(Array.from({ length: robots }, (_, robot) => robot));
-      }),
-    );
-  });
+it('splits a fleet into disjoint and complete parts', () => {
+  fc.assert(
+    fc.property(fc.nat(300), fc.integer({ min: 1, max: 12 }), (robots, count) => {
+      const all = Array.from({ length: count }, (_, part) => membersOf(robots, { index: part + 1, count })).flat();
+      expect(all.sort((a, b) => a - b)).toEqual(Array.from({ length: robots }, (_, robot) => robot));
+    }),
+  );
 });
 
 const fleet = (arrivals: (typeof ARRIVALS)[number], rate: number, robots: number, durationMs: number): number[] => {
@@ -153,26 +151,22 @@ describe('a rate over the whole fleet', () => {
   });
 });
 
-describe('an action of each robot of a share', () => {
-  it('is carried out by the first robots of the shuffle, within the time', () => {
-    for (const arrivals of ARRIVALS) {
-      const at = Array.from({ length: 100 }, (_, rank) =>
-        once({ of: 25, rank, overMs: 1000, arrivals, draw: random(rank) }),
-      );
-      const taken = at.filter((moment) => moment !== undefined);
-      expect(taken).toHaveLength(25);
-      expect(taken.every((moment) => moment >= 0 && moment < 1000)).toBe(true);
-    }
-  });
+it('lets the first robots of the shuffle carry out an action once, within the time', () => {
+  for (const arrivals of ARRIVALS) {
+    const at = Array.from({ length: 100 }, (_, rank) =>
+      once({ of: 25, rank, overMs: 1000, arrivals, draw: random(rank) }),
+    );
+    const taken = at.filter((moment) => moment !== undefined);
+    expect(taken).toHaveLength(25);
+    expect(taken.every((moment) => moment >= 0 && moment < 1000)).toBe(true);
+  }
 });
 
-describe('the shuffle', () => {
-  it('is a permutation that depends on the seed alone', () => {
-    const rank = ranks(1000, random(1));
-    expect([...rank].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
-    expect(ranks(1000, random(1))).toEqual(rank);
-    expect(ranks(1000, random(2))).not.toEqual(rank);
-  });
+it('shuffles by the seed alone', () => {
+  const rank = ranks(1000, random(1));
+  expect([...rank].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
+  expect(ranks(1000, random(1))).toEqual(rank);
+  expect(ranks(1000, random(2))).not.toEqual(rank);
 });
 
 it('a list asks for pages of its robot and phase alone, whatever other robots are with it', () => {
