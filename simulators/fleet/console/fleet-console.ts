@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { http } from '../../../harness/common/node-http.ts';
@@ -43,12 +44,11 @@ async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
 function ask(socketPath: string, path: string): Promise<{ status: number; text: string } | undefined> {
   return new Promise((resolve) => {
     const request = http.get({ socketPath, path, agent: false, timeout: PATIENCE_MS }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-      });
-      response.once('error', () => resolve(undefined));
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      const { statusCode = 0 } = response;
+      textOf(response).then(
+        (text) => resolve({ status: statusCode, text }),
+        () => resolve(undefined),
+      );
     });
     request.once('timeout', () => request.destroy(new Error('no answer')));
     // One that is down has no socket.

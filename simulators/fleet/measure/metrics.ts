@@ -189,10 +189,6 @@ export class Metrics implements Recorder {
     return { histograms, counters: Object.fromEntries(this.#counters) };
   }
 
-  summaries(): Record<string, Summary> {
-    return Object.fromEntries([...this.#whole].map(([name, from]) => [name, summary(from)]));
-  }
-
   #of(map: Map<string, Histogram>, name: string, digits: 2 | 3): Histogram {
     let found = map.get(name);
     if (found === undefined) {

@@ -1,12 +1,10 @@
 /** Samples the load of this process, to decide whether it kept up. */
 import { readdirSync } from 'node:fs';
-import { createHistogram } from 'node:perf_hooks';
 import { readText } from './cgroup.ts';
 
 /** The load of one process over one interval. */
 export interface LoadSample {
-  /** Delays of the event loop, milliseconds: 99th percentile and longest. */
-  loop_p99_ms: number;
+  /** Longest delay of the event loop, milliseconds. */
   loop_max_ms: number;
   /** Processor time of this process; 1 is one core. */
   cpu: number;
@@ -27,7 +25,7 @@ const TICK_MS = 10;
  * intervals.
  */
 export class SaturationSampler {
-  readonly #delay = createHistogram();
+  #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
   #turned = performance.now();
   #cpu = process.cpuUsage();
@@ -50,17 +48,15 @@ export class SaturationSampler {
     const used = process.cpuUsage(this.#cpu);
     const elapsedMs = Math.max(performance.now() - this.#at, 1);
     const waitedMs = waitedForProcessorMs();
-    const empty = this.#delay.count === 0;
     const sample = {
-      loop_p99_ms: empty ? 0 : this.#delay.percentile(99) / 1000,
-      loop_max_ms: empty ? 0 : this.#delay.max / 1000,
+      loop_max_ms: this.#longestMs,
       cpu: (used.user + used.system) / 1000 / elapsedMs,
       cpu_wait: Math.min((waitedMs - this.#waitedMs) / elapsedMs, 1),
       descriptors: openDescriptors(),
       descriptor_limit: descriptorLimit(),
       rss_bytes: process.memoryUsage.rss(),
     };
-    this.#delay.reset();
+    this.#longestMs = 0;
     this.#cpu = process.cpuUsage();
     this.#waitedMs = waitedMs;
     this.#at = performance.now();
@@ -69,7 +65,9 @@ export class SaturationSampler {
 
   #tick(): void {
     const now = performance.now();
-    this.#delay.record(Math.max(Math.round((now - this.#turned - TICK_MS) * 1000), 1));
+    // To whole microseconds.
+    const delayMs = Math.max(Math.round((now - this.#turned - TICK_MS) * 1000), 1) / 1000;
+    this.#longestMs = Math.max(this.#longestMs, delayMs);
     this.#turned = now;
   }
 }

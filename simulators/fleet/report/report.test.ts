@@ -176,9 +176,10 @@ function ran({ inTime, late = 0, missed = late, attempts }: Ran) {
   const metrics = new Metrics();
   for (let ms = 1; ms <= inTime; ms += 1) metrics.time('rollout.ms', ms);
   for (let second = 1; second <= late; second += 1) metrics.time('rollout.late.ms', 1000 * second);
+  const snapshot = metrics.snapshot();
   return resultWith({
-    histograms: metrics.snapshot().histograms,
-    metrics: metrics.summaries(),
+    histograms: snapshot.histograms,
+    metrics: summariesOf(snapshot),
     counters: { 'rollout.attempts': attempts, 'rollout.missed': missed },
     rollouts: { missed: [], map: { bands: 1, column_ms: 10, cells: [] } },
   });

@@ -15,7 +15,7 @@ import {
   type Reach,
   reachOf,
 } from '../result/result.ts';
-import { parseThreshold, percentileName } from '../result/thresholds.ts';
+import { parseThreshold } from '../result/thresholds.ts';
 import { type CellPlot, cellChart, chart, chartData, type Plot, tableOf } from './chart.ts';
 import {
   metricName,
@@ -311,7 +311,7 @@ function metrics(result: FleetResult): Markup {
       readableDuration(max),
     ];
   });
-  const columns = ['duration', 'count#', ...percents.map((percent) => `${percentileName(percent)}#`), 'max#'];
+  const columns = ['duration', 'count#', ...percents.map((percent) => `p${percent}#`), 'max#'];
   return tableOf('Latencies', columns, rows);
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { whyNot, writeWhole } from '../../../harness/common/user-files.ts';
 import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
+import type { Shard } from '../schedule/schedule.ts';
 import type { Part } from './merge.ts';
 import { type FleetResult, fleetResult } from './result.ts';
 
@@ -43,7 +44,7 @@ export function writeResult(dir: string, result: FleetResult): void {
 }
 
 export interface Alive {
-  shard: { index: number; count: number };
+  shard: Shard;
   /**
    * Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not
    * matter.
@@ -57,7 +58,7 @@ export const STARTING = 'preparing';
 export const READY = 'ready';
 
 export interface Failed {
-  shard: { index: number; count: number };
+  shard: Shard;
   /** For a person. */
   reason: string;
 }
@@ -66,7 +67,7 @@ export interface Failed {
 export const writeFailed = (dir: string, failed: Failed): void => writeFileIn(dir, FAILED_FILE, JSON.stringify(failed));
 
 /** The folder of a shard in that of its run. */
-export const shardFolder = ({ index, count }: Alive['shard']): string => `shard-${index}-of-${count}`;
+export const shardFolder = ({ index, count }: Shard): string => `shard-${index}-of-${count}`;
 
 export const writeAlive = (dir: string, alive: Alive): void => writeFileIn(dir, ALIVE_FILE, JSON.stringify(alive));
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../measure/metrics.ts';
+import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { checkThreshold, evaluate, type Measured, parseThreshold, percentilesOf } from './thresholds.ts';
 
 const durations = new Metrics();
 for (let ms = 1; ms <= 1000; ms += 1) durations.time('rollout.ms', ms);
 const empty = { count: 0, p50: 0, p90: 0, p95: 0, p99: 0, p999: 0, max: 0, unit: 'ms' } as const;
 const measured: Measured = {
-  metrics: { ...durations.summaries(), 'empty.ms': empty },
+  metrics: { ...summariesOf(durations.snapshot()), 'empty.ms': empty },
   percentile: percentilesOf(durations.snapshot().histograms),
   counters: { 'http.errors': 3, 'http.attempts': 200 },
   measuredSeconds: 20,

@@ -88,9 +88,6 @@ function percentIn(statistic: string): number | undefined {
   return percent > 0 ? percent : undefined;
 }
 
-/** How a percentile is written: `p99.9`. */
-export const percentileName = (percent: number): string => `p${percent}`;
-
 /**
  * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure.
  * `parseThreshold` accepts it, because results of other versions may have other metrics.

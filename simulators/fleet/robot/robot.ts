@@ -79,9 +79,8 @@ class DeploymentTimings {
   }
 }
 
-const ROBOT_STATES = ['waiting', 'connecting', 'online', 'cut off', 'down', 'stopped', 'refused'] as const;
 /** A robot without an uplink is `online` when it serves its Device API. */
-export type RobotState = (typeof ROBOT_STATES)[number];
+export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
 /** What a robot reports to its host. */
 export interface RobotListener {

@@ -1,8 +1,8 @@
 /** What a robot needs of its machine, and what the processes of a fleet hold: estimates from measured runs. */
 
-import { accessSync, constants, existsSync, mkdtempSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit, readText } from '../measure/cgroup.ts';
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
@@ -127,9 +127,6 @@ const TMPFS = 0x01021994;
 
 /** Whether files below `dir` are in memory. */
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
-
-/** Creates a folder for a fleet below `base`. Its path is short, because paths of Unix sockets are limited. */
-export const createWorkdir = (base: string): string => mkdtempSync(join(base, 'muster-fleet-'));
 
 /** Free resources of a machine. A 0 means that the system does not say, and that the resource is not checked. */
 export interface Limits {

@@ -1,6 +1,6 @@
 /** A running fleet: its hosts carry out phases together. */
 
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -11,7 +11,7 @@ import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { membersOf, monotonicMs } from '../schedule/schedule.ts';
-import { baseDirFor, connectionsFor, createWorkdir, robotCost } from './capacity.ts';
+import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
@@ -38,9 +38,10 @@ export class Fleet implements AsyncDisposable {
     this.options = options;
     const { robots, scenario, shard, dir, setUpMs } = options;
     const cost = robotCost(scenario);
-    this.members = membersOf(robots, shard ?? { index: 1, count: 1 });
+    this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
-    this.dir = createWorkdir(baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
+    // A short path, because paths of Unix sockets are limited.
+    this.dir = mkdtempSync(join(baseDirFor(this.members.length * cost.memoryDiskBytes, dir), 'muster-fleet-'));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
     this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));

@@ -20,8 +20,9 @@ import {
 } from '../result/shards.ts';
 import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
+import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
-import type { RunOptions, Shard } from './plan.ts';
+import type { RunOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
 import type { FleetRecord, Measured } from './record.ts';
 
@@ -143,27 +144,20 @@ function notesOn(
   fleet: FleetFacts,
   counters: Measured['counters'],
 ): string[] {
-  const notes: string[] = [];
-  if ((counters['uplink.crowded'] ?? 0) > 0) {
-    notes.push(
+  const crowded = (counters['uplink.crowded'] ?? 0) > 0;
+  const shortKeys = (scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048;
+  return [
+    crowded &&
       `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
         'share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.',
-    );
-  }
-  if (platform === 'embedded') {
-    notes.push(
+    platform === 'embedded' &&
       "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: latencies include its waits for a processor.",
-    );
-  }
-  if ((scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048) {
-    notes.push(
+    shortKeys &&
       `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
-    );
-  }
-  for (const [robot, defect] of Object.entries(defects)) {
-    notes.push(`${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`);
-  }
-  return notes;
+    ...Object.entries(defects).map(
+      ([robot, defect]) => `${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`,
+    ),
+  ].filter((note) => note !== false);
 }
 
 /** What the run must meet, compared with what was measured. */

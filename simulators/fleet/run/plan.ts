@@ -4,12 +4,7 @@ import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
-
-/** Part `index`, from 1, of `count` parts of a fleet. */
-export interface Shard {
-  index: number;
-  count: number;
-}
+import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
   HostConfig,

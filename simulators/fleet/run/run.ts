@@ -81,7 +81,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   record.phase = 'starting';
   const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
-  const robots = membersOf(options.robots, options.shard ?? { index: 1, count: 1 }).length;
+  const robots = membersOf(options.robots, options.shard).length;
   await serveMetrics(options, stack, () => exposedOf(options, robots, record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
@@ -156,7 +156,7 @@ async function openConsole(options: RunOptions): Promise<FleetConsole> {
  * small.
  */
 function checkMachine({ scenario, robots, shard, dir, workers: wanted, platform, screen, force }: RunOptions) {
-  const members = membersOf(robots, shard ?? { index: 1, count: 1 }).length;
+  const members = membersOf(robots, shard).length;
   const cost = robotCost(scenario);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);

@@ -26,8 +26,9 @@ import {
   type WatchOptions,
   watchShards,
 } from '../result/shards.ts';
+import type { Shard } from '../schedule/schedule.ts';
 import { writeOutputs } from './outputs.ts';
-import type { RunIdentity, Shard } from './plan.ts';
+import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
 /** Between two looks at the folders of the others: the most by which starts differ, beside what a shared disk adds. */

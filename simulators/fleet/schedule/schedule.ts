@@ -284,8 +284,14 @@ function single(at: number): Moments {
   };
 }
 
-/** The robots of a shard: every `part.count`th, so that neighbours are on different shards. */
-export function membersOf(robots: number, part: { index: number; count: number }): number[] {
+/** Part `index`, from 1, of `count` parts of a fleet. */
+export interface Shard {
+  index: number;
+  count: number;
+}
+
+/** The robots of a shard, by default of the whole: every `part.count`th, so that neighbours are on different shards. */
+export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);
   return members;

@@ -54,7 +54,6 @@ export const tickWith = (change: Partial<Tick> = {}): Tick => ({
 
 /** A second in which a process kept up with ease. */
 export const calmLoad: LoadSample = {
-  loop_p99_ms: 2,
   loop_max_ms: 8,
   cpu: 0.4,
   cpu_wait: 0,
