@@ -42,7 +42,6 @@ export interface StateChanges {
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
-  readonly name: string;
   /** Starts one of its robots ahead of all others and stops it again. Call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
   /** Generates missing keys. */

@@ -134,24 +134,6 @@ async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<num
   return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
 }
 
-// The files of a host.
-
-/** Removes them, and the folders above that are empty then. The last host of a fleet so removes the fleet's folder. */
-function removeFilesOf({ robotsDir, socketsDir, keep }: HostConfig): void {
-  for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
-    rmSync(own, { recursive: true, force: true, maxRetries: 3 });
-    for (const above of [dirname(own), dirname(dirname(own))]) removeIfEmpty(above);
-  }
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Another host still has files there, or has already removed it.
-  }
-}
-
 const TICK_MS = 1000;
 const STATES_EVERY_MS = 250;
 /** Events that a robot keeps. */
@@ -160,7 +142,6 @@ const RETAIN = 200;
 const CATCH_UP_MS = 5000;
 
 export class RobotHost implements Host {
-  readonly name: string;
   #config: HostConfig;
   readonly #tell: (notice: HostNotice) => void;
   readonly #metrics = new Metrics({ intervals: true });
@@ -185,7 +166,6 @@ export class RobotHost implements Host {
   #burst = 0;
 
   constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
-    this.name = config.name;
     this.#config = config;
     this.#tell = tell;
     const { platform, connections } = config;
@@ -271,7 +251,7 @@ export class RobotHost implements Host {
   async runPhase({ index, phase, epoch, release, byHand, only }: PhaseRequest): Promise<PhaseOutcome> {
     const { seed, robots, members, trace } = this.#config;
     const actions = this.#actions;
-    if (actions === undefined) throw new Error(`${this.name} is not prepared`);
+    if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
     if (byHand !== true) this.#metrics.measuring = phase.measure !== false;
     const chosen = new Set(only ?? members);
     const streams = streamsOf(
@@ -350,12 +330,25 @@ export class RobotHost implements Host {
     const stopped = await Promise.allSettled([...robots.map((robot) => robot.stop()), this.#client?.close()]);
     const failures = stopped.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     if (failures.length > 0)
-      throw new AggregateError(failures, `${this.name}: ${failures.length} robots did not stop cleanly`);
+      throw new AggregateError(failures, `${this.#config.name}: ${failures.length} robots did not stop cleanly`);
   }
 
-  /** Call after `stop`. The last host of the fleet also removes the fleet's folder. */
+  /**
+   * Removes the files of the robots, and the folders above that are empty then. The last host of a fleet so removes the
+   * fleet's folder. Call after `stop`.
+   */
   removeFiles(): void {
-    removeFilesOf(this.#config);
+    const { robotsDir, socketsDir, keep } = this.#config;
+    for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
+      rmSync(own, { recursive: true, force: true, maxRetries: 3 });
+      for (const above of [dirname(own), dirname(dirname(own))]) {
+        try {
+          rmdirSync(above);
+        } catch {
+          // Another host still has files there, or has already removed it.
+        }
+      }
+    }
   }
 
   /** Undefined when the robots need none on disk before they start. */

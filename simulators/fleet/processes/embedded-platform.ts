@@ -1,7 +1,7 @@
 /** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
-import { startProcess, whenExited } from './hosts.ts';
+import { killed, startProcess } from './hosts.ts';
 
 /** A real platform asks for longer keys, but generating thousands of them takes minutes. */
 const SMALLEST_KEY_BITS = 1024;
@@ -30,23 +30,20 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
     child.once('exit', (code) => reject(new Error(`the embedded platform ended before it served (exit code ${code})`)));
     child.send({ seed });
   });
-  let stopping: Promise<void> | undefined;
+  let stopped = false;
   const died = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
-      if (stopping === undefined) resolve(`the embedded platform died (${signal ?? `exit code ${code}`})`);
+      if (!stopped) resolve(`the embedded platform died (${signal ?? `exit code ${code}`})`);
     });
   });
   return {
     address,
     pid: child.pid ?? 0,
     died,
+    // Its state is only in memory, so there is nothing to end in order.
     stop: () => {
-      stopping ??= (async () => {
-        // Its state is only in memory, so there is nothing to end in order.
-        child.kill('SIGKILL');
-        await whenExited(child);
-      })();
-      return stopping;
+      stopped = true;
+      return killed(child);
     },
   };
 }

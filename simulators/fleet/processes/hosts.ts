@@ -38,9 +38,15 @@ function endFirst(pid: number): void {
   }
 }
 
-export function whenExited(child: ChildProcess): Promise<void> {
+function whenExited(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => child.once('exit', () => resolve()));
+}
+
+/** Ends a process like a loss of power; resolves when it has ended. */
+export function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  return whenExited(child);
 }
 
 /** A question to a worker, with a number of its own. */
@@ -157,13 +163,9 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS
   const calls = Object.fromEntries(
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
   ) as unknown as Pick<Host, HostCall>;
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await whenExited(child);
-  };
   const stop = async (how: StopMode): Promise<void> => {
     // The fleet removes the files of the robots, and the kernel the rest.
-    if (how === 'abandon') return kill();
+    if (how === 'abandon') return killed(child);
     const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     try {
       await calls.stop(how).catch(() => {}); // A worker that died has stopped.
@@ -173,7 +175,7 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS
       clearTimeout(late);
     }
   };
-  return { ...calls, name: config.name, pid: child.pid, kill, stop };
+  return { ...calls, pid: child.pid, kill: () => killed(child), stop };
 }
 
 interface Entry {

@@ -143,13 +143,13 @@ export interface Collected {
 /** Waits until every expected shard has left a result or is dead. */
 export async function watchShards(options: WatchOptions): Promise<Collected> {
   const { dirs, expect, deadAfterMs, timeoutMs, everyMs, signal } = options;
-  const beats = new Map<number, { beat: number; since: number }>();
+  const silenceOf = silences();
   let collected: Collected = { parts: [], dead: new Map() };
   const look = (): true | undefined => {
     const { parts, alive, failed } = findShards(dirs);
     const dead = reasonsOf(failed);
     for (const { name, sign } of alive) {
-      const silentMs = silenceOf(sign, beats);
+      const silentMs = silenceOf(sign);
       if (silentMs <= deadAfterMs) continue;
       const seconds = Math.round(silentMs / 1000);
       dead.set(sign.shard.index, `no sign of life in ${name} for ${seconds} s, in phase ${sign.phase}`);
@@ -166,17 +166,29 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
+/** What a file says that another process writes; undefined while it is not there, or not whole on this machine. */
+export function told<T>(file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What shards said before they ended, by index. */
 export const reasonsOf = (failed: Found['failed']): Map<number, string> =>
   new Map(failed.map(({ failed: { shard, reason } }) => [shard.index, reason]));
 
-/** Milliseconds since a sign of life last changed. */
-export function silenceOf({ shard, beat }: Alive, beats: Map<number, { beat: number; since: number }>): number {
-  const now = performance.now();
-  const known = beats.get(shard.index);
-  if (known?.beat === beat) return now - known.since;
-  beats.set(shard.index, { beat, since: now });
-  return 0;
+/** Tells the milliseconds since each sign of life last changed, of one that looks at them now and then. */
+export function silences(): (sign: Alive) => number {
+  const beats = new Map<number, { beat: number; since: number }>();
+  return ({ shard, beat }) => {
+    const now = performance.now();
+    const known = beats.get(shard.index);
+    if (known?.beat === beat) return now - known.since;
+    beats.set(shard.index, { beat, since: now });
+    return 0;
+  };
 }
 
 // Which run the shards on a shared disk belong to. An id is given to all, or `muster merge --watch` announces one in
@@ -224,10 +236,11 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
   const file = join(dir, RUN_FILE);
   let before: string | undefined;
   const look = (): string | undefined => {
-    const text = textOf(file);
-    const changed = before !== undefined && text !== before;
-    before = text;
-    return changed && text !== '' ? runIdIn(text) : undefined;
+    const sign = told<{ run_id: string; beat: number }>(file);
+    const now = `${sign?.run_id} ${sign?.beat}`;
+    const changed = before !== undefined && now !== before;
+    before = now;
+    return changed ? sign?.run_id : undefined;
   };
   try {
     return await poll('a run', look, { timeoutMs, firstPauseMs: LOOK_MS, signal });
@@ -237,23 +250,5 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
       `--run-id auto: nobody announced a run in ${dir} for ${timeoutMs / 1000} s; is 'muster merge ${dir} ` +
         `--watch --run-id …' running?`,
     );
-  }
-}
-
-/** Empty where there is no file. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function runIdIn(text: string): string | undefined {
-  try {
-    const { run_id: runId } = JSON.parse(text) as { run_id?: unknown };
-    return typeof runId === 'string' ? runId : undefined;
-  } catch {
-    return undefined;
   }
 }

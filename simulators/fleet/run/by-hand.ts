@@ -66,16 +66,10 @@ export class ByHand {
     if (options.shard !== undefined) throw new Error('a shard has the robots that its number gives it');
     const cost = robotCost(options.scenario);
     const free = machineLimits(dir);
+    const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
     // Descriptors and ports are those of the whole machine, memory and disk what is left of them.
-    const unlimited = { memoryBytes: 0, diskBytes: Number.POSITIVE_INFINITY, inodes: Number.POSITIVE_INFINITY };
-    const { workers } = options;
-    const processes = { workers, platform: false, filesInMemory: isInMemory(dir) };
-    const whole = preflight(robots + count, processes, cost, { ...free, ...unlimited });
-    const more = preflight(count, { ...processes, workers: 0, started: true }, cost, {
-      ...free,
-      descriptors: 0,
-      ports: 0,
-    });
+    const whole = preflight(robots + count, processes, cost, free, ['descriptors', 'ports']);
+    const more = preflight(count, { ...processes, workers: 0, started: true }, cost, free, ['memory', 'disk']);
     const [problem] = [...whole.problems, ...more.problems];
     if (problem !== undefined) throw new Error(problem);
     return await this.#fleet.grow(count);

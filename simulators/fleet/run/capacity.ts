@@ -141,7 +141,8 @@ export interface Limits {
   cores: number;
 }
 
-type Resource = 'descriptors' | 'memory' | 'ports' | 'disk';
+const RESOURCES = ['descriptors', 'memory', 'ports', 'disk'] as const;
+type Resource = (typeof RESOURCES)[number];
 
 interface Preflight {
   /** Robots that each resource suffices for. */
@@ -180,12 +181,18 @@ export function machineLimits(dir: string, container = memoryLimit(), processors
   };
 }
 
-/** Checks whether `robots` fit on a machine, in the processes of a fleet. */
-export function preflight(robots: number, processes: FleetProcesses, cost: RobotCost, limits: Limits): Preflight {
+/** Checks whether `robots` fit on a machine, in the processes of a fleet. `looked`: the resources that are checked. */
+export function preflight(
+  robots: number,
+  processes: FleetProcesses,
+  cost: RobotCost,
+  limits: Limits,
+  looked: readonly Resource[] = RESOURCES,
+): Preflight {
   const { workers } = processes;
   const capacity = capacityOf(processes, cost, limits);
   const contained = limits.containerBytes !== undefined;
-  const problems = (Object.keys(capacity) as Resource[])
+  const problems = looked
     .filter((resource) => capacity[resource] < robots)
     .map((resource) => {
       const hold = resource === 'ports' || resource === 'descriptors' ? 'hold' : 'holds';

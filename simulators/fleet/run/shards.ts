@@ -3,7 +3,7 @@
  * once.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
@@ -22,7 +22,8 @@ import {
   reasonsOf,
   STARTING,
   shardFolder,
-  silenceOf,
+  silences,
+  told,
   type WatchOptions,
   watchShards,
 } from '../result/shards.ts';
@@ -69,14 +70,14 @@ export async function othersReady(
   { startWithinMs }: RunIdentity,
   signal: AbortSignal,
 ): Promise<void> {
-  const beats = new Map<number, { beat: number; since: number }>();
+  const silenceOf = silences();
   let missing: string[] = [];
   const look = (): true | undefined => {
     missing = [];
     for (let other = 1; other <= count; other += 1) {
       if (other === index) continue;
       const folder = join(dirname(out), shardFolder({ index: other, count }));
-      if (!isReady(folder, beats)) missing.push(`${other}/${count}`);
+      if (!isReady(folder, silenceOf)) missing.push(`${other}/${count}`);
     }
     return missing.length === 0 || undefined;
   };
@@ -91,16 +92,10 @@ export async function othersReady(
   }
 }
 
-function isReady(folder: string, beats: Map<number, { beat: number; since: number }>): boolean {
+function isReady(folder: string, silenceOf: (sign: Alive) => number): boolean {
   if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) return true;
-  let sign: Alive;
-  try {
-    sign = JSON.parse(readFileSync(join(folder, ALIVE_FILE), 'utf8')) as Alive;
-  } catch {
-    // It has not begun, or its file is not on this machine yet.
-    return false;
-  }
-  return sign.phase !== STARTING || silenceOf(sign, beats) > SILENT_MS;
+  const sign = told<Alive>(join(folder, ALIVE_FILE));
+  return sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
 }
 
 // How the shards of a run end: their results become one.
