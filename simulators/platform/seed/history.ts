@@ -8,16 +8,9 @@ import { at, DAY, NOTES, type SeededRelease } from './catalogue.ts';
 // The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can
 // have.
 
-export type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
+type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
-/** A seeded deployment, and what it is to its device at the end. */
-export interface Part {
-  draft: Draft;
-  current: boolean;
-  target: boolean;
-}
-
-export interface Scene {
+interface Scene {
   /** A draft that was queued at `queued` and deployed at `deployed`, with these changes. */
   draft(changes: Partial<Draft>): Draft;
   queued: string;
@@ -39,7 +32,7 @@ const SHARES: Record<Ending, number> = {
 };
 
 /** `turn` counts the devices with a history: the first ones take the endings in turn. */
-export function endingFor(turn: number, dice: Random): Ending {
+function endingFor(turn: number, dice: Random): Ending {
   const taken = ENDINGS[turn];
   if (taken !== undefined) return taken;
   let left = dice.next() * 100;
@@ -54,7 +47,7 @@ const AFTERWARDS = 6 * 3_600_000;
 const BEFOREHAND = 1_800_000;
 
 /** The deployments that lead to `ending`. */
-export function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Part[] {
+function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Draft[] {
   const later = at(Date.parse(deployed) + AFTERWARDS);
   const next = { created_at: later, updated_at: later, deployed_at: null } as const;
   const live = {
@@ -63,48 +56,31 @@ export function present(ending: Ending, { draft, queued, deployed, queue }: Scen
     deployed_at: deployed,
     updated_at: deployed,
   } as const;
-  const onDevice: Part = { draft: draft(live), current: true, target: true };
+  const onDevice = draft(live);
   const waiting = { activity_status: 'queued', target_status: 'deployed' } as const;
   const staged = { activity_status: 'staged', target_status: 'staged', queued_at: null, queue_order: null } as const;
   switch (ending) {
     case 'deployed':
       return [onDevice];
     case 'queued':
-      return [{ draft: draft(waiting), current: false, target: true }];
+      return [draft(waiting)];
     case 'retrying':
-      return [{ draft: draft({ ...waiting, error_status: 'retrying' }), current: false, target: true }];
+      return [draft({ ...waiting, error_status: 'retrying' })];
     case 'failed':
-      return [
-        {
-          draft: draft({ error_status: 'failed', archived_at: later, updated_at: later }),
-          current: false,
-          target: false,
-        },
-      ];
+      return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
       // Replaced while the device was offline: the old one is removed when the new one arrives.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
-      const coming = draft({
-        ...waiting,
-        ...next,
-        queued_at: later,
-        queue_before: queue.queued,
-        queue_order: queue.nextInQueue(),
-      });
-      return [
-        { draft: leaving, current: true, target: false },
-        { draft: coming, current: false, target: true },
-      ];
+      const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
+      return [leaving, draft({ ...waiting, ...next, ...place })];
     }
-    case 'staged': {
-      const ready = draft({ ...staged, ...next, queue_before: queue.queued });
-      return [onDevice, { draft: ready, current: false, target: false }];
-    }
+    case 'staged':
+      return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
       // Staged first, but the other one was deployed before it.
       const earlier = at(Date.parse(queued) - BEFOREHAND);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
-      return [{ draft: drifted, current: false, target: false }, onDevice];
+      return [drifted, onDevice];
     }
   }
 }
@@ -114,34 +90,37 @@ const MOST = 20_000;
 
 /** Gives each device its deployments, up to a number of devices. */
 export function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[], devices: number): void {
-  const parts: (Part & { device: DeviceRow })[] = [];
+  const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
+  const drafts: Draft[] = [];
   let turn = 0;
   for (let seq = 1; seq <= Math.min(devices, MOST); seq++) {
-    const device = core.store.collections.device.bySeq(seq);
+    const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;
-    parts.push(...historyOf(core, dice, device, releases, turn).map((part) => ({ ...part, device })));
+    drafts.push(...historyOf(core, dice, device, releases, turn));
     if (device.status !== 'archived') turn += 1;
   }
   const ids: string[] = [];
-  const lastTarget = new Map<number, string>();
-  const last = core.store.collections.deployment.last;
-  core.store.collections.deployment.load(parts.length, (seq) => {
-    const { draft, device } = parts[seq - last - 1] as (typeof parts)[number];
+  const lastTarget = new Map<string, string>();
+  const { last } = deploymentRows;
+  deploymentRows.load(drafts.length, (seq) => {
+    const draft = drafts[seq - last - 1] as Draft;
     const id = core.newId('deployment', seq);
     ids.push(id);
-    const parent_id = lastTarget.get(device.seq) ?? null;
-    if (draft.queue_order !== null) lastTarget.set(device.seq, id);
-    return { seq, id, ...draft, parent_id };
+    const parent_id = lastTarget.get(draft.device_id) ?? null;
+    if (draft.queue_order !== null) lastTarget.set(draft.device_id, id);
+    return { ...draft, seq, id, parent_id };
   });
-  for (const [index, { device, ...part }] of parts.entries()) point(core, device, part, ids[index] as string);
+  for (const [index, draft] of drafts.entries()) point(core, draft, ids[index] as string);
 }
 
-function point(core: Core, device: DeviceRow, { draft, current, target }: Part, id: string): void {
-  if (!current && !target) return;
-  const row = core.store.collections.device.bySeq(device.seq);
+/** Tells the device what is on it, and which deployment is its target. */
+function point({ store }: Core, { device_id, release_id, activity_status, target_status }: Draft, id: string): void {
+  const current = activity_status === 'deployed' || activity_status === 'removing';
+  const target = target_status === 'deployed';
+  const row = current || target ? store.collections.device.byId(device_id) : undefined;
   if (row === undefined) return;
-  core.store.collections.device.update(row, {
-    ...(current && { current_deployment_id: id, current_release_id: draft.release_id }),
+  store.collections.device.update(row, {
+    ...(current && { current_deployment_id: id, current_release_id: release_id }),
     ...(target && { target_deployment_id: id }),
   });
 }
@@ -152,13 +131,13 @@ function historyOf(
   device: DeviceRow,
   releases: readonly SeededRelease[],
   turn: number,
-): Part[] {
+): Draft[] {
   const created = Date.parse(device.created_at);
   const later = releases.filter(({ createdAt }) => createdAt > created);
   const chosen = later.filter(() => dice.chance(0.5)).slice(-3);
   const newestRelease = releases.at(-1) as SeededRelease;
   const taken = chosen.length > 0 ? chosen : [newestRelease];
-  const parts: Part[] = [];
+  const drafts: Draft[] = [];
   let time = created + dice.integer(3_600_000, DAY);
   for (const [index, release] of taken.entries()) {
     time = Math.max(time, release.createdAt + dice.integer(3_600_000, DAY));
@@ -172,14 +151,13 @@ function historyOf(
     });
     if (device.status === 'archived' || index < taken.length - 1) {
       const archived = at(time + dice.integer(DAY, 2 * DAY));
-      const past = { deployed_at: deployed, archived_at: archived, updated_at: archived };
-      parts.push({ draft: draft(past), current: false, target: false });
+      drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      parts.push(...present(endingFor(turn, dice), { draft, queued, deployed, queue: core.store }));
+      drafts.push(...present(endingFor(turn, dice), { draft, queued, deployed, queue: core.store }));
     }
     time += 2 * DAY;
   }
-  return parts;
+  return drafts;
 }
 
 const blank = (dice: Random, device: DeviceRow, release: SeededRelease, queued: string): Draft => ({

@@ -1,9 +1,10 @@
 /** Makes the workspace of a seed file: everything or nothing. */
 
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TProperties } from 'typebox';
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
+import { body } from '../../../harness/contract/platform/operation.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -17,94 +18,61 @@ import { createGroup } from '../domain/groups.ts';
 import { createRelease } from '../domain/releases.ts';
 import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
+import { defaultSlot } from '../versions.ts';
 
 // A workspace as a user writes it down, by names in place of ids (`fixtures/platform-control.md`).
 
-const closed = { additionalProperties: false } as const;
+/** Any number of entries; a member that is not named is refused. */
+const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
+const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
 
 /** What the file may ask of a device. `activating` passes by itself. */
-export const SEEDED_DEVICE_STATUSES = ['inactive', 'offline', 'online', 'archived'] as const;
+const SEEDED_DEVICE_STATUSES = ['inactive', 'offline', 'online', 'archived'] as const;
 /** What the file may ask of a deployment: its status (section 2.2). */
-export const SEEDED_STATES = [
+const SEEDED_STATES = [
   ...(['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived', 'failed', 'retrying'] as const),
 ];
 
+const members = {
+  config_types: listOf({ slug: Name, name: Type.Optional(Name) }),
+  config_schemas: listOf({
+    name: Reference,
+    config_type: Type.String({ description: 'Slug of its config type' }),
+    language: Type.Optional(oneOf(SCHEMA_LANGUAGES)),
+    document: Type.Unknown({ description: 'The schema: JSON Schema as YAML, or its text' }),
+    filepath: Type.Optional(Type.String({ description: 'Where the device writes it; derived if left out' })),
+    instance_format: Type.Optional(oneOf(INSTANCE_FORMATS)),
+  }),
+  config_instances: listOf({
+    name: Reference,
+    config_schema: Type.String({ description: 'Name of its config schema' }),
+    format: Type.Optional(oneOf(INSTANCE_FORMATS)),
+    content: Type.Unknown({ description: 'As YAML, sent as JSON; or its text' }),
+  }),
+  releases: listOf({ version: Name, config_schemas: Type.Array(Type.String()) }),
+  groups: listOf({ name: Name, parent: Type.Optional(Type.String({ description: 'Name of a group above' })) }),
+  devices: listOf({
+    name: Type.String({ minLength: 1, maxLength: 48 }),
+    description: Type.Optional(Type.String()),
+    group: Type.Optional(Type.String({ description: 'Name of its group' })),
+    status: Type.Optional(oneOf(SEEDED_DEVICE_STATUSES)),
+    agent_version: Type.Optional(Type.String()),
+  }),
+  deployments: listOf({
+    device: Type.String({ description: 'Name of its device' }),
+    release: Type.String({ description: 'Version of its release' }),
+    config_instances: Type.Array(Type.String()),
+    status: Type.Optional(oneOf(SEEDED_STATES)),
+    description: Type.Optional(Type.String()),
+  }),
+};
 export const seedFile = shape(
   'SeedFile',
-  Type.Object(
-    {
-      config_types: Type.Optional(Type.Array(Type.Object({ slug: Name, name: Type.Optional(Name) }, closed))),
-      config_schemas: Type.Optional(
-        Type.Array(
-          Type.Object(
-            {
-              name: Type.String({ minLength: 1, description: 'By which this file refers to it' }),
-              config_type: Type.String({ description: 'Slug of its config type' }),
-              language: Type.Optional(oneOf(SCHEMA_LANGUAGES)),
-              document: Type.Unknown({ description: 'The schema: JSON Schema as YAML, or its text' }),
-              filepath: Type.Optional(Type.String({ description: 'Where the device writes it; derived if left out' })),
-              instance_format: Type.Optional(oneOf(INSTANCE_FORMATS)),
-            },
-            closed,
-          ),
-        ),
-      ),
-      config_instances: Type.Optional(
-        Type.Array(
-          Type.Object(
-            {
-              name: Type.String({ minLength: 1, description: 'By which this file refers to it' }),
-              config_schema: Type.String({ description: 'Name of its config schema' }),
-              format: Type.Optional(oneOf(INSTANCE_FORMATS)),
-              content: Type.Unknown({ description: 'As YAML, sent as JSON; or its text' }),
-            },
-            closed,
-          ),
-        ),
-      ),
-      releases: Type.Optional(
-        Type.Array(Type.Object({ version: Name, config_schemas: Type.Array(Type.String()) }, closed)),
-      ),
-      groups: Type.Optional(
-        Type.Array(
-          Type.Object(
-            { name: Name, parent: Type.Optional(Type.String({ description: 'Name of a group above' })) },
-            closed,
-          ),
-        ),
-      ),
-      devices: Type.Optional(
-        Type.Array(
-          Type.Object(
-            {
-              name: Type.String({ minLength: 1, maxLength: 48 }),
-              description: Type.Optional(Type.String()),
-              group: Type.Optional(Type.String({ description: 'Name of its group' })),
-              status: Type.Optional(oneOf(SEEDED_DEVICE_STATUSES)),
-              agent_version: Type.Optional(Type.String()),
-            },
-            closed,
-          ),
-        ),
-      ),
-      deployments: Type.Optional(
-        Type.Array(
-          Type.Object(
-            {
-              device: Type.String({ description: 'Name of its device' }),
-              release: Type.String({ description: 'Version of its release' }),
-              config_instances: Type.Array(Type.String()),
-              status: Type.Optional(oneOf(SEEDED_STATES)),
-              description: Type.Optional(Type.String()),
-            },
-            closed,
-          ),
-        ),
-      ),
-    },
-    { ...closed, description: 'A workspace of the simulated platform (muster simulate platform --seed-file)' },
-  ),
+  Type.Object(members, {
+    additionalProperties: false,
+    description: 'A workspace of the simulated platform (muster simulate platform --seed-file)',
+  }),
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
@@ -175,7 +143,8 @@ type Ids = Map<string, string>;
 /** Kind by kind, each in the order of the file. The result has the ids by `kind/name`. */
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
-  const each = <K extends keyof SeedFile>(kind: K, nameOf: (entry: Entry<K>, at: number) => string, make: Maker<K>) => {
+  /** `member` has the name by which an entry is referred to; without it that is its place. */
+  const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {
         const id = ids.get(`${referred}/${name}`);
@@ -183,51 +152,35 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
         throw errorAt([kind, at, field], `names ${JSON.stringify(name)}, which is not among the ${referred} above`);
       };
       const error = (message: string) => errorAt([kind, at], message);
-      const place = `${kind}/${nameOf(entry, at)}`;
-      if (ids.has(place)) throw error(`has the name of an earlier one: ${JSON.stringify(nameOf(entry, at))}`);
-      ids.set(
-        place,
-        within(() => make(entry, refer), error),
-      );
+      const name = member === undefined ? String(at) : String(entry[member]);
+      if (ids.has(`${kind}/${name}`)) throw error(`has the name of an earlier one: ${JSON.stringify(name)}`);
+      const id = within(() => make(entry, refer), error);
+      ids.set(`${kind}/${name}`, id);
     }
   };
-  each(
-    'config_types',
-    ({ slug }) => slug,
-    ({ slug, name = slug }) => createConfigType(core, { slug, name }).id,
-  );
-  each('config_schemas', named, (entry, refer) => {
+  each('config_types', 'slug', ({ slug, name = slug }) => createConfigType(core, { slug, name }).id);
+  each('config_schemas', 'name', (entry, refer) => {
     const config_type_ref = { id: refer('config_types', entry.config_type, 'config_type') };
     return writeConfigSchema(core, { ...schemaOf(entry), config_type_ref }, NEWEST_VERSION).id;
   });
-  each('config_instances', named, (entry, refer) => {
+  each('config_instances', 'name', (entry, refer) => {
     const config_schema_id = refer('config_schemas', entry.config_schema, 'config_schema');
     return writeConfigInstance(core, { config_schema_id, content: contentOf(entry) }).id;
   });
-  each(
-    'releases',
-    ({ version }) => version,
-    ({ version, config_schemas }, refer) => {
-      const config_schema_ids = config_schemas.map((name) => refer('config_schemas', name, 'config_schemas'));
-      return createRelease(core, { version, config_schema_ids }).id;
-    },
-  );
-  each('groups', named, ({ name, parent }, refer) => {
+  each('releases', 'version', ({ version, config_schemas }, refer) => {
+    const config_schema_ids = config_schemas.map((name) => refer('config_schemas', name, 'config_schemas'));
+    return createRelease(core, { version, config_schema_ids }).id;
+  });
+  each('groups', 'name', ({ name, parent }, refer) => {
     const parent_id = parent === undefined ? null : refer('groups', parent, 'parent');
     return createGroup(core, { name, parent_id }).id;
   });
-  each('devices', named, (entry, refer) =>
+  each('devices', 'name', (entry, refer) =>
     device(core, entry, entry.group === undefined ? null : refer('groups', entry.group, 'group')),
   );
-  each(
-    'deployments',
-    (_entry, at) => String(at),
-    (entry, refer) => deployment(core, entry, refer),
-  );
+  each('deployments', undefined, (entry, refer) => deployment(core, entry, refer));
   return ids;
 }
-
-const named = ({ name }: { name: string }): string => name;
 
 /** Later deployments change earlier ones: what the file asks for must be so at the end. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
@@ -276,10 +229,10 @@ function schemaOf({
   filepath,
   instance_format = FORMAT,
 }: Entry<'config_schemas'>) {
-  const slot = filepath === undefined ? undefined : [{ key: 'default', name: 'Default', filepath, required: true }];
   const format = language === 'cue' ? ('cue' as const) : typeof document === 'string' ? ('yaml' as const) : FORMAT;
   const documents = [{ name, data: textOf(document) }];
-  return { language, format, documents, instance_format, ...(slot && { instance_slots: slot }) } as const;
+  const slots = filepath !== undefined && { instance_slots: [defaultSlot(filepath)] };
+  return { language, format, documents, instance_format, ...slots } as const;
 }
 
 const contentOf = ({ format = FORMAT, content }: Entry<'config_instances'>) => ({ format, data: textOf(content) });
