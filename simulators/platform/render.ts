@@ -1,6 +1,5 @@
 /** Resources as text, in the version and with the expansions that a client asked for. */
 
-import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
 import {
   type Expansion,
   inVersion,
@@ -13,60 +12,8 @@ import type { Resource } from './behaviour.ts';
 import type { Core } from './core.ts';
 import { contentOf } from './domain/config-instances.ts';
 import { VIEWS } from './domain/views.ts';
-import type { BaseRow, Rows } from './store/rows.ts';
+import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 import { contentDown, down } from './versions.ts';
-
-// How each expansion of a resource finds its value.
-
-/** Another resource, several, none, or a plain value. */
-export type Expanded =
-  | { kind: ResourceKind; row: BaseRow | undefined }
-  | { kind: ResourceKind; rows: readonly BaseRow[] }
-  | { content: InstanceContent }
-  | { value: unknown };
-
-type Expander<K extends ResourceKind> = (core: Core, row: Rows[K]) => Expanded;
-
-const one = (core: Core, kind: ResourceKind, id: string | null): Expanded => ({
-  kind,
-  row: id === null ? undefined : core.store.collections[kind].byId(id),
-});
-
-const many = (core: Core, kind: ResourceKind, ids: string): Expanded => ({
-  kind,
-  rows: (JSON.parse(ids) as string[])
-    .map((id): BaseRow | undefined => core.store.collections[kind].byId(id))
-    .filter((row) => row !== undefined),
-});
-
-export const EXPANDERS: { [K in ResourceKind]: Record<string, Expander<K>> } = {
-  config_type: {},
-  config_schema: {
-    documents: (_core, row) => ({ value: JSON.parse(row.documents) }),
-    config_type: (core, row) => one(core, 'config_type', row.config_type_id),
-  },
-  config_instance: {
-    content: (core, row) => ({
-      content: { format: row.content_format, data: new TextDecoder().decode(contentOf(core, row.id)) },
-    }),
-    config_schema: (core, row) => one(core, 'config_schema', row.config_schema_id),
-    config_type: (core, row) => one(core, 'config_type', row.config_type_id),
-  },
-  release: { config_schemas: (core, row) => many(core, 'config_schema', row.config_schema_ids) },
-  deployment: {
-    device: (core, row) => one(core, 'device', row.device_id),
-    release: (core, row) => one(core, 'release', row.release_id),
-    parent: (core, row) => one(core, 'deployment', row.parent_id),
-    config_instances: (core, row) => many(core, 'config_instance', row.config_instance_ids),
-  },
-  device: {
-    current_deployment: (core, row) => one(core, 'deployment', row.current_deployment_id),
-    current_release: (core, row) => one(core, 'release', row.current_release_id),
-    group: (core, row) => one(core, 'group', row.group_id),
-  },
-  group: { parent: (core, row) => one(core, 'group', row.parent_id) },
-  git_commit: {},
-};
 
 /** Names to expand, each with what to expand below it. */
 export interface ExpandTree {
@@ -83,8 +30,8 @@ export class Renderer {
 
   constructor(core: Core) {
     this.#core = core;
-    for (const kind of RESOURCE_KINDS) this.#texts.set(kind, new RecentTexts());
     for (const kind of RESOURCE_KINDS) {
+      this.#texts.set(kind, new RecentTexts());
       core.store.collections[kind].onChange = (seq) => this.#changed(kind, seq);
     }
   }
@@ -110,20 +57,36 @@ export class Renderer {
     const names = new Set(Object.keys(expand));
     if (behaviour.expandsAlways) for (const name of this.#plainExpansions(kind, version)) names.add(name);
     for (const name of names) {
-      const tree = expand[name] ?? {};
-      shown = { ...shown, [name]: this.#expanded(kind, row, version, name, tree) };
+      shown = { ...shown, [name]: this.#expanded(kind, row, version, name, expand[name] ?? {}) };
     }
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 
+  /** What the contract names as another resource is in the column of its id, or of a JSON array of ids. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
-    const expander = EXPANDERS[kind][name] as ((core: Core, row: BaseRow) => ReturnType<never>) | undefined;
-    const expanded = expander?.(this.#core, row) as ReturnType<(typeof EXPANDERS)['group'][string]> | undefined;
-    if (expanded === undefined) return null;
-    if ('value' in expanded) return expanded.value;
-    if ('content' in expanded) return contentDown(expanded.content, version, this.#core.behaviour);
-    if ('rows' in expanded) return expanded.rows.map((each) => this.value(expanded.kind, each, version, tree));
-    return expanded.row === undefined ? null : this.value(expanded.kind, expanded.row, version, tree);
+    const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
+    if (other === undefined) return this.#plainValue(row, version, name);
+    const found = (id: string): BaseRow | undefined => this.#core.store.collections[other].byId(id);
+    const shown = (each: BaseRow): Resource => this.value(other, each, version, tree);
+    const columns = row as unknown as Readonly<Record<string, string | null>>;
+    if (many) {
+      const ids = JSON.parse(columns[`${other}_ids`] ?? '[]') as string[];
+      return ids
+        .map(found)
+        .filter((each) => each !== undefined)
+        .map(shown);
+    }
+    const id = columns[`${name}_id`] ?? null;
+    const only = id === null ? undefined : found(id);
+    return only === undefined ? null : shown(only);
+  }
+
+  /** An expansion that is no resource. */
+  #plainValue(row: BaseRow, version: SupportedVersion, name: string): unknown {
+    if (name === 'documents') return JSON.parse((row as ConfigSchemaRow).documents);
+    if (name !== 'content') return null;
+    const data = new TextDecoder().decode(contentOf(this.#core, row.id));
+    return contentDown({ format: (row as ConfigInstanceRow).content_format, data }, version, this.#core.behaviour);
   }
 
   /** Expansions that cannot recurse, for the defect that expands without being asked. */
