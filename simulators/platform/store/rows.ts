@@ -3,16 +3,16 @@
  * creation.
  */
 
-import type {
-  DeploymentActivityStatus,
-  DeploymentErrorStatus,
-  DeploymentTargetStatus,
-} from '../../../harness/contract/enums.ts';
-import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
+import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
+import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
-import type { DeviceStatus } from '../../../harness/contract/platform/device.ts';
-import type { GitRepositoryType } from '../../../harness/contract/platform/git-commit.ts';
+import type { ConfigType } from '../../../harness/contract/platform/config-type.ts';
+import type { PlatformDeployment } from '../../../harness/contract/platform/deployment.ts';
+import type { Device } from '../../../harness/contract/platform/device.ts';
+import type { GitCommit } from '../../../harness/contract/platform/git-commit.ts';
+import type { Group } from '../../../harness/contract/platform/group.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import type { Release } from '../../../harness/contract/platform/release.ts';
 
 export interface BaseRow {
   seq: number;
@@ -20,55 +20,37 @@ export interface BaseRow {
   created_at: string;
 }
 
-export interface ConfigTypeRow extends BaseRow {
-  name: string;
-  slug: string;
-  updated_at: string;
-}
+export type ConfigTypeRow = BaseRow & Pick<ConfigType, 'name' | 'slug' | 'updated_at'>;
 
-export interface ConfigSchemaRow extends BaseRow {
-  config_type_id: string;
-  digest: string;
-  language: ConfigSchema['language'];
-  format: ConfigSchema['format'];
-  instance_format: InstanceFormat;
+export interface ConfigSchemaRow
+  extends BaseRow,
+    Pick<ConfigSchema, 'config_type_id' | 'digest' | 'language' | 'format' | 'instance_format' | 'updated_at'> {
   /** JSON array of slots. */
   instance_slots: string;
   /** JSON array of `{id, name, data}`. */
   documents: string;
   /** JSON object, or null. */
   git_commit: string | null;
-  updated_at: string;
 }
 
-export interface ConfigInstanceRow extends BaseRow {
-  config_schema_id: string;
-  config_type_id: string;
-  slot_key: string;
-  filepath: string;
+export interface ConfigInstanceRow
+  extends BaseRow,
+    Pick<ConfigInstance, 'config_schema_id' | 'config_type_id' | 'slot_key' | 'filepath'> {
   content_format: InstanceFormat;
 }
 
-export interface ReleaseRow extends BaseRow {
-  version: string;
-  git_commit_id: string | null;
+export interface ReleaseRow extends BaseRow, Pick<Release, 'version' | 'git_commit_id' | 'updated_at'> {
   /** JSON array of ids. */
   config_schema_ids: string;
-  updated_at: string;
 }
 
-export interface DeploymentRow extends BaseRow {
-  description: string;
-  activity_status: DeploymentActivityStatus;
-  error_status: DeploymentErrorStatus;
-  target_status: DeploymentTargetStatus;
-  device_id: string;
-  release_id: string;
-  parent_id: string | null;
-  queued_at: string | null;
-  deployed_at: string | null;
-  archived_at: string | null;
-  updated_at: string;
+type DeploymentColumn =
+  | `${'activity' | 'error' | 'target'}_status`
+  | `${'device' | 'release' | 'parent'}_id`
+  | `${'queued' | 'deployed' | 'archived' | 'updated'}_at`
+  | 'description';
+
+export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   /** JSON array of ids. */
   config_instance_ids: string;
   /** How many deployments had been queued, on any device, when this one was created. */
@@ -82,15 +64,11 @@ export interface DeploymentRow extends BaseRow {
   agent_activity: DeploymentActivityStatus | null;
 }
 
-export interface DeviceRow extends BaseRow {
-  name: string;
-  description: string | null;
-  status: DeviceStatus;
-  agent_version: string | null;
-  last_connected_at: string | null;
-  last_disconnected_at: string | null;
-  updated_at: string;
-  group_id: string | null;
+type DeviceColumn =
+  | `${'last_connected' | 'last_disconnected' | 'updated'}_at`
+  | ('name' | 'description' | 'status' | 'agent_version' | 'group_id');
+
+export interface DeviceRow extends BaseRow, Pick<Device, DeviceColumn> {
   /** On the device now. */
   current_deployment_id: string | null;
   current_release_id: string | null;
@@ -111,21 +89,10 @@ export const UNPROVISIONED = {
   key_fingerprint: null,
 } as const;
 
-export interface GroupRow extends BaseRow {
-  name: string;
-  parent_id: string | null;
-  updated_at: string;
-}
+export type GroupRow = BaseRow & Pick<Group, 'name' | 'parent_id' | 'updated_at'>;
 
-export interface GitCommitRow extends BaseRow {
-  sha: string;
-  message: string;
-  repository_owner: string;
-  repository_name: string;
-  repository_type: GitRepositoryType;
-  repository_url: string;
-  commit_url: string;
-}
+export type GitCommitRow = BaseRow &
+  Pick<GitCommit, 'sha' | 'message' | `repository_${'owner' | 'name' | 'type' | 'url'}` | 'commit_url'>;
 
 export interface Rows extends Record<ResourceKind, BaseRow> {
   config_type: ConfigTypeRow;
