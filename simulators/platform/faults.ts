@@ -24,35 +24,24 @@ export const FAULT_FORMS = [
   'slow-body[=MILLISECONDS][@RATE]',
 ] as const;
 
+/** What each fault is with a rate and a value; undefined for a value that it does not take. */
+const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults | undefined>([
+  ['latency', (rate, ms) => (ms === undefined ? undefined : { latency: { rate, milliseconds: ms } })],
+  ['429', (rate, retryAfterSeconds = 1) => ({ throttle: { rate, retryAfterSeconds } })],
+  ['5xx', (rate, status = 503) => (status < 500 || status > 599 ? undefined : { failure: { rate, status } })],
+  ['reset', (rate, value) => (value === undefined ? { reset: { rate } } : undefined)],
+  ['slow-body', (rate, milliseconds = 100) => ({ slowBody: { rate, milliseconds } })],
+]);
+
 /** Reads e.g. `latency=200@0.5,429@0.1`. Throws RangeError with the accepted forms. */
 export function parseFaults(text: string): PlatformFaults {
   let faults: PlatformFaults = {};
   for (const part of text.split(',')) {
-    const found = /^([a-z0-9-]+)(?:=(\d{1,6}))?(?:@(0|1|0?\.\d{1,6}|1\.0*))?$/.exec(part.trim());
-    const one = found && parseOne(found[1] ?? '', number(found[2]), number(found[3]) ?? 1);
+    const [, name = '', value, rate = '1'] =
+      /^([a-z0-9-]+)(?:=(\d{1,6}))?(?:@(0|1|0?\.\d{1,6}|1\.0*))?$/.exec(part.trim()) ?? [];
+    const one = FAULTS.get(name)?.(Number(rate), value === undefined ? undefined : Number(value));
     if (!one) throw new RangeError(`${JSON.stringify(part)} is no fault; accepted are ${FAULT_FORMS.join(', ')}`);
     faults = { ...faults, ...one };
   }
   return faults;
-}
-
-const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
-
-function parseOne(name: string, value: number | undefined, rate: number): PlatformFaults | undefined {
-  switch (name) {
-    case 'latency':
-      return value === undefined ? undefined : { latency: { rate, milliseconds: value } };
-    case '429':
-      return { throttle: { rate, retryAfterSeconds: value ?? 1 } };
-    case '5xx': {
-      const status = value ?? 503;
-      return status < 500 || status > 599 ? undefined : { failure: { rate, status } };
-    }
-    case 'reset':
-      return value === undefined ? { reset: { rate } } : undefined;
-    case 'slow-body':
-      return { slowBody: { rate, milliseconds: value ?? 100 } };
-    default:
-      return undefined;
-  }
 }

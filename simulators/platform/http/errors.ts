@@ -3,12 +3,15 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { http } from '../../../harness/common/node-http.ts';
 import { isHttp1 } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
+type Refusals = Readonly<Record<string, { status: number; code: string; message: string }>>;
+
 /** Maps Fastify's own refusals to error codes of the platform. */
-const REFUSALS: Record<string, { status: number; code: string; message: string }> = {
+const REFUSALS: Refusals = {
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     status: 415,
@@ -49,16 +52,10 @@ function factsOf(error: unknown) {
 
 // Answers to what is no HTTP request: bad framing, headers that are too large, a request that never ends.
 
-const CONNECTION_REFUSALS: Readonly<Record<string, { status: number; code: string; message: string }>> = {
+const CONNECTION_REFUSALS: Refusals = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
-};
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Payload Too Large',
-  431: 'Request Header Fields Too Large',
 };
 
 /** Answers and hangs up: after such bytes nobody knows where the next request begins. */
@@ -77,7 +74,7 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
   const { status, body } = core.behaviour.error({ ...facts, params: {} });
   const text = JSON.stringify(body);
   const head = [
-    `HTTP/1.1 ${status} ${REASONS[status] ?? ''}`,
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(text)}`,
     'connection: close',

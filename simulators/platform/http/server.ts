@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
@@ -178,7 +178,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 /** Answers as late as the behaviour wants. */
 function addDelay(app: FastifyInstance, { behaviour }: Core): void {
   const { delayMs } = behaviour;
-  if (delayMs) app.addHook('onRequest', () => setTimeout(delayMs(), undefined, { ref: false }));
+  if (delayMs) app.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));
 }
 
 /**
