@@ -1,22 +1,17 @@
 /** One table: rows by id, and pages of it in any order, filtered, at any offset. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import {
-  type Filters,
-  type KeptOrder,
-  type Matching,
-  type OrderPlan,
-  type OrderTerm,
-  type PageIndex,
-  planOrder,
-  type Selection,
-} from './order.ts';
+import { type Filters, type KeptOrder, type Matching, type OrderPlan, type OrderTerm, planOrder } from './order.ts';
 import { compareText, Facet, type FacetFilter, RankedList } from './ranks.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
-// The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for.
-
-export class RowIndex implements PageIndex {
+/**
+ * The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for. The database
+ * alone gives the same answers with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares the two), but walks over
+ * every row before the offset: too slow for a million devices. It follows the table through `add`, `change` and
+ * `reload`.
+ */
+class RowIndex {
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;
   readonly #facets: Facet[];
@@ -33,14 +28,17 @@ export class RowIndex implements PageIndex {
     this.reload();
   }
 
+  /** Number of rows. */
   get size(): number {
     return this.#newestFirst().size;
   }
 
+  /** Number of the newest row; 0 when there is none. */
   get last(): number {
     return this.#last;
   }
 
+  /** Reads everything from the table again. */
   reload(): void {
     const { table, facets } = this.#spec;
     this.#last = 0;
@@ -60,12 +58,14 @@ export class RowIndex implements PageIndex {
     this.#lists.set('created_at:desc,id:asc', list);
   }
 
+  /** A row that is in the table now. */
   add(row: BaseRow): void {
     this.#remember(row.seq, row.created_at);
     for (const facet of this.#facets) facet.set(row.seq, facetValue(row, facet.column));
     for (const list of this.#lists.values()) list.insert(row.seq);
   }
 
+  /** A row whose columns have changed; `id` and `created_at` never do. */
   change(row: BaseRow): void {
     for (const [index, facet] of this.#facets.entries()) {
       const from = facet.codeOf(row.seq);
@@ -75,14 +75,18 @@ export class RowIndex implements PageIndex {
     }
   }
 
-  select(filters: Filters): Selection | undefined {
+  /**
+   * The rows that pass the filters on indexed columns; other filters are ignored. `undefined` when no row can match.
+   */
+  select(filters: Filters) {
     const filter = this.#filter(filters);
     if (filter === undefined) return undefined;
     const list = this.#newestFirst();
     return {
-      passes: (seq) => list.passes(seq, filter),
-      count: () => list.count(filter),
-      inOrder: (terms) => {
+      passes: (seq: number): boolean => list.passes(seq, filter),
+      count: (): number => list.count(filter),
+      /** In that order; `undefined` when the index does not keep it. `terms` are total (they end with `id`). */
+      inOrder: (terms: readonly OrderTerm[]): Matching | undefined => {
         const plan = planOrder(terms, this.#spec.facets);
         return plan && this.#ranked(plan, filter);
       },
@@ -201,17 +205,20 @@ const textOrNull = (value: unknown): string | null => (typeof value === 'string'
 
 const facetValue = (row: object, column: string): string | null => textOrNull((row as Record<string, unknown>)[column]);
 
+type Selection = NonNullable<ReturnType<RowIndex['select']>>;
+
 /** Schedules a change to memory for after the commit. */
 type Defer = (change: () => void) => void;
 
-type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
+/** Columns with the value that is looked for. */
+export type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
 
 /** The rows of one resource. */
 export class Collection<Row extends BaseRow> {
   readonly #spec: TableSpec;
   readonly #database: DatabaseSync;
   readonly #defer: Defer;
-  readonly #index: PageIndex;
+  readonly #index: RowIndex;
   readonly #statements = new Map<string, StatementSync>();
   /** Statements of `newest` that are not being read. */
   readonly #unused = new Map<string, StatementSync[]>();
@@ -309,7 +316,7 @@ export class Collection<Row extends BaseRow> {
     });
   }
 
-  update(row: Row, changes: Partial<Omit<Row, keyof BaseRow>>): Row {
+  update(row: Row, changes: Partial<Row>): Row {
     const columns = Object.keys(changes);
     if (columns.length === 0) return row;
     const assignments = columns.map((column) => `${column} = ?`).join(', ');

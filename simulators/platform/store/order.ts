@@ -1,15 +1,12 @@
 /** Sort terms of a list, and how they map onto the ranked lists that a collection keeps. */
 
-import type { BaseRow } from './rows.ts';
-
 export interface OrderTerm {
   field: string;
   descending: boolean;
 }
 
 /** The orders that are kept; each is also read backwards. */
-export const KEPT_ORDERS = ['created_at:desc,id:asc', 'created_at:asc,id:asc', 'id:asc'] as const;
-export type KeptOrder = (typeof KEPT_ORDERS)[number];
+export type KeptOrder = `created_at:${'desc' | 'asc'},id:asc` | 'id:asc';
 
 /** Walks `order`, backwards when `reversed`; within each value of `facet` in turn when there is one. */
 export interface OrderPlan {
@@ -46,9 +43,8 @@ export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   return end === -1 ? [...kept, { field: 'id', descending: false }] : kept.slice(0, end + 1);
 }
 
-// What a collection needs of an index in memory. The database alone gives the same answers with `ORDER BY … LIMIT …
-// OFFSET` (`store.test.ts` compares the two), but walks over every row before the offset: too slow for a million
-// devices.
+/** As lists are, unless a client asks for another order. */
+export const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
 /** Column to accepted values: AND across columns, OR within one. */
 export type Filters = Readonly<Record<string, readonly string[]>>;
@@ -57,28 +53,4 @@ export type Filters = Readonly<Record<string, readonly string[]>>;
 export interface Matching {
   slice(start: number, count: number): number[];
   count(): number;
-}
-
-/** The rows that pass the filters on indexed columns. */
-export interface Selection {
-  passes(seq: number): boolean;
-  count(): number;
-  /** The rows in that order; `undefined` when the index does not keep it. `terms` are total (they end with `id`). */
-  inOrder(terms: readonly OrderTerm[]): Matching | undefined;
-}
-
-/** Row numbers of one table by position in an order. It follows the table through `add`, `change` and `reload`. */
-export interface PageIndex {
-  /** Number of rows. */
-  readonly size: number;
-  /** Number of the newest row; 0 when there is none. */
-  readonly last: number;
-  /** Reads everything from the table again. */
-  reload(): void;
-  /** A row that is in the table now. */
-  add(row: BaseRow): void;
-  /** A row whose columns have changed; `id` and `created_at` never do. */
-  change(row: BaseRow): void;
-  /** Ignores filters on columns that are not indexed. `undefined` when no row can match. */
-  select(filters: Filters): Selection | undefined;
 }
