@@ -11,7 +11,7 @@ import type {
   AgentRelease,
 } from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
-import { type Clock, systemClock, timestamp } from '../common/clock.ts';
+import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
 import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
@@ -24,19 +24,19 @@ import { type PlatformControlServer, type PlatformInfo, serveControl } from './c
 import { type Core, idsFrom } from './core.ts';
 import { contentOf } from './domain/config-instances.ts';
 import { applyReport } from './domain/deployments.ts';
-import { archiveDevice, assignGroup, disconnectAll } from './domain/devices.ts';
-import { find } from './domain/find.ts';
+import { archiveDevice, assignGroup, disconnectAll, markConnected } from './domain/devices.ts';
+import { change, find } from './domain/find.ts';
 import { provision, reprovision } from './domain/provisioning.ts';
 import { VIEWS } from './domain/views.ts';
 import type { PlatformFaults } from './faults.ts';
 import { BASE_PATH, buildServer } from './http/server.ts';
 import { type KeyOption, KeyRing } from './keys.ts';
-import { type AgentDeviceRecord, type AgentPort, type DeviceMessenger, noMessenger, PlatformError } from './ports.ts';
+import { type AgentPort, type DeviceMessenger, noMessenger, PlatformError } from './ports.ts';
 import { referenceBehaviour } from './reference.ts';
 import { Renderer } from './render.ts';
 import { applySeed, readSeed } from './seed/seed-file.ts';
 import { seedWorkspace } from './seed/workspace.ts';
-import type { DeploymentRow, DeviceRow, ReleaseRow } from './store/rows.ts';
+import type { DeploymentRow, ReleaseRow } from './store/rows.ts';
 import { Store } from './store/store.ts';
 
 // The store as the agent side sees it.
@@ -51,14 +51,14 @@ export function agentPort(core: Core): AgentPort {
     return row;
   };
   return {
-    provision: (token, { name, ...credentials }) => record(provision(core, token, name, credentials)),
-    reprovision: (token, credentials) => record(reprovision(core, token, credentials)),
-    deviceByFingerprint: (fingerprint) => maybeRecord(collections.device.first({ key_fingerprint: fingerprint })),
-    deviceById: (id) => maybeRecord(collections.device.byId(id)),
+    provision: (token, { name, ...credentials }) => provision(core, token, name, credentials),
+    reprovision: (token, credentials) => reprovision(core, token, credentials),
+    deviceByFingerprint: (fingerprint) => collections.device.first({ key_fingerprint: fingerprint }),
+    deviceById: (id) => collections.device.byId(id),
     updateDevice: (id, { agent_version }) => {
       const row = find(core, 'device', id);
-      if (agent_version === undefined || agent_version === row.agent_version) return record(row);
-      return record(collections.device.update(row, { agent_version, updated_at: timestamp(core.clock) }));
+      if (agent_version === undefined || agent_version === row.agent_version) return row;
+      return change(core, 'device', row, { agent_version });
     },
     setConnected: (id, connected) => setConnected(core, id, connected),
     deployments: (deviceId, { activity, limit, offset, expand }) => {
@@ -104,34 +104,8 @@ function setConnected(core: Core, id: string, connected: boolean): void {
   if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
   // An agent takes the place of its stand-in.
   core.standIns.delete(id);
-  const now = timestamp(core.clock);
-  core.store.write(() =>
-    core.store.collections.device.update(
-      row,
-      connected
-        ? { status: 'online', last_connected_at: now, updated_at: now }
-        : { status: 'offline', last_disconnected_at: now, updated_at: now },
-    ),
-  );
+  markConnected(core, row, connected);
 }
-
-function record(row: DeviceRow): AgentDeviceRecord {
-  const { id, name, status, agent_version, public_key_pem, last_connected_at, last_disconnected_at } = row;
-  return {
-    id,
-    name,
-    status,
-    session_id: row.session_id ?? '',
-    agent_version,
-    public_key_pem,
-    last_connected_at,
-    last_disconnected_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
-}
-
-const maybeRecord = (row: DeviceRow | undefined) => (row === undefined ? undefined : record(row));
 
 function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
   const known = { ...row, activity_status: activityForAgent(row) };

@@ -8,20 +8,14 @@ import type {
   AgentRelease,
   DeploymentReport,
 } from '../../harness/contract/agent.ts';
+import type { DeviceRow } from './store/rows.ts';
 
 /** A device as the agent side sees it. */
-export interface AgentDeviceRecord {
-  id: string;
-  name: string;
-  status: string;
-  session_id: string;
-  agent_version: string | null;
-  public_key_pem: string | null;
-  last_connected_at: string | null;
-  last_disconnected_at: string | null;
-  created_at: string;
-  updated_at: string;
-}
+export type AgentDeviceRecord = Pick<
+  DeviceRow,
+  | ('id' | 'name' | 'status' | 'session_id' | 'agent_version' | 'public_key_pem')
+  | `${'last_connected' | 'last_disconnected' | 'created' | 'updated'}_at`
+>;
 
 /** What a device is provisioned with. */
 export interface Credentials {

@@ -3,7 +3,7 @@ import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
-import { totalOrder } from './store/order.ts';
+import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
 /** Order of the life of a deployment. `drifted` and `staged` rank equal, since a staged deployment may drift. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
@@ -22,8 +22,6 @@ export function clampInteger(
   // Number() rounds beyond 2^53 and says Infinity beyond 1e308: either way the nearest bound is right.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
-
-const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
 export const referenceBehaviour: PlatformBehaviour = {
   clampLimit: (values) =>

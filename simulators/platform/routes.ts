@@ -8,14 +8,11 @@ import {
   type InstanceFormat,
 } from '../../harness/contract/platform/config-instance.ts';
 import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../harness/contract/platform/config-schema.ts';
-import type { CreateConfigType, UpdateConfigType } from '../../harness/contract/platform/config-type.ts';
 import type { CreateDeployment } from '../../harness/contract/platform/deployment.ts';
-import type { CreateDevice, UpdateDevice } from '../../harness/contract/platform/device.ts';
-import type { CreateGitCommit } from '../../harness/contract/platform/git-commit.ts';
-import type { CreateGroup, MoveGroup, UpdateGroup } from '../../harness/contract/platform/group.ts';
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
-import type { CreateRelease } from '../../harness/contract/platform/release.ts';
-import { atLeast } from '../../harness/contract/versions.ts';
+import { OPERATIONS } from '../../harness/contract/platform/operations.ts';
+import { atLeast, type SupportedVersion } from '../../harness/contract/versions.ts';
+import type { Core } from './core.ts';
 import { contentOf, newConfigInstance } from './domain/config-instances.ts';
 import { createConfigType, newConfigSchema, updateConfigType } from './domain/config-schemas.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
@@ -29,7 +26,7 @@ import {
   type Answered,
   type Call,
   created,
-  get,
+  type Handler,
   type Handlers,
   param,
   readExpand,
@@ -40,25 +37,26 @@ import {
   valuesOf,
 } from './http/call.ts';
 import type { ExpandTree } from './render.ts';
-import type { Filters, Matching } from './store/order.ts';
-import { slotsOf } from './versions.ts';
+import type { Matching } from './store/order.ts';
+import type { Rows } from './store/rows.ts';
+import { defaultSlot } from './versions.ts';
 
 // The list envelope and what is in it (specification sections 2.6 and 8).
 
 const BY_ID = [{ field: 'id', descending: false }] as const;
 
 /** Answers a page of a collection. */
-export function list(call: Call, kind: ResourceKind, narrow: Filters = {}): Answered {
+function list(call: Call, kind: ResourceKind): Answered {
   const { core, query, version } = call;
   const collection = core.store.collections[kind];
   const isValue = (field: string, text: string): boolean => collection.query({ [field]: [text] }, BY_ID).count() > 0;
-  const filters = { ...readFilters(query, kind, version, isValue), ...narrow };
+  const filters = readFilters(query, kind, version, isValue);
   const terms = core.behaviour.order(readOrder(query, kind, version));
   return page(call, kind, collection.query(filters, terms));
 }
 
 /** Answers a page of what matches. */
-export function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
+function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const { core, renderer, query, version } = call;
   const { behaviour } = core;
   const expand = readExpand(query, kind, version, true);
@@ -108,18 +106,6 @@ const MEDIA_TYPES: Record<InstanceFormat, string> = {
   text: 'text/plain; charset=utf-8',
 };
 
-export const configInstanceHandlers: Handlers = {
-  listConfigInstances: (call) => list(call, 'config_instance'),
-  getConfigInstance: (call) => get(call, 'config_instance'),
-  createConfigInstance: async (call) =>
-    created(
-      call,
-      'config_instance',
-      await newConfigInstance(call.core, call.body as CreateConfigInstance, call.version),
-    ),
-  getConfigInstanceContent: download,
-};
-
 function download(call: Call): Answered {
   const disposition = valuesOf(call.query, 'disposition')[0] ?? 'inline';
   if (!(DISPOSITIONS as readonly string[]).includes(disposition)) {
@@ -127,7 +113,7 @@ function download(call: Call): Answered {
       accepted: DISPOSITIONS,
     });
   }
-  const row = find(call.core, 'config_instance', param(call, 'config_instance_id'));
+  const row = find(call.core, 'config_instance', param(call, 'config_instance'));
   const name = (row.filepath.split('/').pop() ?? row.id).replace(/[^\w.-]/g, '_');
   return {
     bytes: contentOf(call.core, row.id),
@@ -137,20 +123,6 @@ function download(call: Call): Answered {
     },
   };
 }
-
-export const deviceHandlers: Handlers = {
-  listDevices: (call) => list(call, 'device'),
-  getDevice: (call) => get(call, 'device'),
-  createDevice: (call) => created(call, 'device', (core) => createDevice(core, call.body as CreateDevice)),
-  updateDevice: (call) =>
-    shown(call, 'device', (core) => updateDevice(core, param(call, 'device_id'), call.body as UpdateDevice)),
-  pingDevice: ping,
-  createDeviceActivationToken: (call) => {
-    const { allow_reactivation = false } = (call.body ?? {}) as { allow_reactivation?: boolean };
-    const bound = { deviceId: param(call, 'device_id'), reactivates: allow_reactivation };
-    return { json: JSON.stringify(issueToken(call.core, bound)) };
-  },
-};
 
 /** Specification sections 2.5, 4.2 and 8. */
 async function ping(call: Call): Promise<Answered> {
@@ -164,98 +136,90 @@ async function ping(call: Call): Promise<Answered> {
       accepted: range,
     });
   }
-  const device = find(core, 'device', param(call, 'device_id'));
+  const device = find(core, 'device', param(call, 'device'));
   const start = process.hrtime.bigint();
   const outcome = await core.behaviour.ping(core.messenger, device.id, timeout);
   const answer = core.behaviour.pingAnswer(outcome, Number(process.hrtime.bigint() - start));
   return { status: answer.status, json: JSON.stringify(answer.body) };
 }
 
-const configTypeHandlers: Handlers = {
-  listConfigTypes: (call) => list(call, 'config_type'),
-  getConfigType: (call) => get(call, 'config_type'),
-  createConfigType: (call) =>
-    created(call, 'config_type', (core) => createConfigType(core, call.body as CreateConfigType)),
-  updateConfigType: (call) =>
-    shown(call, 'config_type', (core) =>
-      updateConfigType(core, param(call, 'config_type_id'), call.body as UpdateConfigType, call.version),
-    ),
-};
-
-const configSchemaHandlers: Handlers = {
-  listConfigSchemas: (call) => list(call, 'config_schema'),
-  getConfigSchema: (call) => get(call, 'config_schema'),
-  createConfigSchema: async (call) =>
-    created(call, 'config_schema', await newConfigSchema(call.core, requestedSchema(call), call.version)),
-};
-
 /** The request in the newest vocabulary. */
 function requestedSchema({ body, version }: Call): CreateConfigSchema {
   if (atLeast(version, 'everglades')) return body as CreateConfigSchema;
   const { instance_filepath, ...rest } = body as OlderCreateConfigSchema;
-  const slots = slotsOf(instance_filepath);
-  return { ...rest, ...(slots && { instance_slots: slots }) };
+  return instance_filepath === undefined ? rest : { ...rest, instance_slots: [defaultSlot(instance_filepath)] };
 }
 
-const deploymentHandlers: Handlers = {
-  listDeployments: (call) => list(call, 'deployment'),
-  getDeployment: (call) => get(call, 'deployment'),
-  createDeployment: (call) => {
-    const request = call.body as CreateDeployment;
-    requireScope(call, request.target_status === 'deployed' ? 'deployments:deploy' : 'deployments:stage');
-    return created(call, 'deployment', (core) => createDeployment(core, request, call.version));
+/** Lists and single resources: the contract alone says what they are. */
+const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }) => {
+  if (method !== 'GET' || kind === undefined || sub) return [];
+  const handler: Handler = isList
+    ? (call) => list(call, kind)
+    : (call) => shown(call, kind, (core) => find(core, kind, param(call, kind)));
+  return [[id, handler]];
+});
+
+/** Answers with the resource that is made of the body. */
+const creates =
+  <K extends ResourceKind, B>(kind: K, make: (core: Core, body: B, version: SupportedVersion) => Rows[K]): Handler =>
+  (call) =>
+    created(call, kind, (core) => make(core, call.body as B, call.version));
+
+/** Answers with the resource that the path names, as it is after the change. */
+const changes =
+  <K extends ResourceKind, B>(
+    kind: K,
+    change: (core: Core, id: string, body: B, version: SupportedVersion) => Rows[K],
+  ): Handler =>
+  (call) =>
+    shown(call, kind, (core) => change(core, param(call, kind), call.body as B, call.version));
+
+/** By operation id. */
+export const HANDLERS: Handlers = {
+  ...Object.fromEntries(READS),
+
+  createConfigType: creates('config_type', createConfigType),
+  updateConfigType: changes('config_type', updateConfigType),
+  createConfigSchema: async (call) =>
+    created(call, 'config_schema', await newConfigSchema(call.core, requestedSchema(call), call.version)),
+  createConfigInstance: async (call) => {
+    const write = await newConfigInstance(call.core, call.body as CreateConfigInstance, call.version);
+    return created(call, 'config_instance', write);
   },
-  deployDeployment: (call) => shown(call, 'deployment', (core) => deployDeployment(core, param(call, 'deployment_id'))),
-  archiveDeployment: (call) =>
-    shown(call, 'deployment', (core) => archiveDeployment(core, param(call, 'deployment_id'))),
+  getConfigInstanceContent: download,
+  createRelease: creates('release', createRelease),
+  createGitCommit: creates('git_commit', createGitCommit),
+
+  createDeployment: (call) => {
+    const { target_status } = call.body as CreateDeployment;
+    requireScope(call, target_status === 'deployed' ? 'deployments:deploy' : 'deployments:stage');
+    return creates('deployment', createDeployment)(call);
+  },
+  deployDeployment: changes('deployment', deployDeployment),
+  archiveDeployment: changes('deployment', archiveDeployment),
   getDeploymentDrifts: (call) => {
-    const seqs = driftsOf(call.core, param(call, 'deployment_id')).map(({ seq }) => seq);
+    const seqs = driftsOf(call.core, param(call, 'deployment')).map(({ seq }) => seq);
     return page(call, 'deployment', {
       count: () => seqs.length,
       slice: (start, count) => seqs.slice(start, start + count),
     });
   },
-};
 
-const releaseHandlers: Handlers = {
-  listReleases: (call) => list(call, 'release'),
-  getRelease: (call) => get(call, 'release'),
-  createRelease: (call) => created(call, 'release', (core) => createRelease(core, call.body as CreateRelease)),
-};
+  createDevice: creates('device', createDevice),
+  updateDevice: changes('device', updateDevice),
+  pingDevice: ping,
+  createDeviceActivationToken: (call) => {
+    const { allow_reactivation = false } = (call.body ?? {}) as { allow_reactivation?: boolean };
+    const bound = { deviceId: param(call, 'device'), reactivates: allow_reactivation };
+    return { json: JSON.stringify(issueToken(call.core, bound)) };
+  },
+  createGroup: creates('group', createGroup),
+  updateGroup: changes('group', renameGroup),
+  moveGroup: changes('group', moveGroup),
 
-const groupHandlers: Handlers = {
-  listGroups: (call) => list(call, 'group'),
-  getGroup: (call) => get(call, 'group'),
-  createGroup: (call) => created(call, 'group', (core) => createGroup(core, call.body as CreateGroup)),
-  updateGroup: (call) =>
-    shown(call, 'group', (core) => renameGroup(core, param(call, 'group_id'), call.body as UpdateGroup)),
-  moveGroup: (call) =>
-    shown(call, 'group', (core) => moveGroup(core, param(call, 'group_id'), (call.body as MoveGroup).parent_id)),
-};
-
-const gitCommitHandlers: Handlers = {
-  listGitCommits: (call) => list(call, 'git_commit'),
-  getGitCommit: (call) => get(call, 'git_commit'),
-  createGitCommit: (call) => created(call, 'git_commit', (core) => createGitCommit(core, call.body as CreateGitCommit)),
-};
-
-const keyHandlers: Handlers = {
   getSelf: ({ key }) => ({ json: JSON.stringify({ object: 'principal', id: key.id, name: key.name }) }),
   createProvisioningToken: ({ core }) => ({
     json: JSON.stringify(issueToken(core)),
     status: core.behaviour.createdStatus,
   }),
-};
-
-/** By operation id. */
-export const HANDLERS: Handlers = {
-  ...configTypeHandlers,
-  ...configSchemaHandlers,
-  ...configInstanceHandlers,
-  ...releaseHandlers,
-  ...deploymentHandlers,
-  ...deviceHandlers,
-  ...groupHandlers,
-  ...gitCommitHandlers,
-  ...keyHandlers,
 };

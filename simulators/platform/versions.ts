@@ -135,12 +135,7 @@ export function filterUp(
   return meant;
 }
 
-/** The slots that an older request's `instance_filepath` stands for. */
-export function slotsOf(filepath: string | undefined): InstanceSlot[] | undefined {
-  return filepath === undefined ? undefined : [defaultSlot(filepath)];
-}
-
-/** The one slot of a schema that names none. */
+/** The one slot of a schema that names none, and the one that an older request's `instance_filepath` stands for. */
 export const defaultSlot = (filepath: string): InstanceSlot => ({
   key: 'default',
   name: 'Default',

@@ -176,7 +176,10 @@ export function sessionTokens(options: {
 }): SessionTokens {
   const { clock, issuer: iss, lifetimeMs = DEFAULT_TOKEN_LIFETIME_MS, deviceById } = options;
   const master = randomBytes(32);
-  const secretOf = (device: AgentDeviceRecord) => createHmac('sha256', master).update(device.session_id).digest();
+  const secretOf = ({ session_id }: AgentDeviceRecord) =>
+    createHmac('sha256', master)
+      .update(session_id ?? '')
+      .digest();
 
   return {
     issue: (device) => {

@@ -10,11 +10,13 @@ import {
   provisionRequest,
   reprovisionRequest,
 } from '../../../harness/contract/agent.ts';
+import { device as publishedDevice } from '../../../harness/contract/agent-strict.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
   type DeploymentActivityStatus,
   isDeploymentActivityStatus,
 } from '../../../harness/contract/enums.ts';
+import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
 import { type Shape, shape } from '../../../harness/contract/shape.ts';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
@@ -22,6 +24,7 @@ import { LOOPBACK } from '../address.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { mqttMessenger } from '../broker/messenger.ts';
+import { type Query, valuesOf } from '../http/call.ts';
 import { type AgentDeviceRecord, type AgentPort, type DeviceMessenger, PlatformError } from '../ports.ts';
 import { referenceBehaviour } from '../reference.ts';
 import {
@@ -35,7 +38,7 @@ import {
 
 // What the agent routes share: who is calling, and what they sent.
 
-export interface AgentContext {
+interface AgentContext {
   port: AgentPort;
   tokens: SessionTokens;
   verifyDeviceJwt: DeviceJwtVerifier;
@@ -47,14 +50,14 @@ export interface AgentContext {
 }
 
 /** The credential after `Bearer`. Throws PlatformError 401 when there is none. */
-export function bearer(request: FastifyRequest): string {
+function bearer(request: FastifyRequest): string {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
   return match[1];
 }
 
 /** The device whose session token came with the request. Throws PlatformError 401. */
-export function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
+function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
   const device = context.tokens.verify(bearer(request));
   if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
   context.onSeen(device.id);
@@ -62,7 +65,7 @@ export function caller(context: AgentContext, request: FastifyRequest): AgentDev
 }
 
 /** The JSON body, when it has that shape. Throws PlatformError 400 with every problem. */
-export function body<T>(
+function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
 ): T {
@@ -77,7 +80,7 @@ export function body<T>(
 }
 
 /** A path parameter that could be an identifier. Throws PlatformError 404: nothing else names a resource. */
-export function identifier(request: FastifyRequest, name: string): string {
+function identifier(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? '';
   if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);
   return value;
@@ -85,24 +88,17 @@ export function identifier(request: FastifyRequest, name: string): string {
 
 // Query parameters of the agent's lists: clamped paging (specification section 8), `a|b` filters, expansions.
 
-export type Query = Record<string, string | string[] | undefined>;
-
-const values = (query: Query, name: string): string[] => {
-  const given = query[name];
-  return given === undefined ? [] : [given].flat();
-};
-
 /** As on the Platform API. */
 export function paging(query: Query): { limit: number; offset: number } {
   return {
-    limit: referenceBehaviour.clampLimit(values(query, 'limit')),
-    offset: referenceBehaviour.clampOffset(values(query, 'offset')),
+    limit: referenceBehaviour.clampLimit(valuesOf(query, 'limit')),
+    offset: referenceBehaviour.clampOffset(valuesOf(query, 'offset')),
   };
 }
 
 /** `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
 export function activityFilter(query: Query): DeploymentActivityStatus[] {
-  const wanted = values(query, 'activity_status')
+  const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
     .filter((text) => text !== '');
   return wanted.map((text) => {
@@ -119,7 +115,7 @@ const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
 /** `expand=…` or `expand[]=…`, repeated. Throws PlatformError 400 on an expansion that does not exist. */
 export function expansions(query: Query, more: readonly string[] = []): string[] {
   const accepted = [...EXPANSIONS, ...more];
-  const wanted = new Set([...values(query, 'expand'), ...values(query, 'expand[]')]);
+  const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
   for (const name of wanted) {
     if (accepted.includes(name)) continue;
     throw new PlatformError(400, 'invalid_request', 'expand names something that cannot be expanded', {
@@ -130,51 +126,18 @@ export function expansions(query: Query, more: readonly string[] = []): string[]
   return [...wanted];
 }
 
-// `/deployments`: what a device has to do, and its reports on it. A device sees its own only.
-
-/** Adds the routes to the agent plugin. */
-export function deploymentRoutes(app: FastifyInstance, context: AgentContext): void {
-  const { port } = context;
-
-  app.get('/deployments', async (request) => {
-    const device = caller(context, request);
-    const query = request.query as Query;
-    const { limit, offset } = paging(query);
-    const expand = expansions(query, ['total_count']);
-    const { items, total } = port.deployments(device.id, { activity: activityFilter(query), limit, offset, expand });
-    return {
-      object: 'list',
-      limit,
-      offset,
-      has_more: offset + items.length < total && items.length > 0,
-      ...(expand.includes('total_count') && { total_count: total }),
-      data: items,
-    };
-  });
-
-  app.get('/deployments/:deployment_id', async (request) => {
-    const device = caller(context, request);
-    return port.deployment(device.id, identifier(request, 'deployment_id'), expansions(request.query as Query));
-  });
-
-  app.patch('/deployments/:deployment_id', async (request) => {
-    const device = caller(context, request);
-    const id = identifier(request, 'deployment_id');
-    const expand = expansions(request.query as Query);
-    const updated = port.report(device.id, id, body(request, deploymentReport));
-    return expand.length === 0 ? updated : port.deployment(device.id, id, expand);
-  });
-}
-
-// `/devices/*`, `/device`: provisioning, tokens, and the device's own record.
-
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** The record as the agent sees it: it never needs its own public key back. */
-const answer = ({ public_key_pem: _, ...device }: AgentDeviceRecord) => ({ object: 'device' as const, ...device });
+/** The fields that are published: an agent never needs its own public key back. */
+const DEVICE_FIELDS = Object.keys(publishedDevice.properties);
 
-/** Adds the routes to the agent plugin. */
-export function deviceRoutes(app: FastifyInstance, context: AgentContext): void {
+function answer(record: AgentDeviceRecord) {
+  const known: Readonly<Record<string, unknown>> = { ...record, object: 'device' };
+  return Object.fromEntries(DEVICE_FIELDS.map((name) => [name, known[name]]));
+}
+
+/** Adds the routes of devices that have no token yet to the agent plugin. */
+function enrolmentRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port, minKeyBits } = context;
 
   app.post('/devices/provision', async (request) => {
@@ -199,64 +162,85 @@ export function deviceRoutes(app: FastifyInstance, context: AgentContext): void 
     context.onSeen(device.id);
     return context.tokens.issue(device);
   });
-
-  app.get('/device', async (request) => answer(caller(context, request)));
-
-  app.patch('/devices/:device_id', async (request) => {
-    const device = caller(context, request);
-    if (identifier(request, 'device_id') !== device.id) {
-      throw new PlatformError(403, 'forbidden', 'a device may update itself only');
-    }
-    return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
-  });
 }
 
-// What a device reads besides its deployments: content of config instances, releases, git commits, the service's
-// version.
+/** A request with a session token, and the device that it belongs to. */
+interface Asked {
+  port: AgentPort;
+  device: AgentDeviceRecord;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  query: Query;
+}
+
+/**
+ * What a device with a token may ask: for its own record, for what it has to do (it sees its own deployments only) and
+ * reports on, and for what these refer to.
+ */
+const OWN_ROUTES: readonly [method: 'GET' | 'PATCH', path: string, serve: (asked: Asked) => unknown][] = [
+  ['GET', '/device', ({ device }) => answer(device)],
+  ['PATCH', '/devices/:device_id', updateSelf],
+  ['GET', '/deployments', listDeployments],
+  [
+    'GET',
+    '/deployments/:deployment_id',
+    ({ port, device, request, query }) =>
+      port.deployment(device.id, identifier(request, 'deployment_id'), expansions(query)),
+  ],
+  ['PATCH', '/deployments/:deployment_id', report],
+  ['GET', '/config_instances/:config_instance_id/content', content],
+  ['GET', '/releases/:release_id', ({ port, request }) => port.release(identifier(request, 'release_id'))],
+  ['GET', '/git_commits/:git_commit_id', ({ port, request }) => port.gitCommit(identifier(request, 'git_commit_id'))],
+  ['GET', '/version', serviceVersion],
+];
+
+function updateSelf({ port, device, request }: Asked) {
+  if (identifier(request, 'device_id') !== device.id) {
+    throw new PlatformError(403, 'forbidden', 'a device may update itself only');
+  }
+  return answer(port.updateDevice(device.id, body(request, deviceUpdate)));
+}
+
+function listDeployments({ port, device, query }: Asked) {
+  const { limit, offset } = paging(query);
+  const expand = expansions(query, ['total_count']);
+  const { items, total } = port.deployments(device.id, { activity: activityFilter(query), limit, offset, expand });
+  return {
+    object: 'list',
+    limit,
+    offset,
+    has_more: offset + items.length < total && items.length > 0,
+    ...(expand.includes('total_count') && { total_count: total }),
+    data: items,
+  };
+}
+
+function report({ port, device, request, query }: Asked) {
+  const id = identifier(request, 'deployment_id');
+  const expand = expansions(query);
+  const updated = port.report(device.id, id, body(request, deploymentReport));
+  return expand.length === 0 ? updated : port.deployment(device.id, id, expand);
+}
 
 const MEDIA_TYPES: Record<string, string> = { json: 'application/json', yaml: 'application/yaml' };
-const DISPOSITIONS = ['inline', 'attachment'];
 
-/** Adds the routes to the agent plugin. */
-export function resourceRoutes(app: FastifyInstance, context: AgentContext): void {
-  const { port } = context;
+function content({ port, device, request, reply, query }: Asked) {
+  const disposition = String(query['disposition'] ?? 'inline');
+  if (!(DISPOSITIONS as readonly string[]).includes(disposition)) {
+    throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
+  }
+  const { format, data } = port.content(device.id, identifier(request, 'config_instance_id'));
+  return reply
+    .header('content-type', MEDIA_TYPES[format] ?? 'application/octet-stream')
+    .header('content-disposition', disposition)
+    .send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+}
 
-  app.get('/config_instances/:config_instance_id/content', async (request, reply) => {
-    const device = caller(context, request);
-    const disposition = String((request.query as Query)['disposition'] ?? 'inline');
-    if (!DISPOSITIONS.includes(disposition)) {
-      throw new PlatformError(400, 'invalid_request', 'disposition must be inline or attachment');
-    }
-    const { format, data } = port.content(device.id, identifier(request, 'config_instance_id'));
-    return reply
-      .header('content-type', MEDIA_TYPES[format] ?? 'application/octet-stream')
-      .header('content-disposition', disposition)
-      .send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-  });
-
-  app.get('/releases/:release_id', async (request) => {
-    caller(context, request);
-    return port.release(identifier(request, 'release_id'));
-  });
-
-  app.get('/git_commits/:git_commit_id', async (request) => {
-    caller(context, request);
-    return port.gitCommit(identifier(request, 'git_commit_id'));
-  });
-
-  app.get('/version', async (request) => {
-    caller(context, request);
-    return {
-      version: AGENT_API_VERSION,
-      git_commit: 'unknown',
-      api_version: AGENT_API_VERSION,
-      api_git_commit: 'unknown',
-      go_version: 'none',
-      build_date: new Date(0).toISOString(),
-      os: platform(),
-      arch: arch(),
-    };
-  });
+function serviceVersion() {
+  const build_date = new Date(0).toISOString();
+  const versions = { version: AGENT_API_VERSION, git_commit: 'unknown' };
+  const api = { api_version: AGENT_API_VERSION, api_git_commit: 'unknown' };
+  return { ...versions, ...api, go_version: 'none', build_date, os: platform(), arch: arch() };
 }
 
 /** The largest request of an agent carries a public key. */
@@ -266,7 +250,7 @@ const BODY_LIMIT = 64 * 1024;
  * The agent API as one encapsulated fastify plugin, with bodies, errors and a version header of its own. Register it
  * below `/agent/v1`.
  */
-export function agentPlugin(context: AgentContext, dialect: Dialect) {
+function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
@@ -289,9 +273,17 @@ export function agentPlugin(context: AgentContext, dialect: Dialect) {
         accepted: [AGENT_API_VERSION],
       });
     });
-    deviceRoutes(app, context);
-    deploymentRoutes(app, context);
-    resourceRoutes(app, context);
+    enrolmentRoutes(app, context);
+    for (const [method, url, serve] of OWN_ROUTES) {
+      app.route({
+        method,
+        url,
+        handler: async (request, reply) => {
+          const device = caller(context, request);
+          return serve({ port: context.port, device, request, reply, query: request.query as Query });
+        },
+      });
+    }
   };
 }
 

@@ -33,7 +33,7 @@ describe('the embedded broker', () => {
     const wrong = [
       { ...robot.credentials, password: 'wrong' },
       { ...robot.credentials, password: other.token },
-      { ...robot.credentials, username: other.device.session_id },
+      { ...robot.credentials, username: other.device.session_id ?? '' },
       { ...robot.credentials, clientId: other.device.id },
       { ...robot.credentials, clientId: 'constructor' },
       { clientId: robot.device.id },

@@ -7,13 +7,13 @@ import { type Action, type Console, serveConsole } from '../../console/console.t
 import { Feed } from '../../console/feed.ts';
 import type { Change } from '../../console/page/document.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
-import { bodyOf, groupBody, type PlatformControl, planBody, snapshotBody } from '../control/control.ts';
-import type { KeptPlan } from '../control/plans.ts';
+import { bodyOf, groupBody, type PlatformControl, snapshotBody } from '../control/control.ts';
+import { type KeptPlan, planBody } from '../control/plans.ts';
 import type { PlatformInfo } from '../control/server.ts';
 import type { Core } from '../core.ts';
 import { FAULT_FORMS } from '../faults.ts';
 import type { Collection } from '../store/collection.ts';
-import { totalOrder } from '../store/order.ts';
+import { NEWEST_FIRST } from '../store/order.ts';
 import type { BaseRow, DeploymentRow, DeviceRow } from '../store/rows.ts';
 import { type Exchanges, KEPT_REQUESTS } from './exchanges.ts';
 
@@ -23,7 +23,6 @@ import { type Exchanges, KEPT_REQUESTS } from './exchanges.ts';
 const KEPT = 200;
 /** Groups that a page offers. */
 const KEPT_GROUPS = 500;
-const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
 function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: number) => void): void {
   const { onChange: before } = collection;

@@ -6,68 +6,14 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { timestamp } from '../../common/clock.ts';
 import type { Resource } from '../behaviour.ts';
 import type { Core } from '../core.ts';
-import { archiveDevice, assignGroup, disconnectAll } from '../domain/devices.ts';
+import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
 import { conflict, find } from '../domain/find.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
-import type { Store } from '../store/store.ts';
 import { Plans } from './plans.ts';
-
-// Copies of a platform's whole state under names, in a folder of their own that is removed with them.
-
-export class Snapshots implements Disposable {
-  readonly #store: Store;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'muster-snapshots-'));
-  readonly #files = new Map<string, string>();
-  #last = 0;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  get names(): string[] {
-    return [...this.#files.keys()];
-  }
-
-  /** Replaces a snapshot of the same name. */
-  take(name: string): void {
-    const file = join(this.#folder, `${++this.#last}.db`);
-    this.#store.saveTo(file);
-    const before = this.#files.get(name);
-    this.#files.set(name, file);
-    if (before !== undefined) rmSync(before);
-  }
-
-  /** Throws PlatformError 404. */
-  restore(name: string): void {
-    this.#store.restoreFrom(this.#fileOf(name));
-  }
-
-  /** Throws PlatformError 404. */
-  remove(name: string): void {
-    rmSync(this.#fileOf(name));
-    this.#files.delete(name);
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  #fileOf(name: string): string {
-    const file = this.#files.get(name);
-    if (file !== undefined) return file;
-    const known = this.names.map((each) => JSON.stringify(each)).join(', ') || 'none';
-    throw new PlatformError(
-      404,
-      'snapshot_not_found',
-      `there is no snapshot ${JSON.stringify(name)}; there are: ${known}`,
-    );
-  }
-}
 
 /** Name of the snapshot that `reset` goes back to. */
 const START = 'start';
@@ -79,9 +25,10 @@ export class PlatformControl implements Disposable {
   onChange: () => void = () => {};
   readonly #core: Core;
   readonly #renderer: Renderer;
-  readonly #snapshots: Snapshots;
-  /** By snapshot. */
-  readonly #standIns = new Map<string, readonly string[]>();
+  /** Copies of the whole state, in a folder of their own that is removed with them. */
+  readonly #folder = mkdtempSync(join(tmpdir(), 'muster-snapshots-'));
+  readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
+  #lastFile = 0;
 
   /** Takes the state as it is now for the one that `reset` goes back to. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
@@ -89,7 +36,6 @@ export class PlatformControl implements Disposable {
     this.#renderer = renderer;
     this.plans = plans;
     plans.onChange = () => this.onChange();
-    this.#snapshots = new Snapshots(core.store);
     this.#take(START);
   }
 
@@ -110,32 +56,31 @@ export class PlatformControl implements Disposable {
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
     if (online) this.#core.standIns.add(id);
     else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);
-    const now = timestamp(this.#core.clock);
-    const change = online
-      ? { status: 'online' as const, last_connected_at: now, updated_at: now }
-      : { status: 'offline' as const, last_disconnected_at: now, updated_at: now };
-    return this.#shown(this.#core.store.write(() => this.#core.store.collections.device.update(row, change)));
+    return this.#shown(markConnected(this.#core, row, online));
   }
 
   get snapshots(): string[] {
-    return this.#snapshots.names.filter((name) => name !== START);
+    return [...this.#snapshots.keys()].filter((name) => name !== START);
   }
+  /** Replaces a snapshot of the same name. */
   snapshot(name: string): void {
     if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
     this.#take(name);
   }
   removeSnapshot(name: string): void {
     if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
-    this.#snapshots.remove(name);
+    rmSync(this.#kept(name).file);
+    this.#snapshots.delete(name);
     this.onChange();
   }
 
   /** Goes back to a snapshot. Agents are disconnected, and are online again when they come back. */
   restore(name: string): void {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
-    this.#snapshots.restore(name);
+    const { file, standIns } = this.#kept(name);
+    this.#core.store.restoreFrom(file);
     this.#core.standIns.clear();
-    for (const id of this.#standIns.get(name) ?? []) this.#core.standIns.add(id);
+    for (const id of standIns) this.#core.standIns.add(id);
     disconnectAll(this.#core);
     for (const id of connected) this.#core.messenger.disconnect(id);
   }
@@ -147,7 +92,7 @@ export class PlatformControl implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#snapshots[Symbol.dispose]();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #shown(row: DeviceRow): Resource {
@@ -155,9 +100,20 @@ export class PlatformControl implements Disposable {
   }
 
   #take(name: string): void {
-    this.#snapshots.take(name);
-    this.#standIns.set(name, [...this.#core.standIns]);
+    const file = join(this.#folder, `${++this.#lastFile}.db`);
+    this.#core.store.saveTo(file);
+    const before = this.#snapshots.get(name);
+    this.#snapshots.set(name, { file, standIns: [...this.#core.standIns] });
+    if (before !== undefined) rmSync(before.file);
     this.onChange();
+  }
+
+  #kept(name: string) {
+    const kept = this.#snapshots.get(name);
+    if (kept !== undefined) return kept;
+    const known = [...this.#snapshots.keys()].map((each) => JSON.stringify(each)).join(', ');
+    const message = `there is no snapshot ${JSON.stringify(name)}; there are: ${known}`;
+    throw new PlatformError(404, 'snapshot_not_found', message);
   }
 }
 
@@ -165,29 +121,6 @@ export class PlatformControl implements Disposable {
 
 export const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
 export const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
-export const planBody = shape(
-  'Plan',
-  Type.Object(
-    {
-      method: Type.Optional(Type.String()),
-      path: Type.String(),
-      times: Type.Optional(Type.Integer({ minimum: 1 })),
-      fault: Type.Optional(Type.String()),
-      answer: Type.Optional(
-        Type.Object(
-          {
-            status: Type.Integer({ minimum: 200, maximum: 599 }),
-            headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-            body: Type.Optional(Type.Unknown()),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-);
-
 /** Throws PlatformError 400 for a body that is not of this shape. */
 export function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   if (wanted.is(body)) return body as Of<S>;

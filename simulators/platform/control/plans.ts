@@ -1,26 +1,34 @@
 /** Answers and faults that are planned for one route of the Platform API: what the next requests to it get. */
+import Type, { type Static } from 'typebox';
+import { body as closed } from '../../../harness/contract/platform/operation.ts';
+import { type Of, shape } from '../../../harness/contract/shape.ts';
 import { type PlatformFaults, parseFaults } from '../faults.ts';
 import { PlatformError } from '../ports.ts';
 
-/** An answer that is given in place of the platform's own. */
-export interface PlannedAnswer {
-  status: number;
-  headers?: Record<string, string>;
+const plannedAnswer = closed({
+  status: Type.Integer({ minimum: 200, maximum: 599 }),
+  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Sent as JSON, but for text. */
-  body?: unknown;
-}
+  body: Type.Optional(Type.Unknown()),
+});
+/** An answer that is given in place of the platform's own. */
+export type PlannedAnswer = Static<typeof plannedAnswer>;
 
+export const planBody = shape(
+  'Plan',
+  closed({
+    /** Default: every method. */
+    method: Type.Optional(Type.String()),
+    /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` stand for one segment. */
+    path: Type.String(),
+    /** How many requests get it. Default: every one until the plan is removed. */
+    times: Type.Optional(Type.Integer({ minimum: 1 })),
+    fault: Type.Optional(Type.String()),
+    answer: Type.Optional(plannedAnswer),
+  }),
+);
 /** Which requests, and what they get: an answer, or a fault as `--fault` takes it. */
-export interface Plan {
-  /** Default: every method. */
-  method?: string;
-  /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` stand for one segment. */
-  path: string;
-  /** How many requests get it. Default: every one until the plan is removed. */
-  times?: number;
-  answer?: PlannedAnswer;
-  fault?: string;
-}
+export type Plan = Of<typeof planBody>;
 
 /** A plan with its number, and how many requests got it. */
 export interface KeptPlan extends Plan {

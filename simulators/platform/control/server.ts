@@ -5,7 +5,8 @@ import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
 import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
-import { bodyOf, groupBody, type PlatformControl, planBody, snapshotBody } from './control.ts';
+import { bodyOf, groupBody, type PlatformControl, snapshotBody } from './control.ts';
+import { planBody } from './plans.ts';
 
 /** What `GET /` tells of the platform. */
 export interface PlatformInfo {

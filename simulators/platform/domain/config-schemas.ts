@@ -9,20 +9,17 @@ import type {
 } from '../../../harness/contract/platform/config-schema.ts';
 import type { CreateConfigType, UpdateConfigType } from '../../../harness/contract/platform/config-type.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import { timestamp } from '../../common/clock.ts';
-import type { CheckJob, ContentText, SchemaText } from '../checking/job.ts';
+import type { CheckJob, ContentText } from '../checking/job.ts';
 import { Overrun } from '../checking/pool.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
+import { NEWEST_FIRST } from '../store/order.ts';
 import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions.ts';
-import { conflict, createdNow, find, insert, invalid } from './find.ts';
+import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
 // The checks of schemas and content, which run beside the event loop; refusals as errors of the platform.
-
-/** Rejects with PlatformError for documents that are no JSON Schema. */
-export const checkSchema = (core: Core, schema: SchemaText): Promise<void> => checked(core, { kind: 'schema', schema });
 
 /** Rejects with PlatformError for content that does not parse as its format, or departs from its schema. */
 export function checkContent(core: Core, row: ConfigSchemaRow, content: ContentText): Promise<void> {
@@ -34,11 +31,8 @@ export function checkContent(core: Core, row: ConfigSchemaRow, content: ContentT
 async function checked(core: Core, job: CheckJob): Promise<void> {
   const refused = await core.checks.check(job).catch((error: unknown) => {
     if (!(error instanceof Overrun)) throw error;
-    throw new PlatformError(
-      422,
-      `${job.kind}_not_checked`,
-      `${job.kind === 'schema' ? 'documents' : 'content'}: ${error.message}`,
-    );
+    const what = job.kind === 'schema' ? 'documents' : 'content';
+    throw new PlatformError(422, `${job.kind}_not_checked`, `${what}: ${error.message}`);
   });
   if (!core.store.database.isOpen) throw new PlatformError(503, 'unavailable', 'the platform is stopping');
   if (refused === undefined) return;
@@ -59,7 +53,7 @@ export async function newConfigSchema(
   // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks
   // again.
   draft(core, request, version);
-  if (language === 'jsonschema') await checkSchema(core, { format, documents });
+  if (language === 'jsonschema') await checked(core, { kind: 'schema', schema: { format, documents } });
   return () => writeConfigSchema(core, request, version);
 }
 
@@ -121,13 +115,9 @@ function defaultSlotFor(
   version: SupportedVersion,
 ): InstanceSlot {
   const derived = `${core.names.configRoot}/${type.slug}.${format === 'yaml' ? 'yaml' : 'json'}`;
-  const newest = core.store.collections.config_schema
-    .query({ config_type_id: [type.id] }, [
-      { field: 'created_at', descending: true },
-      { field: 'id', descending: false },
-    ])
-    .slice(0, 1)
-    .map((seq) => core.store.collections.config_schema.bySeq(seq))[0];
+  const { config_schema: schemas } = core.store.collections;
+  const [seq] = schemas.query({ config_type_id: [type.id] }, NEWEST_FIRST).slice(0, 1);
+  const newest = seq === undefined ? undefined : schemas.bySeq(seq);
   const previous = newest && slotsOfSchema(newest)[0]?.filepath;
   return defaultSlot(core.behaviour.defaultFilepath({ derived, previous, version }));
 }
@@ -153,9 +143,8 @@ export function createConfigType(core: Core, { name, slug }: CreateConfigType): 
 }
 
 /** Section 9, rule 2: slugs are immutable since everglades; older versions publish a `slug` here. */
-export function updateConfigType(core: Core, id: string, change: UpdateConfigType, version: SupportedVersion) {
+export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
   const row = find(core, 'config_type', id);
-  const { name, slug } = change;
   const changes: Partial<ConfigTypeRow> = {};
   if (name !== undefined) changes.name = name;
   if (slug !== undefined && slug !== row.slug) {
@@ -166,13 +155,8 @@ export function updateConfigType(core: Core, id: string, change: UpdateConfigTyp
       changes.slug = slug;
     }
   }
-  if (Object.keys(changes).length === 0) return row;
-  changes.updated_at = timestamp(core.clock);
-  return core.store.write(() => core.store.collections.config_type.update(row, changes));
+  return Object.keys(changes).length === 0 ? row : change(core, 'config_type', row, changes);
 }
 
-function refuseTakenSlug(core: Core, slug: string): void {
-  if (core.behaviour.allowsDuplicates) return;
-  if (core.store.collections.config_type.first({ slug }) === undefined) return;
-  throw conflict('config_type_exists', `there is a config type with the slug ${JSON.stringify(slug)}`, { slug });
-}
+const refuseTakenSlug = (core: Core, slug: string): void =>
+  refuseTaken(core, 'config_type', { slug }, `there is a config type with the slug ${JSON.stringify(slug)}`);

@@ -4,6 +4,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
+import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
 /** The row of that id. Throws PlatformError 404. */
@@ -48,3 +49,20 @@ export const conflict = (code: string, message: string, params: Record<string, u
 /** A 400: the request makes no sense by itself. */
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);
+
+/** Throws PlatformError 409 when a resource has these values, which no other one may have. */
+export function refuseTaken<K extends ResourceKind>(core: Core, kind: K, values: Values<Rows[K]>, message: string) {
+  if (core.behaviour.allowsDuplicates || core.store.collections[kind].first(values) === undefined) return;
+  throw conflict(`${kind}_exists`, message, values as Record<string, unknown>);
+}
+
+/** Writes changes to a row, and when they were made. */
+export const change = <K extends 'config_type' | 'device' | 'group'>(
+  core: Core,
+  kind: K,
+  row: Rows[K],
+  changes: Partial<Rows[K]>,
+): Rows[K] =>
+  core.store.write(() =>
+    core.store.collections[kind].update(row, { updated_at: timestamp(core.clock), ...changes } as Partial<Rows[K]>),
+  );

@@ -2,14 +2,12 @@ import type { CreateRelease } from '../../../harness/contract/platform/release.t
 import type { Core } from '../core.ts';
 import type { ConfigSchemaRow, ReleaseRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
-import { conflict, createdNow, find, insert, invalid } from './find.ts';
+import { conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
 /** Throws PlatformError 409 when the version is taken, or two schemas write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
-  if (!core.behaviour.allowsDuplicates && core.store.collections.release.first({ version }) !== undefined) {
-    throw conflict('release_exists', `there is a release ${JSON.stringify(version)}`, { version });
-  }
+  refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
   if (new Set(config_schema_ids).size < config_schema_ids.length) {
     throw invalid('invalid_request', 'config_schema_ids: each config schema may be named once');
   }

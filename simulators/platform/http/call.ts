@@ -4,7 +4,6 @@ import { inVersion, type Operation, type ResourceKind } from '../../../harness/c
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
-import { find } from '../domain/find.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import type { ExpandTree, Renderer } from '../render.ts';
@@ -174,13 +173,8 @@ export function requireScope(call: Call, scope: string): void {
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });
 }
 
-/** The path parameter of that name. */
-export const param = (call: Call, name: string): string => call.params[name] ?? '';
-
-/** The resource that the path names. */
-export function get(call: Call, kind: ResourceKind): Answered {
-  return shown(call, kind, (core) => find(core, kind, param(call, `${kind}_id`)));
-}
+/** The id of a resource in the path. */
+export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
 /** Runs a change and answers with the result. Expansions are read first, so that a wrong one changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {

@@ -103,7 +103,8 @@ export async function provisionRobot(host: AgentHost, name: string): Promise<Rob
     headers: { 'service-version': 'v0.4', authorization: `Bearer ${deviceJwt(key, Date.now())}` },
   });
   const { token } = answer.json<{ token: string }>();
-  return { device, token, credentials: { clientId: device.id, username: device.session_id, password: token } };
+  const credentials = { clientId: device.id, username: device.session_id ?? '', password: token };
+  return { device, token, credentials };
 }
 
 export interface Received {
