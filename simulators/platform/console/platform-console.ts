@@ -7,8 +7,8 @@ import { type Action, type Console, serveConsole } from '../../console/console.t
 import { Feed } from '../../console/feed.ts';
 import type { Change } from '../../console/page/document.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
-import { bodyOf, groupBody, type PlatformControl, snapshotBody } from '../control/control.ts';
-import { type KeptPlan, planBody } from '../control/plans.ts';
+import { DEEDS, type PlatformControl } from '../control/control.ts';
+import type { KeptPlan } from '../control/plans.ts';
 import type { PlatformInfo } from '../control/server.ts';
 import type { Core } from '../core.ts';
 import { FAULT_FORMS } from '../faults.ts';
@@ -99,16 +99,19 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
   }
 }
 
+/** Takes secrets out of names, which anybody may give. */
+type Hide = (text: string) => string;
+
 /** What changed in devices and deployments, for the document of the console. */
-export class States {
+class States {
   readonly #core: Core;
   readonly #devices: Lines<DeviceRow, DeviceLine>;
   readonly #deployments: Lines<DeploymentRow, DeploymentLine>;
-  readonly #hidden: (text: string) => string;
+  readonly #hidden: Hide;
   #groupsChanged = true;
 
-  /** `hidden` takes secrets out of names, which anybody may give; `onChange` is called after each change of a row. */
-  constructor(core: Core, hidden: (text: string) => string, onChange: () => void) {
+  /** `onChange` is called after each change of a row. */
+  constructor(core: Core, hidden: Hide, onChange: () => void) {
     this.#core = core;
     this.#hidden = hidden;
     const { device, deployment, group } = core.store.collections;
@@ -116,19 +119,8 @@ export class States {
       this.#groupsChanged = true;
       onChange();
     });
-    const named = (line: DeviceLine): DeviceLine => ({
-      ...line,
-      name: hidden(line.name),
-      group: line.group && hidden(line.group),
-      release: line.release && hidden(line.release),
-    });
-    const aimed = (line: DeploymentLine): DeploymentLine => ({
-      ...line,
-      device: hidden(line.device),
-      release: hidden(line.release),
-    });
-    this.#devices = new Lines(device, 'devices', (row) => named(deviceLine(core, row)), onChange);
-    this.#deployments = new Lines(deployment, 'deployments', (row) => aimed(deploymentLine(core, row)), onChange);
+    this.#devices = new Lines(device, 'devices', (row) => deviceLine(core, row, hidden), onChange);
+    this.#deployments = new Lines(deployment, 'deployments', (row) => deploymentLine(core, row, hidden), onChange);
   }
 
   /** Changes since the last time; none when nothing changed. */
@@ -136,16 +128,11 @@ export class States {
     const { device, deployment } = this.#core.store.collections;
     const devices = this.#devices.take();
     const deployments = this.#deployments.take();
+    const deviceCounts = () => countsOf(device, 'status', DEVICE_STATUSES);
+    const deploymentCounts = () => countsOf(deployment, 'activity_status', DEPLOYMENT_ACTIVITY_STATUSES);
     return [
-      ...(devices === undefined
-        ? []
-        : [devices, { set: 'deviceCounts', to: countsOf(device, 'status', DEVICE_STATUSES) }]),
-      ...(deployments === undefined
-        ? []
-        : [
-            deployments,
-            { set: 'deploymentCounts', to: countsOf(deployment, 'activity_status', DEPLOYMENT_ACTIVITY_STATUSES) },
-          ]),
+      ...(devices === undefined ? [] : [devices, { set: 'deviceCounts', to: deviceCounts() }]),
+      ...(deployments === undefined ? [] : [deployments, { set: 'deploymentCounts', to: deploymentCounts() }]),
       ...(this.#groupsChanged ? [{ set: 'groups', to: this.#groups() }] : []),
     ];
   }
@@ -175,30 +162,31 @@ function countsOf<Row extends BaseRow>(
   );
 }
 
-function deviceLine({ store, standIns }: Core, row: DeviceRow): DeviceLine {
-  const { group, release } = store.collections;
+function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): DeviceLine {
+  const group = store.collections.group.byId(row.group_id ?? '')?.name;
+  const release = store.collections.release.byId(row.current_release_id ?? '')?.version;
   return {
     seq: row.seq,
     id: row.id,
-    name: row.name,
+    name: hidden(row.name),
     status: row.status,
     agent: row.agent_version,
     groupId: row.group_id,
-    group: row.group_id === null ? null : (group.byId(row.group_id)?.name ?? null),
-    release: row.current_release_id === null ? null : (release.byId(row.current_release_id)?.version ?? null),
+    group: group === undefined ? null : hidden(group),
+    release: release === undefined ? null : hidden(release),
     standIn: standIns.has(row.id),
     connectedAt: row.last_connected_at,
     changedAt: row.updated_at,
   };
 }
 
-function deploymentLine({ store, behaviour }: Core, row: DeploymentRow): DeploymentLine {
+function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: Hide): DeploymentLine {
   const { device, release } = store.collections;
   return {
     seq: row.seq,
     id: row.id,
-    device: device.byId(row.device_id)?.name ?? row.device_id,
-    release: release.byId(row.release_id)?.version ?? row.release_id,
+    device: hidden(device.byId(row.device_id)?.name ?? row.device_id),
+    release: hidden(release.byId(row.release_id)?.version ?? row.release_id),
     status: behaviour.mergeStatus(row.activity_status, row.error_status),
     activity: row.activity_status,
     error: row.error_status,
@@ -275,78 +263,34 @@ export class PlatformConsole implements AsyncDisposable {
   }
 
   #actions(): Record<string, Action> {
-    const control = this.#control;
-    const note = (what: string): void =>
-      this.#feed.change({
-        append: 'deeds',
-        items: [{ at: Date.now(), what: this.#exchanges.hidden(what) }],
-        keep: KEPT_DEEDS,
-      });
+    const deeds = Object.entries(DEEDS).map(([name, [_method, _path, act]]): [string, Action] => [
+      name,
+      (body) => {
+        const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
+        const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
+        this.#feed.change({ append: 'deeds', items, keep: KEPT_DEEDS });
+        // Nothing else of the answer: secrets are masked in what the page shows alone.
+        return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
+      },
+    ]);
     return {
-      ...this.#deviceActions(note),
+      ...Object.fromEntries(deeds),
       exchange: ({ number }) => this.#exchange(Number(number)),
       clear: () => {
         this.#exchanges.clear();
         this.#feed.set({ requests: [] });
       },
-      plan: (body) => {
-        const { id, method = 'every method', path } = control.plans.add(bodyOf(body, planBody));
-        note(`plan ${id}: ${method} ${path}`);
-        return { id };
-      },
-      unplan: ({ id }) => {
-        control.plans.remove(Number(id));
-        note(`plan ${Number(id)} dropped`);
-      },
-      unplanAll: () => {
-        control.plans.clear();
-        note('all plans dropped');
-      },
-      reset: () => {
-        control.reset();
-        note('reset to the start');
-      },
-      snapshot: (body) => {
-        const { name } = bodyOf(body, snapshotBody);
-        control.snapshot(name);
-        note(`snapshot ${name} taken`);
-      },
-      restore: (body) => {
-        const { name } = bodyOf(body, snapshotBody);
-        control.restore(name);
-        note(`snapshot ${name} restored`);
-      },
-      drop: (body) => {
-        const { name } = bodyOf(body, snapshotBody);
-        control.removeSnapshot(name);
-        note(`snapshot ${name} dropped`);
-      },
+      show: ({ device }) => this.#show(String(device)),
     };
   }
 
-  #deviceActions(note: (what: string) => void): Record<string, Action> {
-    const control = this.#control;
-    return {
-      online: ({ id }) => note(`${control.setOnline(String(id), true)['name']} is online, without an agent`),
-      offline: ({ id }) => note(`${control.setOnline(String(id), false)['name']} is offline`),
-      archive: ({ id }) => note(`${control.archiveDevice(String(id))['name']} is archived`),
-      group: ({ id, group_id }) => {
-        const { group_id: groupId } = bodyOf({ group_id }, groupBody);
-        const { name } = control.assignGroup(String(id), groupId);
-        note(
-          `${String(name)} is in ` +
-            `${groupId === null ? 'no group' : this.#core.store.collections.group.byId(groupId)?.name}`,
-        );
-      },
-      show: ({ device }) => {
-        const { device: devices } = this.#core.store.collections;
-        const row = devices.byId(String(device)) ?? devices.first({ name: String(device) });
-        if (row === undefined) throw new Error(`no device has the id or the name ${JSON.stringify(device)}`);
-        this.#states.show(row);
-        this.#changed();
-        return { id: row.id };
-      },
-    };
+  #show(device: string): object {
+    const { device: devices } = this.#core.store.collections;
+    const row = devices.byId(device) ?? devices.first({ name: device });
+    if (row === undefined) throw new Error(`no device has the id or the name ${JSON.stringify(device)}`);
+    this.#states.show(row);
+    this.#changed();
+    return { id: row.id };
   }
 
   #exchange(number: number): object {

@@ -6,17 +6,26 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import type { Resource } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
 import { conflict, find } from '../domain/find.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
-import { Plans } from './plans.ts';
+import { type Plan, Plans, planBody } from './plans.ts';
 
 /** Name of the snapshot that `reset` goes back to. */
 const START = 'start';
+
+/** What was done: in words for who looks on, and as an answer of the control API. */
+interface Done {
+  said: string;
+  status: 200 | 201 | 204;
+  answer?: object;
+}
+
+const made = (said: string, answer: object): Done => ({ said, status: 201, answer });
+const gone = (said: string): Done => ({ said, status: 204 });
 
 /** Throws PlatformError for what cannot be done. */
 export class PlatformControl implements Disposable {
@@ -39,43 +48,46 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  /** Each of these gives the device in the newest API version. */
-  archiveDevice(id: string): Resource {
-    return this.#shown(archiveDevice(this.#core, id));
+  /** Each of these answers with the device in the newest API version. */
+  archiveDevice(id: string): Done {
+    return this.#device(archiveDevice(this.#core, id), 'archived');
   }
-  assignGroup(id: string, groupId: string | null): Resource {
-    return this.#shown(assignGroup(this.#core, id, groupId));
+  assignGroup(id: string, { group_id }: Of<typeof groupBody>): Done {
+    const row = assignGroup(this.#core, id, group_id);
+    return this.#device(row, `in ${group_id === null ? 'no group' : find(this.#core, 'group', group_id).name}`);
   }
 
   /**
    * Makes a device online without an agent: it answers pings at once and applies no deployment. Or makes it offline,
    * ending the connection of an agent, which may come back.
    */
-  setOnline(id: string, online: boolean): Resource {
+  setOnline(id: string, online: boolean): Done {
     const row = find(this.#core, 'device', id);
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
     if (online) this.#core.standIns.add(id);
     else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);
-    return this.#shown(markConnected(this.#core, row, online));
+    return this.#device(markConnected(this.#core, row, online), online ? 'online, without an agent' : 'offline');
   }
 
   get snapshots(): string[] {
     return [...this.#snapshots.keys()].filter((name) => name !== START);
   }
   /** Replaces a snapshot of the same name. */
-  snapshot(name: string): void {
+  snapshot({ name }: Of<typeof snapshotBody>): Done {
     if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
     this.#take(name);
+    return made(`snapshot ${name} taken`, { name });
   }
-  removeSnapshot(name: string): void {
+  removeSnapshot(name: string): Done {
     if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
     rmSync(this.#kept(name).file);
     this.#snapshots.delete(name);
     this.onChange();
+    return gone(`snapshot ${name} dropped`);
   }
 
   /** Goes back to a snapshot. Agents are disconnected, and are online again when they come back. */
-  restore(name: string): void {
+  restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
     this.#core.store.restoreFrom(file);
@@ -83,20 +95,36 @@ export class PlatformControl implements Disposable {
     for (const id of standIns) this.#core.standIns.add(id);
     disconnectAll(this.#core);
     for (const id of connected) this.#core.messenger.disconnect(id);
+    return gone(`snapshot ${name} restored`);
   }
 
   /** Goes back to the state at the start, and drops every plan. Snapshots stay. */
-  reset(): void {
+  reset(): Done {
     this.restore(START);
     this.plans.clear();
+    return gone('reset to the start');
+  }
+
+  plan(body: Plan): Done {
+    const plan = this.plans.add(body);
+    return made(`plan ${plan.id}: ${plan.method ?? 'every method'} ${plan.path}`, plan);
+  }
+  unplan(id: number): Done {
+    this.plans.remove(id);
+    return gone(`plan ${id} dropped`);
+  }
+  unplanAll(): Done {
+    this.plans.clear();
+    return gone('all plans dropped');
   }
 
   [Symbol.dispose](): void {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #shown(row: DeviceRow): Resource {
-    return this.#renderer.value('device', row, NEWEST_VERSION, {});
+  #device(row: DeviceRow, is: string): Done {
+    const answer = this.#renderer.value('device', row, NEWEST_VERSION, {});
+    return { said: `${answer['name']} is ${is}`, status: 200, answer };
   }
 
   #take(name: string): void {
@@ -117,15 +145,36 @@ export class PlatformControl implements Disposable {
   }
 }
 
-// The bodies of the control API, which the console's actions take as well.
+const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
+const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
 
-export const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
-export const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
 /** Throws PlatformError 400 for a body that is not of this shape. */
-export function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
+function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   if (wanted.is(body)) return body as Of<S>;
   const problems = wanted
     .problems(body ?? {})
     .map(({ path, message }) => `${path === '' ? 'the body' : path} ${message}`);
   throw new PlatformError(400, 'invalid_body', problems.join('; '));
 }
+
+/** Method and path of the control API, and what is done. `id`: what the path names. Throws PlatformError. */
+type Deed = readonly [
+  method: 'POST' | 'DELETE',
+  path: string,
+  act: (control: PlatformControl, id: string, body: unknown) => Done,
+];
+
+/** What the control API serves besides reading, by the names of the page's actions. */
+export const DEEDS: Readonly<Record<string, Deed>> = {
+  archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
+  online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],
+  offline: ['POST', '/devices/:id/offline', (control, id) => control.setOnline(id, false)],
+  group: ['POST', '/devices/:id/group', (control, id, body) => control.assignGroup(id, bodyOf(body, groupBody))],
+  reset: ['POST', '/reset', (control) => control.reset()],
+  snapshot: ['POST', '/snapshots', (control, _id, body) => control.snapshot(bodyOf(body, snapshotBody))],
+  restore: ['POST', '/snapshots/:id/restore', (control, name) => control.restore(name)],
+  drop: ['DELETE', '/snapshots/:id', (control, name) => control.removeSnapshot(name)],
+  plan: ['POST', '/plans', (control, _id, body) => control.plan(bodyOf(body, planBody))],
+  unplanAll: ['DELETE', '/plans', (control) => control.unplanAll()],
+  unplan: ['DELETE', '/plans/:id', (control, id) => control.unplan(Number(id))],
+};

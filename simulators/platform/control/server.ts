@@ -5,8 +5,7 @@ import { controlRefusal } from '../../common/control-guard.ts';
 import type { Core } from '../core.ts';
 import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
-import { bodyOf, groupBody, type PlatformControl, snapshotBody } from './control.ts';
-import { planBody } from './plans.ts';
+import { DEEDS, type PlatformControl } from './control.ts';
 
 /** What `GET /` tells of the platform. */
 export interface PlatformInfo {
@@ -44,57 +43,21 @@ export async function serveControl(
     throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);
   });
   app.get('/', () => ({ ...info, snapshots: control.snapshots, plans: control.plans.all }));
-  devices(app, control);
-  states(app, control);
-  plans(app, control);
+  app.get('/snapshots', () => ({ data: control.snapshots }));
+  app.get('/plans', () => ({ data: control.plans.all }));
+  for (const [method, url, act] of Object.values(DEEDS)) {
+    app.route<{ Params: { id?: string } }>({
+      method,
+      url,
+      handler: async ({ params: { id = '' }, body }, reply) => {
+        const { status, answer } = act(control, id, body);
+        return reply.code(status).send(answer);
+      },
+    });
+  }
   await app.listen({ host: '127.0.0.1', port });
   const address = app.server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${address.port}`, close: () => app.close() };
-}
-
-type WithId = { Params: { id: string } };
-
-function devices(app: FastifyInstance, control: PlatformControl): void {
-  app.post<WithId>('/devices/:id/archive', ({ params }) => control.archiveDevice(params.id));
-  app.post<WithId>('/devices/:id/online', ({ params }) => control.setOnline(params.id, true));
-  app.post<WithId>('/devices/:id/offline', ({ params }) => control.setOnline(params.id, false));
-  app.post<WithId>('/devices/:id/group', ({ params, body }) =>
-    control.assignGroup(params.id, bodyOf(body, groupBody).group_id),
-  );
-}
-
-function states(app: FastifyInstance, control: PlatformControl): void {
-  app.post('/reset', async (_request, reply) => {
-    control.reset();
-    return reply.code(204).send();
-  });
-  app.get('/snapshots', () => ({ data: control.snapshots }));
-  app.post('/snapshots', async ({ body }, reply) => {
-    const { name } = bodyOf(body, snapshotBody);
-    control.snapshot(name);
-    return reply.code(201).send({ name });
-  });
-  app.post<{ Params: { name: string } }>('/snapshots/:name/restore', async ({ params }, reply) => {
-    control.restore(params.name);
-    return reply.code(204).send();
-  });
-  app.delete<{ Params: { name: string } }>('/snapshots/:name', async ({ params }, reply) => {
-    control.removeSnapshot(params.name);
-    return reply.code(204).send();
-  });
-}
-
-function plans(app: FastifyInstance, control: PlatformControl): void {
-  app.get('/plans', () => ({ data: control.plans.all }));
-  app.post('/plans', async ({ body }, reply) => reply.code(201).send(control.plans.add(bodyOf(body, planBody))));
-  app.delete('/plans', async (_request, reply) => {
-    control.plans.clear();
-    return reply.code(204).send();
-  });
-  app.delete<WithId>('/plans/:id', async ({ params }, reply) => {
-    control.plans.remove(Number(params.id));
-    return reply.code(204).send();
-  });
 }
 
 function parseJson(text: string | Buffer, done: (error: Error | null, body?: unknown) => void): void {
