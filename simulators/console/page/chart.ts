@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { html } from './shell.ts';
+import { colourOf, followLook, html } from './shell.ts';
 
 export interface Curve {
   label: string;
@@ -39,18 +39,6 @@ interface ChartProps {
 
 const HEIGHT = 170;
 
-const colourOf = (name: string): string => getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
-
-/** A colour of the page as a canvas takes it: `light-dark()` is resolved by an element. */
-function resolved(name: string): string {
-  const probe = document.createElement('i');
-  probe.style.color = colourOf(name);
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
-}
-
 export function Chart(props: ChartProps): VNode {
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef(props);
@@ -65,15 +53,10 @@ export function Chart(props: ChartProps): VNode {
       plot.current = new UPlot(optionsOf(latest, element.clientWidth), dataOf(latest.current), element);
     };
     make();
-    const sized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
-    sized.observe(element);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    addEventListener('theme', make);
-    dark.addEventListener('change', make);
+    const resize = (): void => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT });
+    const unfollow = followLook(element, resize, make);
     return () => {
-      sized.disconnect();
-      removeEventListener('theme', make);
-      dark.removeEventListener('change', make);
+      unfollow();
       plot.current?.destroy();
       plot.current = undefined;
     };
@@ -86,7 +69,7 @@ const dataOf = ({ moments, curves }: ChartProps): UPlot.AlignedData => [moments,
 
 function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Options {
   const { curves, write, most: fixed } = latest.current;
-  const axis = { stroke: resolved('soft'), grid: { stroke: resolved('line'), width: 1 }, ticks: { show: false } };
+  const axis = { stroke: colourOf('soft'), grid: { stroke: colourOf('line'), width: 1 }, ticks: { show: false } };
   return {
     width,
     height: HEIGHT,
@@ -99,13 +82,13 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
       { label: 'at', value: (_plot, seconds) => (seconds == null ? '' : `${seconds.toFixed(0)} s`) },
       ...curves.map(({ label, colour }) => ({
         label,
-        stroke: resolved(colour),
+        stroke: colourOf(colour),
         width: 2,
         points: { show: false },
         value: (_plot: UPlot, value: number | null) => (value == null ? '–' : write(value)),
       })),
     ],
-    legend: { markers: { width: 0, fill: (_plot, index) => resolved(curves[index - 1]?.colour ?? 'soft') } },
+    legend: { markers: { width: 0, fill: (_plot, index) => colourOf(curves[index - 1]?.colour ?? 'soft') } },
     cursor: { drag: { x: false, y: false }, sync: { key: 'run' } },
     hooks: { drawClear: [(plot) => drawStretches(plot, latest.current.stretches)] },
   };
@@ -127,7 +110,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
   stretches.forEach(({ label, from, to, colour, beside = false }, index) => {
     const left = Math.max(plot.valToPos(from, 'x', true), bbox.left);
     const width = Math.max(Math.min(plot.valToPos(to, 'x', true), bbox.left + bbox.width) - left, 1);
-    const tone = resolved(colour);
+    const tone = colourOf(colour);
     ctx.globalAlpha = colour === 'soft' ? (index % 2 === 0 ? 0.05 : 0.1) : 0.2;
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);

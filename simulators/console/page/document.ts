@@ -45,3 +45,10 @@ function applyTo(document: Record<string, unknown>, change: Change): void {
     document[change.paint] = characters.join('');
   }
 }
+
+/** Something that was done, or that happened. */
+export interface Deed {
+  /** Milliseconds since 1970. */
+  at: number;
+  what: string;
+}

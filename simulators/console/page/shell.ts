@@ -3,7 +3,7 @@
 import htm from 'htm';
 import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { changed, type Message } from './document.ts';
+import { changed, type Deed, type Message } from './document.ts';
 
 // The page's side of the feed: follows the document over server-sent events, and asks for actions.
 
@@ -120,10 +120,55 @@ export function Card({
   </section>`;
 }
 
+/** Terms, each with its value. */
+export const Facts = ({ facts, ...rest }: { facts: readonly (readonly [term: string, value: string])[] }): VNode =>
+  html`<dl ...${rest}>${facts.map(([term, value], at) => html`<div key=${at}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>`;
+
+/** What stands in the field that an event is about. */
+export const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
+
+interface ChoiceProps {
+  value: string;
+  values: readonly string[];
+  /** Where no `label` surrounds it. */
+  label?: string;
+  onChoice(value: string): void;
+}
+
+/** One of several words. */
+export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =>
+  html`<select aria-label=${label} value=${value} onChange=${(event: Event) => onChoice(textOf(event))}>
+    ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+  </select>`;
+
+/** A colour of the page as a canvas takes it: `light-dark()` is resolved by an element. */
+export function colourOf(name: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** Calls back when an element gets another size and when the page gets other colours, until the result is called. */
+export function followLook(element: Element, onSize: () => void, onColours: () => void): () => void {
+  const sized = new ResizeObserver(onSize);
+  sized.observe(element);
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  addEventListener('theme', onColours);
+  dark.addEventListener('change', onColours);
+  return () => {
+    sized.disconnect();
+    removeEventListener('theme', onColours);
+    dark.removeEventListener('change', onColours);
+  };
+}
+
 const MOST_DEEDS = 100;
 
-/** What was done or happened, newest first. `at`: milliseconds since 1970. */
-export function DeedsCard({ title, deeds }: { title: string; deeds: readonly { at: number; what: string }[] }): VNode {
+/** What was done or happened, newest first. */
+export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Deed[] }): VNode {
   const rows = deeds.slice(-MOST_DEEDS).reverse();
   return html`<${Card} title=${title}>
     ${rows.length === 0 ? html`<p class="empty">Nothing yet.</p>` : ''}

@@ -1,6 +1,7 @@
 /** What the console shows of a simulated device. */
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import type { SeenEvent, SeenFrame, SeenListener, SeenLog } from '../../../device/seen.ts';
+import type { Deed } from '../document.ts';
 
 export type { Deployment, SeenEvent, SeenFrame, SeenListener, SeenLog };
 
@@ -9,13 +10,6 @@ export interface Deviation {
   name: string;
   kind: 'defect' | 'variant';
   describe: string;
-}
-
-/** Something that was done to the device, or that befell it. */
-export interface Deed {
-  /** Milliseconds since 1970. */
-  at: number;
-  what: string;
 }
 
 export interface DeviceDocument {

@@ -5,7 +5,20 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ActionButton, bytes, Card, clock, DeedsCard, html, openPage, type PageProps, thousands } from '../shell.ts';
+import {
+  ActionButton,
+  bytes,
+  Card,
+  Choice,
+  clock,
+  DeedsCard,
+  Facts,
+  html,
+  openPage,
+  type PageProps,
+  textOf,
+  thousands,
+} from '../shell.ts';
 import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
 
 // Whether the agent is up and where it serves, and the deployment that is current.
@@ -20,7 +33,7 @@ function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
   const up = agent === 'up';
   const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${up ? `up, process ${pid}` : 'down'}</span>`;
   return html`<${Card} title="Agent" note=${note}>
-    <dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <${Facts} facts=${facts} />
     <div class="buttons">
       <${ActionButton} name="restart" label="Restart" disabled=${!up} title="SIGTERM, then a new process" />
       <${ActionButton} name="kill" label="Kill" tone="danger" disabled=${!up} title="SIGKILL" />
@@ -55,7 +68,7 @@ function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
   ];
   const note = html`<span class="state ${TONES[status] ?? ''}">${status}</span>`;
   return html`<${Card} title="Current deployment" note=${note}>
-    <dl data-current=${id}>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <${Facts} data-current=${id} facts=${facts} />
     <div class="buttons">
       <${ActionButton} name="remove" label="Remove" tone="danger" body=${() => ({ id })} disabled=${agent !== 'up'} />
     </div>
@@ -67,9 +80,7 @@ function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
 const ACTIVITIES = ['deployed', 'queued', 'staged', 'removing', 'archived', 'drifted'];
 const ERRORS = ['none', 'retrying', 'failed'];
 
-const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
-
-export function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
+function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
   const [filepath, setFilepath] = useState('/etc/robot/speed.json');
   const [content, setContent] = useState('{"max_speed":2}');
   const [error, setError] = useState('none');
@@ -100,21 +111,6 @@ export function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-function Choice({
-  value,
-  values,
-  onChoice,
-}: {
-  value: string;
-  values: readonly string[];
-  onChoice(value: string): void;
-}): VNode {
-  return html`<select value=${value} onChange=${(event: Event) => onChoice(textOf(event))}>
-    ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
-  </select>`;
-}
-
-/** Rows of a list that are drawn. */
 // The event log: what is retained, and what was compacted away.
 
 /** Events that are drawn. */
@@ -239,7 +235,7 @@ function SwitchCard({ document }: PageProps<DeviceDocument>): VNode {
   };
   return html`<${Card} title="Defects and variants" note=${`${switchedOn.length} on`}>
     <label>Find<input type="search" value=${search} placeholder="heartbeat, cursor, …"
-      onInput=${(event: Event) => setSearch((event.target as HTMLInputElement).value)} /></label>
+      onInput=${(event: Event) => setSearch(textOf(event))} /></label>
     <ul class="choices" tabindex="0" aria-label="Defects and variants">${found.map(
       ({ name, kind, describe }) => html`<li key=${name}><label class="inline">
         <input type="checkbox" name=${name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />

@@ -5,7 +5,7 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Chart, type Curve, type Stretch } from '../chart.ts';
-import { ActionButton, act, Card, html, openPage, type PageProps, thousands } from '../shell.ts';
+import { ActionButton, act, Card, Choice, Facts, html, openPage, type PageProps, textOf, thousands } from '../shell.ts';
 import type { FleetDocument, RobotDetail, Second, Standing } from './document.ts';
 import { RobotsCard } from './robots.ts';
 
@@ -21,7 +21,7 @@ const RATES: readonly [name: string, label: string, colour: string][] = [
 ];
 
 /** `12 ms`, `1.2 s`. */
-export const duration = (ms: number): string => {
+const duration = (ms: number): string => {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return ms >= 10 || ms === 0 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
@@ -71,9 +71,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
       text: `Latency ${metric} over time: median and 99th percentile`,
       curves: [curve('p50', 'busy', ({ p50 }) => p50[metric]), curve('p99', 'warn', ({ p99 }) => p99[metric])],
       write: duration,
-      control: html`<select aria-label="Latency" value=${metric} onChange=${(event: Event) => setMetric((event.target as HTMLSelectElement).value)}>
-        ${[...new Set([metric, ...known])].map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-      </select>`,
+      control: html`<${Choice} label="Latency" value=${metric} values=${[...new Set([metric, ...known])]} onChoice=${setMetric} />`,
     },
     {
       title: 'Rates a second',
@@ -100,9 +98,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
 
 // What a person can do to a running fleet. All of it is in the result, as done by hand.
 
-const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
-
-export function DriveCard({ document }: PageProps<FleetDocument>): VNode {
+function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   const [share, setShare] = useState('10%');
   const [over, setOver] = useState('5s');
   const [robots, setRobots] = useState('10');
@@ -249,10 +245,10 @@ function RobotCard({ index, ended, onClose }: RobotProps): VNode {
         ${
           deployment === null
             ? html`<p class="empty">None is current.</p>`
-            : html`<dl data-deployment=${deployment['id']}>${FIELDS.map(
-                (field) =>
-                  html`<div key=${field}><dt>${field.replace('_status', '').replace('_', ' ')}</dt><dd class="code">${String(deployment[field])}</dd></div>`,
-              )}</dl>`
+            : html`<${Facts} data-deployment=${deployment['id']} facts=${FIELDS.map((field) => [
+                field.replace('_status', '').replace('_', ' '),
+                String(deployment[field]),
+              ])} />`
         }
       </div>
       <div>

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Card, html, say, thousands } from '../shell.ts';
+import { Card, colourOf, followLook, html, say, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
 /** The letters of robots in the document, what they mean, and their colours. */
-export interface State {
+interface State {
   letter: string;
   label: string;
   /** Name of a colour of the page. */
@@ -24,11 +24,11 @@ const STATES: readonly State[] = [
   { letter: 's', label: 'stopped', colour: 'soft' },
 ];
 
-export const labelOf = (letter: string | undefined): string =>
+const labelOf = (letter: string | undefined): string =>
   STATES.find((state) => state.letter === letter)?.label ?? 'unknown';
 
 /** How many robots are in each state that occurs. */
-export function countsOf(states: string): { state: State; robots: number }[] {
+function countsOf(states: string): { state: State; robots: number }[] {
   const counts = new Map<string, number>();
   for (const letter of states) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   return STATES.flatMap((state) => {
@@ -76,15 +76,8 @@ class Grid {
 
   /** Reads the colours of the page again. */
   recolour(): void {
-    const probe = document.createElement('i');
-    document.body.append(probe);
-    const resolve = (name: string): string => {
-      probe.style.color = `var(--${name})`;
-      return getComputedStyle(probe).color;
-    };
-    this.#colours = new Map(STATES.map(({ letter, colour }) => [letter, resolve(colour)]));
-    this.#mark = resolve('ink');
-    probe.remove();
+    this.#colours = new Map(STATES.map(({ letter, colour }) => [letter, colourOf(colour)]));
+    this.#mark = colourOf('ink');
     this.#drawn = '';
   }
 
@@ -213,16 +206,7 @@ function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): 
       grid.current?.draw(now.current.states, now.current.chosen);
     };
     grid.current.recolour();
-    const sized = new ResizeObserver(lay);
-    sized.observe(frame.current);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    addEventListener('theme', recolour);
-    dark.addEventListener('change', recolour);
-    return () => {
-      sized.disconnect();
-      removeEventListener('theme', recolour);
-      dark.removeEventListener('change', recolour);
-    };
+    return followLook(frame.current, lay, recolour);
   }, []);
   useEffect(lay, [zoom, states.length]);
   useEffect(() => grid.current?.draw(states, chosen), [states, chosen]);

@@ -1,4 +1,5 @@
 /** What the console shows of a simulated platform. */
+import type { Deed } from '../document.ts';
 
 /** A device among the ones that changed last. Times are RFC 3339. */
 export interface DeviceLine {
@@ -86,13 +87,6 @@ export interface PlanLine {
   gets: string;
 }
 
-/** Something that was done by hand. */
-export interface Deed {
-  /** Milliseconds since 1970. */
-  at: number;
-  what: string;
-}
-
 export interface PlatformDocument {
   /** `url`, `agent_url`, `mqtt`, `control`. */
   addresses: Record<string, string>;
@@ -115,5 +109,6 @@ export interface PlatformDocument {
   routes: string[];
   /** How a fault is written. */
   faultForms: string[];
+  /** Done by hand. */
   deeds: Deed[];
 }

@@ -2,11 +2,23 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ActionButton, act, bytes, Card, clock, html, type PageProps, say, thousands } from '../shell.ts';
+import {
+  ActionButton,
+  act,
+  bytes,
+  Card,
+  clock,
+  Facts,
+  html,
+  type PageProps,
+  say,
+  textOf,
+  thousands,
+} from '../shell.ts';
 import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
 
 /** The colour of a status of a device or a deployment. */
-export const TONES: Readonly<Record<string, string>> = {
+const TONES: Readonly<Record<string, string>> = {
   online: 'good',
   deployed: 'good',
   activating: 'busy',
@@ -53,11 +65,8 @@ function useFresh(value: string): boolean {
   return fresh;
 }
 
-/** The text that a person types to find a line. */
-export const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
-
 /** `12:03:04` of an RFC 3339 timestamp, with the day when it is another one. */
-export function moment(timestamp: string): string {
+function moment(timestamp: string): string {
   const at = new Date(timestamp);
   const time = at.toLocaleTimeString('en-GB', { hour12: false });
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
@@ -139,7 +148,7 @@ function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>)
   ];
   const body = (): object => ({ id });
   return html`<div class="detail">
-    <dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <${Facts} facts=${facts} />
     <div class="buttons">
       <${ActionButton} name="online" label="Put online" body=${body} disabled=${archived || status === 'online'} title="Answers pings, without an agent" />
       <${ActionButton} name="offline" label="Put offline" body=${body} disabled=${archived || status !== 'online'} title="Its agent is disconnected, and may come back" />
@@ -173,7 +182,7 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
       (activity === '' || line.activity === activity) &&
       [line.device, line.id, line.release, line.status].join(' ').toLowerCase().includes(words),
   );
-  const all = Object.values(deploymentCounts).reduce((total, number) => total + number, 0);
+  const all = sum(deploymentCounts);
   const note =
     all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
   return html`<${Card} title="Deployments" note=${note}>
@@ -204,7 +213,7 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
       ${target === activity ? '' : html`<span class="note">→ ${target}</span>`}
       <span class="state end ${TONES[status] ?? ''}">${status}</span>
     </button>
-    ${open ? html`<div class="detail"><dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl></div>` : ''}
+    ${open ? html`<div class="detail"><${Facts} facts=${facts} /></div>` : ''}
   </li>`;
 }
 
@@ -220,19 +229,15 @@ interface RequestsProps extends PageProps<PlatformDocument> {
   onPlan(route: string): void;
 }
 
-interface Held {
-  /** While it stands still: the requests as they were. */
-  requests: readonly RequestLine[];
-}
-
 export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   const { requests, requestCount } = document;
   const [search, setSearch] = useState('');
   const [failed, setFailed] = useState(false);
-  const [held, setHeld] = useState<Held | undefined>(undefined);
+  // While it stands still: the requests as they were.
+  const [held, setHeld] = useState<readonly RequestLine[] | undefined>(undefined);
   const [open, setOpen] = useState<Exchange | undefined>(undefined);
   const words = search.toLowerCase().split(/\s+/);
-  const found = (held?.requests ?? requests).filter(
+  const found = (held ?? requests).filter(
     (line) => (!failed || toneOf(line) === 'bad' || toneOf(line) === 'warn') && fits(line, words),
   );
   const toggle = async (number: number): Promise<void> => {
@@ -252,7 +257,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
       <input type="search" aria-label="Filter requests" placeholder="POST /deployments 409 everglades" value=${search}
         onInput=${(event: Event) => setSearch(textOf(event))} />
       <label class="inline"><input type="checkbox" checked=${failed} onChange=${() => setFailed(!failed)} />failed</label>
-      <button type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held === undefined ? { requests } : undefined)}>${held === undefined ? 'Hold' : 'Follow'}</button>
+      <button type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held === undefined ? requests : undefined)}>${held === undefined ? 'Hold' : 'Follow'}</button>
       <${ActionButton} name="clear" label="Clear" />
     </div>
     ${found.length === 0 ? html`<p class="empty">${requests.length === 0 ? 'No request yet.' : 'No request fits.'}</p>` : ''}
@@ -310,14 +315,11 @@ function ExchangeDetail({ exchange, onPlan }: { exchange: Exchange; onPlan(route
     globalThis.document.querySelector<HTMLInputElement>('#plan-route')?.focus();
   };
   return html`<div class="detail exchange">
-    <div><h3>Request</h3><${Headers} pairs=${requestHeaders} /><${Body} body=${requestBody} none="No body, or nobody read it." /></div>
-    <div><h3>Answer</h3><${Headers} pairs=${responseHeaders} /><${Body} body=${responseBody} none="No body." /></div>
+    <div><h3>Request</h3><${Facts} facts=${requestHeaders} /><${Body} body=${requestBody} none="No body, or nobody read it." /></div>
+    <div><h3>Answer</h3><${Facts} facts=${responseHeaders} /><${Body} body=${responseBody} none="No body." /></div>
     ${line.route === null ? '' : html`<div class="buttons"><button type="button" data-plan-route onClick=${plan}>Plan for ${line.method} ${line.route}</button></div>`}
   </div>`;
 }
-
-const Headers = ({ pairs }: { pairs: readonly [string, string][] }): VNode =>
-  html`<dl>${pairs.map(([name, value], index) => html`<div key=${index}><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl>`;
 
 function Body({ body, none }: { body: ShownBody | null; none: string }): VNode {
   if (body === null) return html`<p class="empty">${none}</p>`;

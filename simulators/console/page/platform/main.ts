@@ -5,9 +5,9 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ActionButton, Card, DeedsCard, html, openPage, type PageProps } from '../shell.ts';
+import { ActionButton, Card, DeedsCard, Facts, html, openPage, type PageProps, textOf } from '../shell.ts';
 import type { PlanLine, PlatformDocument } from './document.ts';
-import { DeploymentsCard, DevicesCard, RequestsCard, textOf } from './lists.ts';
+import { DeploymentsCard, DevicesCard, RequestsCard } from './lists.ts';
 
 // Answers and faults that are planned for a route.
 
@@ -96,7 +96,7 @@ function StateCard({ document }: PageProps<PlatformDocument>): VNode {
     ['dialect', dialect],
   ];
   return html`<${Card} title="State">
-    <dl>${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>
+    <${Facts} facts=${facts} />
     <div class="buttons"><${ActionButton} name="reset" label="Reset to the start" tone="danger"
       title="State as at the start; plans are dropped, snapshots stay" /></div>
     <div class="buttons">
