@@ -4,12 +4,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type {
-  AgentConfigInstance,
-  AgentDeployment,
-  AgentGitCommit,
-  AgentRelease,
-} from '../../harness/contract/agent.ts';
+import { defined } from '../../harness/common/defined.ts';
+import type { AgentConfigInstance } from '../../harness/contract/agent.ts';
+import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../harness/contract/agent-strict.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
@@ -42,7 +39,7 @@ import { Store } from './store/store.ts';
 // The store as the agent side sees it.
 
 /** Gives the agent side access to the store of `core`. */
-export function agentPort(core: Core): AgentPort {
+function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = find(core, 'deployment', id);
@@ -168,7 +165,7 @@ function lastReported(row: DeploymentRow): DeploymentRow['activity_status'] {
 const PING_NANOS = 1_000_000;
 
 /** Answers the pings of these devices, and leaves everything else to `messenger`. */
-export function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
+function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
     ping: (id, timeoutNanos) =>
       standIns.has(id)
@@ -223,13 +220,7 @@ export interface PlatformOptions {
 
 // Where a platform is driven and looked at: the control API and the console, which share one control.
 
-/** What `control` and `ui` have opened. */
-export interface Outside {
-  control?: { url: string; token: string };
-  /** Address of the page. */
-  ui?: string;
-  close(): Promise<void>;
-}
+type Outside = Pick<SimulatedPlatform, 'controlUrl' | 'controlToken' | 'uiUrl'> & { close(): Promise<void> };
 
 interface Parts {
   core: Core;
@@ -241,7 +232,7 @@ interface Parts {
 }
 
 /** Rejects with the system's error when a port cannot be used, and has left nothing open then. */
-export async function openOutside(
+async function openOutside(
   { core, renderer, plans, exchanges, info }: Parts,
   { control: asked, ui }: Pick<PlatformOptions, 'control' | 'ui'>,
 ): Promise<Outside> {
@@ -254,19 +245,19 @@ export async function openOutside(
     control[Symbol.dispose]();
   };
   try {
-    const outside: Outside = { close };
-    if (asked !== undefined) {
-      const { port, token = newControlToken() } = asked;
-      server = await serveControl(control, core, info, { port, token });
-      outside.control = { url: server.url, token };
+    const controlToken = asked && (asked.token ?? newControlToken());
+    if (asked && controlToken !== undefined) {
+      server = await serveControl(control, core, info, { port: asked.port, token: controlToken });
     }
+    const controlUrl = server?.url;
+    let uiUrl: string | undefined;
     if (ui !== undefined && exchanges !== undefined) {
       const { PlatformConsole } = await import('./console/platform-console.ts');
       const opened = new PlatformConsole(core, control, exchanges);
       page = opened;
-      outside.ui = await opened.serve({ ...info, ...(server !== undefined && { control: server.url }) }, ui.port);
+      uiUrl = await opened.serve({ ...info, ...defined({ control: controlUrl }) }, ui.port);
     }
-    return outside;
+    return { controlUrl, controlToken, uiUrl, close };
   } catch (error) {
     await close();
     throw error;
@@ -355,9 +346,9 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
     url,
     agentUrl,
     mqttUrl: agentSide?.mqttUrl,
-    controlUrl: outside?.control?.url,
-    controlToken: outside?.control?.token,
-    uiUrl: outside?.ui,
+    controlUrl: outside?.controlUrl,
+    controlToken: outside?.controlToken,
+    uiUrl: outside?.uiUrl,
     apiKey: keys[0]?.key ?? '',
     port,
     archiveDevice: (id) => void archiveDevice(core, id),
@@ -373,8 +364,7 @@ const isEmpty = ({ store }: Core): boolean => Object.values(store.collections).e
 function addressesOf(app: FastifyInstance, { host, tls }: PlatformOptions, agentSide: AgentSide | undefined) {
   const { port } = app.server.address() as AddressInfo;
   const origin = `${tls ? 'https' : 'http'}://${toldHost(host ?? LOOPBACK)}:${port}`;
-  const mqtt = agentSide?.mqttUrl;
-  return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...(mqtt !== undefined && { mqtt }) };
+  return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...defined({ mqtt: agentSide?.mqttUrl }) };
 }
 
 /** Loaded only when somebody looks on. */

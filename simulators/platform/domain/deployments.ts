@@ -3,12 +3,8 @@
  * 3).
  */
 
+import { defined } from '../../../harness/common/defined.ts';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
-import type {
-  DeploymentActivityStatus,
-  DeploymentErrorStatus,
-  DeploymentTargetStatus,
-} from '../../../harness/contract/enums.ts';
 import type { CreateDeployment } from '../../../harness/contract/platform/deployment.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -20,77 +16,51 @@ import { conflict, createdNow, find, insert, invalid } from './find.ts';
 // A deployment fills each required slot of its release exactly once, and no slot twice.
 
 /** Throws PlatformError 400. */
-export function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
+function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
+  const wrong = (message: string, params: Record<string, unknown>) =>
+    invalid('invalid_config_instances', `config_instance_ids: ${message}`, params);
   const schemaIds = JSON.parse(release.config_schema_ids) as string[];
   const filled = new Set<string>();
-  for (const instance of instances) {
-    if (!schemaIds.includes(instance.config_schema_id)) {
-      throw invalid(
-        'invalid_config_instances',
-        `config_instance_ids: ${instance.id} is of a schema that the release lacks`,
-        {
-          config_instance_id: instance.id,
-        },
-      );
+  for (const { id, config_schema_id, slot_key } of instances) {
+    if (!schemaIds.includes(config_schema_id)) {
+      throw wrong(`${id} is of a schema that the release lacks`, { config_instance_id: id });
     }
-    const slot = `${instance.config_schema_id} ${instance.slot_key}`;
-    if (filled.has(slot)) {
-      throw invalid('invalid_config_instances', `config_instance_ids: the slot ${slot} is filled twice`, {
-        config_schema_id: instance.config_schema_id,
-        slot_key: instance.slot_key,
-      });
-    }
+    const slot = `${config_schema_id} ${slot_key}`;
+    if (filled.has(slot)) throw wrong(`the slot ${slot} is filled twice`, { config_schema_id, slot_key });
     filled.add(slot);
   }
   for (const id of schemaIds) {
-    const missing = slotsOfSchema(find(core, 'config_schema', id)).find(
-      ({ key, required }) => required && !filled.has(`${id} ${key}`),
-    );
+    const slots = slotsOfSchema(find(core, 'config_schema', id));
+    const missing = slots.find(({ key, required }) => required && !filled.has(`${id} ${key}`));
     if (missing === undefined) continue;
-    throw invalid('invalid_config_instances', `config_instance_ids: the required slot ${id} ${missing.key} is empty`, {
-      config_schema_id: id,
-      slot_key: missing.key,
-    });
+    const { key } = missing;
+    throw wrong(`the required slot ${id} ${key} is empty`, { config_schema_id: id, slot_key: key });
   }
 }
 
-// One step of a deployment, with the moments it records.
+/** One step of a deployment: what changes, and when that happened, as the agent saw it. */
+type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
+  Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-export interface Step {
-  target?: DeploymentTargetStatus;
-  activity?: DeploymentActivityStatus;
-  error?: DeploymentErrorStatus;
-  queueOrder?: number;
-  /** When it happened, as the agent saw it. */
-  deployedAt?: string;
-  archivedAt?: string;
-}
-
-/** Writes the step; the caller has decided that it is allowed. */
-export function advance(core: Core, row: DeploymentRow, step: Step): DeploymentRow {
+/** Writes the step with the moments that it records; the caller has decided that it is allowed. */
+export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
-  const changes: Partial<DeploymentRow> = { updated_at: now };
-  if (step.target !== undefined) changes.target_status = step.target;
-  if (step.activity !== undefined) changes.activity_status = step.activity;
-  if (step.error !== undefined) changes.error_status = step.error;
-  if (step.queueOrder !== undefined) changes.queue_order = step.queueOrder;
+  const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
   const { stamp } = core.behaviour;
-  const entered = step.activity === row.activity_status ? undefined : step.activity;
+  const entered = step.activity_status === row.activity_status ? undefined : step.activity_status;
   if (entered === 'queued') changes.queued_at = stamp('queued', { now, after: row.created_at });
-  if (entered === 'deployed' || (entered !== undefined && step.deployedAt !== undefined && row.deployed_at === null)) {
+  if (entered === 'deployed' || (entered !== undefined && deployed_at !== undefined && row.deployed_at === null)) {
     const after = row.queued_at ?? row.created_at;
-    changes.deployed_at = stamp('deployed', { now, after, ...reported(step.deployedAt) });
+    changes.deployed_at = stamp('deployed', { now, after, ...defined({ reported: deployed_at }) });
   }
   if (entered === 'archived') {
     const after = changes.deployed_at ?? row.deployed_at ?? row.queued_at ?? row.created_at;
-    changes.archived_at = stamp('archived', { now, after, ...reported(step.archivedAt) });
+    changes.archived_at = stamp('archived', { now, after, ...defined({ reported: archived_at }) });
   }
   const updated = core.store.collections.deployment.update(row, changes);
   if (entered === 'deployed' || entered === 'archived') followOnDevice(core, updated, entered);
   return updated;
 }
-
-const reported = (text: string | undefined) => (text === undefined ? {} : { reported: text });
 
 /** Updates the device's current and target deployment after a step of one of its deployments. */
 function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
@@ -172,7 +142,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
       { id },
     );
   }
-  return core.store.write(() => advance(core, row, { target: 'archived', activity: 'archived' }));
+  return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
 /** Deployments that were queued for the device since this one was staged, newest first. */
@@ -193,19 +163,21 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   const prior = device.target_deployment_id;
   if (prior !== null && behaviour.replaces) {
     const replaced = find(core, 'deployment', prior);
-    advance(core, replaced, { target: 'archived', activity: behaviour.retired(replaced.activity_status) });
+    const activity_status = behaviour.retired(replaced.activity_status);
+    advance(core, replaced, { target_status: 'archived', activity_status });
   }
-  const queued = advance(core, row, { target: 'deployed', activity: 'queued', queueOrder: store.nextInQueue() });
+  const step = { target_status: 'deployed', activity_status: 'queued', queue_order: store.nextInQueue() } as const;
+  const queued = advance(core, row, step);
   store.collections.device.update(device, { target_deployment_id: row.id });
   if (behaviour.driftsOn === 'target') drift(core, row);
   return queued;
 }
 
 /** Other staged deployments of the device were staged against another configuration, so they drift. */
-export function drift(core: Core, cause: DeploymentRow): void {
+function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
-    if (other.id !== cause.id) advance(core, other, { activity: 'drifted' });
+    if (other.id !== cause.id) advance(core, other, { activity_status: 'drifted' });
   }
 }
 
@@ -246,8 +218,8 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     const step = stepOf(core, known, report);
     if (Object.keys(step).length === 0) return known;
     const updated = advance(core, known, step);
-    if (step.target === 'archived') releaseTarget(core, updated);
-    if (step.activity === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
+    if (step.target_status === 'archived') releaseTarget(core, updated);
+    if (step.activity_status === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
     return updated;
   });
 }
@@ -264,20 +236,20 @@ function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentRepor
   // Archived is final: later reports were on their way when the platform replaced the deployment.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
-  const activity = report.activity_status;
+  const { activity_status: activity, error_status: error } = report;
   // A report may arrive after the platform has moved on. That is no error of the agent; it changes nothing.
-  if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity = activity;
-  if (report.error_status !== undefined && row.error_status !== 'failed') step.error = report.error_status;
-  if (step.error === 'failed' && behaviour.failureArchives) {
-    step.target = 'archived';
-    if (step.activity !== 'archived') step.activity = behaviour.retired(step.activity ?? row.activity_status);
+  if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
+  if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
+  if (step.error_status === 'failed' && behaviour.failureArchives) {
+    step.target_status = 'archived';
+    if (step.activity_status !== 'archived') {
+      step.activity_status = behaviour.retired(step.activity_status ?? row.activity_status);
+    }
   }
-  if (step.activity === 'archived' || step.activity === 'removing') step.target = 'archived';
-  if (step.activity === 'deployed' || step.activity === 'removing' || step.activity === 'archived') {
-    if (report.deployed_at !== undefined) step.deployedAt = report.deployed_at;
-    if (report.archived_at !== undefined) step.archivedAt = report.archived_at;
-  }
-  return step;
+  const { activity_status: entered = 'staged' } = step;
+  if (entered === 'archived' || entered === 'removing') step.target_status = 'archived';
+  if (entered !== 'deployed' && entered !== 'removing' && entered !== 'archived') return step;
+  return { ...step, ...defined({ deployed_at: report.deployed_at, archived_at: report.archived_at }) };
 }
 
 /** A deployment that is being removed is no target any more. */

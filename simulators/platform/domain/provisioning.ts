@@ -65,7 +65,7 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
     const target = device.target_deployment_id;
     const deployment = target === null ? undefined : core.store.collections.deployment.byId(target);
     if (deployment !== undefined && deployment.activity_status !== 'queued') {
-      advance(core, { ...deployment, deployed_at: null }, { activity: 'queued' });
+      advance(core, { ...deployment, deployed_at: null }, { activity_status: 'queued' });
       core.store.collections.deployment.update(deployment, { deployed_at: null });
     }
     return enrol(core, device, credentials);
