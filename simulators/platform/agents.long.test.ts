@@ -15,8 +15,7 @@ import {
   provisionRobot,
   runMosquitto,
 } from './broker/testing/mosquitto.ts';
-import { referenceBehaviour } from './reference.ts';
-import { createDevice, createKit, deploy, startPlatform, type TestPlatform } from './testing/kit.ts';
+import { createKit, deploy, startPlatform, type TestPlatform } from './testing/kit.ts';
 
 const enrol = ({ agentUrl, mqttUrl, provisioningToken }: TestPlatform, directory: string) =>
   enrolDevice(directory, { platform: agentUrl, mqtt: mqttUrl, token: provisioningToken });
@@ -64,31 +63,6 @@ it.skipIf(mosquittoPath === undefined)(
   },
 );
 
-it('a device that disconnects from the embedded broker is shown offline', async () => {
-  using folder = scratch();
-  await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS });
-  const robot = await enrol(platform, folder.path);
-  await statusBecomes(platform, `/devices/${robot.deviceId}`, 'online');
-  await robot[Symbol.asyncDispose]();
-  await statusBecomes(platform, `/devices/${robot.deviceId}`, 'offline');
-});
-
-it('a ping of a disconnected device waits as long as it asks, and one of an unknown device is not found', async () => {
-  const waits: number[] = [];
-  const ping: typeof referenceBehaviour.ping = (messenger, deviceId, timeoutNanos) => {
-    waits.push(timeoutNanos);
-    return messenger.ping(deviceId, timeoutNanos);
-  };
-  await using platform = await startPlatform({ mqtt: {}, behaviour: { ...referenceBehaviour, ping } });
-  const id = await createDevice(platform);
-  const send = (device: string, timeout_nanos: unknown) => platform.post(`/devices/${device}/ping`, { timeout_nanos });
-  expect(await send(id, 100_000_000)).toMatchObject({ status: 200, body: { code: 'timeout' } });
-  expect((await send('dvc_nothing', 100_000_000)).status).toBe(404);
-  for (const wrong of [0, -1, 10_000_000_001, 1.5, '1', null, 2 ** 63])
-    expect((await send(id, wrong)).status).toBe(400);
-  expect(waits).toEqual([100_000_000]);
-});
-
 // The platform and a device over a real Mosquitto.
 
 const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not installed)' : '';
@@ -107,18 +81,6 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
     await uplink.start();
     return { device, uplink, id: uplink.deviceId ?? '' };
   };
-
-  it('carries pings, requests to sync and their answers', async () => {
-    using folder = scratch();
-    await using host = await agentHost({ mqtt: { url: mosquitto.url } });
-    const { device, uplink, id } = await enrol(host, folder.path);
-    await using _ = uplink;
-    expect(host.platform.devices.get(id)?.status).toBe('online');
-    expect(await host.side.messenger.ping(id, 5e9)).toMatchObject({ code: 'success' });
-    const deployment = host.deploy(id, { '/a.json': '1' });
-    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
-    expect(device.files.get('/a.json')).toBe('1');
-  });
 
   it('retains a request to sync for a device that connects later', async () => {
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });

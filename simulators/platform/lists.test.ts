@@ -2,15 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
-import {
-  comparePages,
-  createKit,
-  type Item,
-  itemsById,
-  startPlatform,
-  type TestPlatform,
-  walk,
-} from './testing/kit.ts';
+import { createKit, type Item, startPlatform, type TestPlatform, walk } from './testing/kit.ts';
 
 describe('every list', () => {
   let platform: TestPlatform;
@@ -18,13 +10,11 @@ describe('every list', () => {
 
   beforeAll(async () => {
     platform = await startPlatform({ devices: 130, seed: 5 });
-    for (const kind of RESOURCE_KINDS) models.set(kind, await itemsById(platform, kind));
+    for (const kind of RESOURCE_KINDS) {
+      models.set(kind, await walk(platform, `/${RESOURCES[kind].collection}?order_by=id:asc`));
+    }
   });
   afterAll(() => platform.stop());
-
-  it.for(RESOURCE_KINDS)('%s: a few pages agree with a model during other writes', (kind) =>
-    comparePages(platform, kind, models.get(kind) ?? [], { walks: 1, pages: 4 }),
-  );
 
   it.for(RESOURCE_KINDS)('%s: each filter yields exactly the items with its values', async (kind) => {
     const { collection, filters } = RESOURCES[kind];
@@ -83,15 +73,6 @@ describe('a list', () => {
     expect((await platform.get(path)).body).toMatchObject({
       error: { code: 'invalid_parameter', params: { parameter } },
     });
-  });
-
-  it('accepts any text as limit and offset', async () => {
-    await using platform = await startPlatform({ devices: 12, seed: 1 });
-    for (const text of ['9'.repeat(400), '-1', 'abc', '%20', '1e9', '%', '%00', '٣', '[]', '5&limit=7', '']) {
-      const { status, body } = await platform.get(`/devices?limit=${text}&offset=${text}`);
-      expect({ text, status }).toEqual({ text, status: 200 });
-      expect((body['data'] as unknown[]).length).toBeLessThanOrEqual(body['limit'] as number);
-    }
   });
 
   it('a name with commas is found whole, and each of several names apart', async () => {

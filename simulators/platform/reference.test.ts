@@ -5,6 +5,7 @@ import { OPERATIONS, operationsOf, RESOURCES } from '../../harness/contract/plat
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import { anyCharacter } from '../common/testing/scratch.ts';
 import { referenceBehaviour } from './reference.ts';
+import { totalOrder } from './store/order.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
 import { Documented, startPlatform, type TestPlatform } from './testing/kit.ts';
 
@@ -56,6 +57,10 @@ describe('clamping (section 8)', () => {
       }),
     );
   });
+});
+
+it('lists the newest first unless a client asks for another order', () => {
+  expect(referenceBehaviour.order([])).toEqual(totalOrder([{ field: 'created_at', descending: true }]));
 });
 
 describe('recorded moments', () => {

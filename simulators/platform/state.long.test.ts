@@ -6,16 +6,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { CheckPool, Overrun } from './checking/pool.ts';
 import { CATASTROPHIC, HOSTILE, NESTED, PLAIN } from './checking/testing/hostile.ts';
 import { agreementProperty } from './testing/agreement.ts';
 import { killWhileWriting } from './testing/kills.ts';
 import {
-  comparePages,
   createKit,
-  itemsById,
   type Kit,
   keepingAgent,
   listingAgent,
@@ -43,11 +40,6 @@ it.for([
 });
 
 it('a database file keeps everything that was answered before each of three SIGKILLs', () => killWhileWriting(3));
-
-it.for(RESOURCE_KINDS)('%s: pages and walks agree with a model during other writes', async (kind) => {
-  await using platform = await startPlatform({ devices: 130, seed: 5 });
-  await comparePages(platform, kind, await itemsById(platform, kind), { walks: 6, pages: 15 });
-});
 
 // A database on a disk that is full: the client is told, and nothing that was answered is lost.
 
@@ -126,22 +118,6 @@ it('other clients are answered while a check runs, and the platform can be stopp
   expect(ended).toBe(false);
   await platform.stop();
   expect(await stuck).toBe('cut off');
-});
-
-it('$async is refused, and content is always judged', async () => {
-  await using platform = await startPlatform();
-  expect(await schemaOf(platform, { $async: true, type: 'string' })).toMatchObject({
-    status: 400,
-    body: { error: { code: 'invalid_schema', message: expect.stringContaining('$async') } },
-  });
-});
-
-it('400,000 problems are told in a few kB', async () => {
-  await using platform = await startPlatform();
-  const { body } = await schemaOf(platform, { items: { type: 'string' } });
-  const reply = await post(platform, String(body['id']), `[${'1,'.repeat(399_999)}1]`);
-  expect([400, 422]).toContain(reply.status);
-  expect(reply.text.length).toBeLessThan(10_000);
 });
 
 it.for([

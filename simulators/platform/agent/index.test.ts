@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AgentDevice, agentDevice } from '../../../harness/contract/agent.ts';
+import type { AgentDevice } from '../../../harness/contract/agent.ts';
+import { activityFilter, expansions } from './index.ts';
 import { type AgentHost, agentHost, deviceJwt, type RobotKey, robotKey } from './testing/agent-host.ts';
 
 let host: AgentHost;
@@ -35,13 +36,6 @@ async function robot(key: RobotKey) {
 }
 
 describe('provisioning', () => {
-  it('answers with the device and its session, without the public key', async () => {
-    const { device } = await robot(robotKey());
-    expect(agentDevice.problems(device)).toEqual([]);
-    expect(device).toMatchObject({ object: 'device', agent_version: 'v1' });
-    expect(device).not.toHaveProperty('public_key_pem');
-  });
-
   it('needs a provisioning token, which is valid for one device', async () => {
     const body = { public_key_pem: robotKey('second').publicPem, agent_version: 'v1', name: 'second' };
     const token = host.platform.provisioningToken();
@@ -81,15 +75,6 @@ describe('provisioning', () => {
 });
 
 describe('a device', () => {
-  it('can read and update itself, but no other device', async () => {
-    const one = await robot(robotKey('one'));
-    const two = await robot(robotKey('two'));
-    expect((await call('GET', '/device', one.token)).json()).toMatchObject({ id: one.id });
-    const updated = await call('PATCH', `/devices/${one.id}`, one.token, { agent_version: 'v9' });
-    expect(updated.json()).toMatchObject({ id: one.id, agent_version: 'v9' });
-    expect((await call('PATCH', `/devices/${two.id}`, one.token, { agent_version: 'v9' })).status).toBe(403);
-  });
-
   it('lists its own deployments, with filters and pages', async () => {
     const one = await robot(robotKey('one'));
     const two = await robot(robotKey('two'));
@@ -129,11 +114,6 @@ describe('a device', () => {
     expect((await call('GET', `/config_instances/${instance}/content`, two.token)).status).toBe(404);
     expect((await call('GET', `/config_instances/${instance}/content?disposition=x`, one.token)).status).toBe(400);
   });
-
-  it('can read the version of the API', async () => {
-    const { token } = await robot(robotKey('one'));
-    expect((await call('GET', '/version', token)).json()).toMatchObject({ api_version: 'v0.4' });
-  });
 });
 
 describe('a request', () => {
@@ -172,5 +152,26 @@ describe('a request', () => {
       expect(answer.status).toBe(404);
       expect(answer.json()).toEqual({ error: { code: 'not_found', params: {}, message: expect.any(String) } });
     }
+  });
+});
+
+describe('filters and expansions', () => {
+  it('accept several values, separated or repeated', () => {
+    expect(activityFilter({ activity_status: 'queued|deployed' })).toEqual(['queued', 'deployed']);
+    expect(activityFilter({ activity_status: ['queued', 'archived'] })).toEqual(['queued', 'archived']);
+    expect(activityFilter({})).toEqual([]);
+    expect(expansions({ expand: ['release.git_commit', 'config_instances'], 'expand[]': 'release' })).toEqual([
+      'release.git_commit',
+      'config_instances',
+      'release',
+    ]);
+  });
+
+  it('refuse an unknown value, and name the accepted ones', () => {
+    expect(() => activityFilter({ activity_status: 'queued|lost' })).toThrow(
+      expect.objectContaining({ status: 400, params: expect.objectContaining({ activity_status: 'lost' }) }),
+    );
+    expect(() => expansions({ expand: 'total_count' })).toThrow(expect.objectContaining({ status: 400 }));
+    expect(expansions({ expand: 'total_count' }, ['total_count'])).toEqual(['total_count']);
   });
 });

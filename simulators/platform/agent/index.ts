@@ -89,7 +89,7 @@ function identifier(request: FastifyRequest, name: string): string {
 // Query parameters of the agent's lists: clamped paging (specification section 8), `a|b` filters, expansions.
 
 /** As on the Platform API. */
-export function paging(query: Query): { limit: number; offset: number } {
+function paging(query: Query): { limit: number; offset: number } {
   return {
     limit: referenceBehaviour.clampLimit(valuesOf(query, 'limit')),
     offset: referenceBehaviour.clampOffset(valuesOf(query, 'offset')),
