@@ -136,16 +136,12 @@ export interface PlatformBehaviour {
   acceptsFormat(format: string, version: SupportedVersion): boolean;
   /** Whether content must satisfy its schema. */
   validatesContent: boolean;
-  /** Whether a deployment must fill each required slot exactly once. */
-  validatesSlots: boolean;
 
   // Devices and groups (section 9)
   /** Whether a group may become a child of `parent`, whose line of ancestors (itself first) is given. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
   /** Whether a name or slug may be used twice. */
   allowsDuplicates: boolean;
-  /** Milliseconds that a provisioning token lives. */
-  tokenLifetimeMs: number;
   /** Whether an operation that this version does not have is served all the same. */
   servesForeignOperations: boolean;
   /** Which steps down to older versions are taken for a resource. */

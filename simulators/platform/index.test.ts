@@ -121,7 +121,7 @@ test('all addresses of the machine are told as one that others can reach', () =>
 // A database file holds everything that was answered, after SIGKILL and after a restart.
 
 describe('a database file', () => {
-  it('keeps everything that was answered before SIGKILL', () => killWhileWriting(1));
+  it('keeps everything that was answered before SIGKILL', killWhileWriting);
 
   it('is reopened with its lists and deployments, and with every device disconnected', async () => {
     using folder = scratch();

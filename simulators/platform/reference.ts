@@ -76,11 +76,9 @@ export const referenceBehaviour: PlatformBehaviour = {
     atLeast(version, 'everglades') ? derived : (previous ?? derived),
   acceptsFormat: (format, version) => (instanceFormats(version) as readonly string[]).includes(format),
   validatesContent: true,
-  validatesSlots: true,
 
   mayMoveGroup: (group, line) => !line.includes(group),
   allowsDuplicates: false,
-  tokenLifetimeMs: 5 * 60_000,
   servesForeignOperations: false,
   downStep: () => true,
   expandsAlways: false,

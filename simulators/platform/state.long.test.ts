@@ -10,7 +10,6 @@ import { scratch } from '../common/testing/scratch.ts';
 import { CheckPool, Overrun } from './checking/pool.ts';
 import { CATASTROPHIC, HOSTILE, NESTED, PLAIN } from './checking/testing/hostile.ts';
 import { agreementProperty } from './testing/agreement.ts';
-import { killWhileWriting } from './testing/kills.ts';
 import {
   createKit,
   type Kit,
@@ -38,8 +37,6 @@ it.for([
   await fc.assert(agreementProperty({ platform, kit }, agentOf), { numRuns: 40 });
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
-
-it('a database file keeps everything that was answered before each of three SIGKILLs', () => killWhileWriting(3));
 
 // A database on a disk that is full: the client is told, and nothing that was answered is lost.
 

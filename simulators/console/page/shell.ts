@@ -7,14 +7,14 @@ import { changed, type Deed, type Message } from './document.ts';
 
 // The page's side of the feed: follows the document over server-sent events, and asks for actions.
 
-/** `live` follows, `lost` tries to come back, `ended`: the process has ended. */
-export type Connection = 'connecting' | 'live' | 'lost' | 'ended';
+/** `live` follows, `reconnecting` tries to come back, `ended`: the process has ended. */
+type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
 /** A hidden page, or one in a starved browser, has no frames: it is drawn all the same. */
 const LONGEST_WAIT_MS = 250;
 
 /** Calls back with the document after each message, at most once a frame, and with the connection when it changes. */
-export function follow<D extends object>(
+function follow<D extends object>(
   onDocument: (document: D) => void,
   onConnection: (connection: Connection) => void,
 ): void {
@@ -43,7 +43,7 @@ export function follow<D extends object>(
     source.close();
     onConnection('ended');
   });
-  source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'lost');
+  source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'reconnecting');
 }
 
 /** Asks the process for an action; rejects with its message. */
@@ -204,13 +204,6 @@ export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, he
   render(h(Shell<D>, { Page, heading }), document.body);
 }
 
-const CONNECTION: Readonly<Record<Connection, string>> = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'reconnecting',
-  ended: 'ended',
-};
-
 function Shell<D extends object>({
   Page,
   heading,
@@ -225,7 +218,7 @@ function Shell<D extends object>({
     <header class="bar">
       <span class="brand">Muster</span>
       <h1>${value === undefined ? '' : heading(value)}</h1>
-      <span class="connection ${connection}" role="status"><i></i>${CONNECTION[connection]}</span>
+      <span class="connection ${connection}" role="status"><i></i>${connection}</span>
       <${ThemeButton} />
     </header>
     <main>${value === undefined ? html`<p class="empty">Connecting…</p>` : h(Page, { document: value })}</main>

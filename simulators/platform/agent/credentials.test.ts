@@ -1,4 +1,4 @@
-import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deviceJwtVerifier, parseDeviceKey, replayGuard, sessionTokens } from './credentials.ts';
@@ -152,11 +152,6 @@ describe('public keys of devices', () => {
     expect(refusal(publicPem, 1024)).toBeUndefined();
   });
 
-  it('are refused when they are not RSA', () => {
-    const { publicKey } = generateKeyPairSync('ed25519');
-    expect(refusal(publicKey.export({ type: 'spki', format: 'pem' }).toString())).toMatchObject({ status: 400 });
-  });
-
   it('are refused when they are private, and the error does not repeat them', () => {
     const pem = robotKey().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const error = refusal(pem);
@@ -164,7 +159,12 @@ describe('public keys of devices', () => {
     expect(JSON.stringify(error) + String(error)).not.toContain(pem.split('\n')[1]);
   });
 
+  const pemOf = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
+  const jwk = createPublicKey(robotKey().publicPem).export({ format: 'jwk' });
+  const slow = { ...jwk, e: Buffer.alloc(200, 0xff).toString('base64url') };
   it.each([
+    ['not RSA', pemOf(generateKeyPairSync('ed25519').publicKey)],
+    ['of an exponent that makes verifying slow', pemOf(createPublicKey({ key: slow, format: 'jwk' }))],
     ['nothing', ''],
     ['words', 'not a key'],
     ['an empty PEM', '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n'],
@@ -172,13 +172,6 @@ describe('public keys of devices', () => {
     ['a huge text', `-----BEGIN PUBLIC KEY-----\n${'A'.repeat(1_000_000)}`],
   ])('are refused when they are %s', (_, pem) => {
     expect(refusal(pem)).toMatchObject({ status: 400 });
-  });
-
-  it('are refused with an exponent that makes verifying slow', () => {
-    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 0x10001 });
-    const jwk = publicKey.export({ format: 'jwk' });
-    const huge = createPublicKey({ key: { ...jwk, e: Buffer.alloc(200, 0xff).toString('base64url') }, format: 'jwk' });
-    expect(refusal(huge.export({ type: 'spki', format: 'pem' }).toString())).toMatchObject({ status: 400 });
   });
 });
 

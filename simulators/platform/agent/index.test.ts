@@ -36,15 +36,6 @@ async function robot(key: RobotKey) {
 }
 
 describe('provisioning', () => {
-  it('needs a provisioning token, which is valid for one device', async () => {
-    const body = { public_key_pem: robotKey('second').publicPem, agent_version: 'v1', name: 'second' };
-    const token = host.platform.provisioningToken();
-    expect((await call('POST', '/devices/provision', undefined, body)).status).toBe(401);
-    expect((await call('POST', '/devices/provision', 'wrong', body)).status).toBe(401);
-    expect((await call('POST', '/devices/provision', token, body)).status).toBe(200);
-    expect((await call('POST', '/devices/provision', token, body)).status).toBe(401);
-  });
-
   it.each([
     ['no body', undefined],
     ['a missing name', { public_key_pem: robotKey().publicPem, agent_version: 'v1' }],
@@ -56,21 +47,6 @@ describe('provisioning', () => {
     expect((await call('POST', '/devices/provision', token, body)).status).toBe(400);
     const good = { public_key_pem: robotKey('third').publicPem, agent_version: 'v1', name: `after ${what}` };
     expect((await call('POST', '/devices/provision', token, good)).status).toBe(200);
-  });
-
-  it('again gives a device a new key and session, and ends the old ones', async () => {
-    const before = await robot(robotKey('before'));
-    const key = robotKey('after');
-    const token = host.platform.provisioningToken(before.id);
-    const answer = await call('POST', '/devices/reprovision', token, {
-      public_key_pem: key.publicPem,
-      agent_version: 'v2',
-    });
-    expect(answer.json()).toMatchObject({ id: before.id, agent_version: 'v2' });
-    expect(answer.json().session_id).not.toBe(before.device.session_id);
-    expect((await call('GET', '/device', before.token)).status).toBe(401);
-    expect((await call('POST', '/devices/token', deviceJwt(robotKey('before'), Date.now()))).status).toBe(401);
-    expect((await call('POST', '/devices/token', deviceJwt(key, Date.now()))).status).toBe(200);
   });
 });
 

@@ -87,7 +87,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   refuseArchived(device);
   const release = find(core, 'release', request.release_id);
   const instances = request.config_instance_ids.map((id) => find(core, 'config_instance', id));
-  if (behaviour.validatesSlots) checkInstances(core, release, instances);
+  checkInstances(core, release, instances);
   const parentId = parentOf(core, device, request, version);
   const created = store.write(() => {
     const staged = insert(core, 'deployment', {

@@ -8,6 +8,8 @@ import { advance } from './deployments.ts';
 import { createDevice } from './devices.ts';
 import { conflict, find } from './find.ts';
 
+const TOKEN_LIFETIME_MS = 5 * 60_000;
+
 interface Token {
   digest: string;
   device_id: string | null;
@@ -21,7 +23,7 @@ const digestOf = (token: string): string => hash('sha256', token, 'hex');
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
   if (bound !== undefined) find(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;
-  const expiresAt = new Date(core.clock.now() + core.behaviour.tokenLifetimeMs).toISOString();
+  const expiresAt = new Date(core.clock.now() + TOKEN_LIFETIME_MS).toISOString();
   core.store.write(() => {
     const { database } = core.store;
     database

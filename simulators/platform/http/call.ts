@@ -74,9 +74,12 @@ export function readFilters(
 /** The terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
-  const accepted = ['id', 'created_at'];
-  for (const [field, span] of Object.entries(RESOURCES[kind].orders))
-    if (inVersion(span, version)) accepted.push(field);
+  const { orders } = RESOURCES[kind];
+  const accepted = [
+    'id',
+    'created_at',
+    ...Object.keys(orders).filter((each) => inVersion(orders[each] ?? {}, version)),
+  ];
   return itemsOf(valuesOf(query, 'order_by')).map((text) => {
     const [field = '', direction = 'desc', ...rest] = text.split(':');
     if (!accepted.includes(field) || rest.length > 0 || (direction !== 'asc' && direction !== 'desc')) {
@@ -127,15 +130,13 @@ function addPath(
   let within: ResourceKind | undefined = kind;
   let at = tree;
   for (const [depth, name] of names.entries()) {
-    const known: Record<string, { kind?: ResourceKind }> = {};
-    if (within !== undefined) {
-      for (const [each, expansion] of Object.entries(RESOURCES[within].expansions)) {
-        if (inVersion(expansion, version)) known[each] = expansion;
-      }
-    }
-    if (!Object.hasOwn(known, name)) {
-      const accepted = [...(list && depth === 0 ? ['total_count'] : []), ...Object.keys(known)];
-      throw refuse('expand', `${shortened(text)} is not accepted`, accepted);
+    const known = within === undefined ? {} : RESOURCES[within].expansions;
+    const accepted = Object.keys(known).filter((each) => inVersion(known[each] ?? {}, version));
+    if (!accepted.includes(name)) {
+      throw refuse('expand', `${shortened(text)} is not accepted`, [
+        ...(list && depth === 0 ? ['total_count'] : []),
+        ...accepted,
+      ]);
     }
     at = at[name] ??= {};
     within = known[name]?.kind;
