@@ -7,21 +7,12 @@ import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 // Remembers the `jti` of accepted device JWTs for as long as they could be sent again, in bounded memory.
 
-export type Admission = 'new' | 'replayed' | 'full';
-
-export interface ReplayGuard {
-  /**
-   * Records `id`. False when it was recorded within the lifetime, or when the guard is full: it refuses rather than
-   * forgets.
-   */
-  admit(id: string): Admission;
-}
-
 /**
- * Two generations: what was admitted in the last `lifetimeMs` is in one of them, and turning a generation over is one
+ * Returns a function that records an identifier; it refuses when there is no more room, rather than forget one. Two
+ * generations: what was admitted in the last `lifetimeMs` is in one of them, and turning a generation over is one
  * assignment, so that no entry needs a timer or a sweep.
  */
-export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }): ReplayGuard {
+export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
   let current = new Set<string>();
   let previous = new Set<string>();
@@ -33,14 +24,12 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
     current = new Set();
     turnedAt = clock.now();
   };
-  return {
-    admit: (id) => {
-      turn();
-      if (current.has(id) || previous.has(id)) return 'replayed';
-      if (current.size >= capacity) return 'full';
-      current.add(id);
-      return 'new';
-    },
+  return (id: string): 'new' | 'replayed' | 'full' => {
+    turn();
+    if (current.has(id) || previous.has(id)) return 'replayed';
+    if (current.size >= capacity) return 'full';
+    current.add(id);
+    return 'new';
   };
 }
 
@@ -66,7 +55,7 @@ export function deviceJwtVerifier(options: {
   steady?: Clock;
 }): DeviceJwtVerifier {
   const { clock, deviceByFingerprint } = options;
-  const used = replayGuard({ clock: options.steady ?? steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
+  const admit = replayGuard({ clock: options.steady ?? steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
 
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
@@ -78,7 +67,7 @@ export function deviceJwtVerifier(options: {
       throw unauthorized('the signature of the JWT is not RS512 by the key that kid names');
     }
     const jti = identifierOf(jwt.claims, clock.now() / 1000);
-    const admission = used.admit(`${device.id} ${jti}`);
+    const admission = admit(`${device.id} ${jti}`);
     if (admission === 'replayed') throw unauthorized('this JWT was used before; each request needs a new jti');
     if (admission === 'full') throw new PlatformError(429, 'too_many_requests', 'too many token requests; try later');
     return device;
@@ -158,11 +147,7 @@ const AUDIENCE = 'device';
 const DEFAULT_TOKEN_LIFETIME_MS = 60 * 60 * 1000;
 const MAX_TOKEN_LENGTH = 2048;
 
-export interface SessionTokens {
-  issue(device: AgentDeviceRecord): { token: string; expires_at: string };
-  /** The device of a token that is genuine, not expired, and of the device's present session. */
-  verify(token: string): AgentDeviceRecord | undefined;
-}
+export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
  * The signing key is derived from the session, so that a reprovisioned device's old tokens end without a list of them.
@@ -173,7 +158,7 @@ export function sessionTokens(options: {
   issuer: string;
   clock: Clock;
   lifetimeMs?: number | undefined;
-}): SessionTokens {
+}) {
   const { clock, issuer: iss, lifetimeMs = DEFAULT_TOKEN_LIFETIME_MS, deviceById } = options;
   const master = randomBytes(32);
   const secretOf = ({ session_id }: AgentDeviceRecord) =>
@@ -182,13 +167,14 @@ export function sessionTokens(options: {
       .digest();
 
   return {
-    issue: (device) => {
+    issue: (device: AgentDeviceRecord): { token: string; expires_at: string } => {
       const iat = Math.floor(clock.now() / 1000);
       const exp = iat + Math.ceil(lifetimeMs / 1000);
       const token = signHs256({ iss, aud: AUDIENCE, sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
-    verify: (token) => {
+    /** The device of a token that is genuine, not expired, and of the device's present session. */
+    verify: (token: string): AgentDeviceRecord | undefined => {
       const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;

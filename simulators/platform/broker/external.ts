@@ -20,21 +20,13 @@ const PROBE_EVERY_MS = 30_000;
 /** Probes are spread over their period: devices are taken in turn, a share of them each second. */
 const TICK_MS = 1_000;
 
-export interface Presence {
-  seen(deviceId: string): void;
-  /** The device's session ended. */
-  gone(deviceId: string): void;
-  /** Every device is offline from now on. */
-  stop(): void;
-}
-
 /** Starts watching; `stop` ends it. */
 export function presence(options: {
   /** One that never jumps. */
   clock: Clock;
   onConnected(deviceId: string, connected: boolean): void;
   probe(deviceId: string): void;
-}): Presence {
+}) {
   const { clock, onConnected, probe } = options;
   const known = new Map<string, { seenAt: number; probedAt: number; online: boolean }>();
 
@@ -54,7 +46,7 @@ export function presence(options: {
   }, TICK_MS);
 
   return {
-    seen: (deviceId) => {
+    seen: (deviceId: string): void => {
       const now = clock.now();
       const state = known.get(deviceId);
       if (!state) known.set(deviceId, { seenAt: now, probedAt: now, online: true });
@@ -63,12 +55,14 @@ export function presence(options: {
       if (state) state.online = true;
       onConnected(deviceId, true);
     },
-    gone: (deviceId) => {
+    /** The device's session ended. */
+    gone: (deviceId: string): void => {
       const state = known.get(deviceId);
       known.delete(deviceId);
       if (state?.online) onConnected(deviceId, false);
     },
-    stop: () => {
+    /** Every device is offline from now on. */
+    stop: (): void => {
       clearInterval(timer);
       for (const [deviceId, { online }] of known) if (online) onConnected(deviceId, false);
       known.clear();

@@ -38,32 +38,26 @@ interface Model {
   seen: Map<string, keyof typeof RANKS>;
 }
 
+interface Tested {
+  platform: TestPlatform;
+  kit: Kit;
+}
+
+type AgentOf = (source: DeploymentSource) => TestAgent;
+
 /** One device of the platform with its agent. */
-export class World {
+class World {
   readonly agent: TestAgent;
   disturbance: Disturbance | undefined;
   readonly #platform: TestPlatform;
   readonly #kit: Kit;
   readonly #device: string;
 
-  private constructor(
-    platform: TestPlatform,
-    kit: Kit,
-    device: string,
-    agentOf: (source: DeploymentSource) => TestAgent,
-  ) {
+  constructor({ platform, kit }: Tested, device: string, agentOf: AgentOf) {
     this.#platform = platform;
     this.#kit = kit;
     this.#device = device;
     this.agent = agentOf(this.#source());
-  }
-
-  static async start(
-    platform: TestPlatform,
-    kit: Kit,
-    agentOf: (source: DeploymentSource) => TestAgent,
-  ): Promise<World> {
-    return new World(platform, kit, await createDevice(platform), agentOf);
   }
 
   /** All deployments of the device, newest first. */
@@ -182,12 +176,9 @@ const COMMANDS = [
 const SETTLED_AFTER = 4;
 
 /** `last`: how the deployment works that is made at the end, after which both sides have to agree. */
-export function agreementProperty(
-  { platform, kit }: { platform: TestPlatform; kit: Kit },
-  agentOf: (source: DeploymentSource) => TestAgent,
-) {
+export function agreementProperty(tested: Tested, agentOf: AgentOf) {
   return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
-    const world = await World.start(platform, kit, agentOf);
+    const world = new World(tested, await createDevice(tested.platform), agentOf);
     const model: Model = { seen: new Map() };
     await fc.asyncModelRun(() => ({ model, real: world }), commands);
     world.agent.heal();

@@ -90,7 +90,7 @@ const version = exact({
 });
 
 /** One operation of the agent API. Without `answer` it answers with bytes. */
-export interface AgentOperation {
+interface AgentOperation {
   id: string;
   method: 'GET' | 'POST' | 'PATCH';
   /** Below `AGENT_BASE_PATH`. */
@@ -101,70 +101,49 @@ export interface AgentOperation {
 
 const deviceAnswer = shape('Device', device);
 const deploymentAnswer = shape('Deployment', deployment);
+const tokenAnswer = shape('TokenResponse', exact({ token: Type.String({ minLength: 1 }), expires_at: Instant }));
+const provisioning = shape('ProvisionDeviceRequest', closed(provisionRequest));
+const reprovisioning = shape('ReprovisionDeviceRequest', closed(reprovisionRequest));
+const deviceUpdate = shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) }));
+const report = shape(
+  'UpdateDeploymentRequest',
+  exact({
+    ...deploymentReport.schema.properties,
+    deployed_at: Type.Optional(Instant),
+    archived_at: Type.Optional(Instant),
+  }),
+);
+
+const get = (id: string, path: string, answer?: Shape): AgentOperation =>
+  answer === undefined ? { id, method: 'GET', path } : { id, method: 'GET', path, answer };
 
 export const AGENT_OPERATIONS: readonly AgentOperation[] = [
-  { id: 'getVersion', method: 'GET', path: '/version', answer: shape('Version', version) },
-  {
-    id: 'provisionDevice',
-    method: 'POST',
-    path: '/devices/provision',
-    request: shape('ProvisionDeviceRequest', closed(provisionRequest)),
-    answer: deviceAnswer,
-  },
+  get('getVersion', '/version', shape('Version', version)),
+  { id: 'provisionDevice', method: 'POST', path: '/devices/provision', request: provisioning, answer: deviceAnswer },
   {
     id: 'reprovisionDevice',
     method: 'POST',
     path: '/devices/reprovision',
-    request: shape('ReprovisionDeviceRequest', closed(reprovisionRequest)),
+    request: reprovisioning,
     answer: deviceAnswer,
   },
-  {
-    id: 'issueDeviceToken',
-    method: 'POST',
-    path: '/devices/token',
-    answer: shape('TokenResponse', exact({ token: Type.String({ minLength: 1 }), expires_at: Instant })),
-  },
-  { id: 'getDeviceSelf', method: 'GET', path: '/device', answer: deviceAnswer },
-  {
-    id: 'updateDeviceByAgent',
-    method: 'PATCH',
-    path: '/devices/{device_id}',
-    request: shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) })),
-    answer: deviceAnswer,
-  },
-  { id: 'listDeployments', method: 'GET', path: '/deployments', answer: shape('DeploymentList', deploymentList) },
-  { id: 'getDeployment', method: 'GET', path: '/deployments/{deployment_id}', answer: deploymentAnswer },
-  {
-    id: 'updateDeployment',
-    method: 'PATCH',
-    path: '/deployments/{deployment_id}',
-    request: shape(
-      'UpdateDeploymentRequest',
-      exact({
-        ...deploymentReport.schema.properties,
-        deployed_at: Type.Optional(Instant),
-        archived_at: Type.Optional(Instant),
-      }),
-    ),
-    answer: deploymentAnswer,
-  },
-  { id: 'getConfigInstanceContent', method: 'GET', path: '/config_instances/{config_instance_id}/content' },
-  { id: 'getRelease', method: 'GET', path: '/releases/{release_id}', answer: shape('Release', release) },
-  { id: 'getGitCommit', method: 'GET', path: '/git_commits/{git_commit_id}', answer: shape('GitCommit', gitCommit) },
+  { id: 'issueDeviceToken', method: 'POST', path: '/devices/token', answer: tokenAnswer },
+  get('getDeviceSelf', '/device', deviceAnswer),
+  { id: 'updateDeviceByAgent', method: 'PATCH', path: '/devices/{id}', request: deviceUpdate, answer: deviceAnswer },
+  get('listDeployments', '/deployments', shape('DeploymentList', deploymentList)),
+  get('getDeployment', '/deployments/{id}', deploymentAnswer),
+  { id: 'updateDeployment', method: 'PATCH', path: '/deployments/{id}', request: report, answer: deploymentAnswer },
+  get('getConfigInstanceContent', '/config_instances/{id}/content'),
+  get('getRelease', '/releases/{id}', shape('Release', release)),
+  get('getGitCommit', '/git_commits/{id}', shape('GitCommit', gitCommit)),
 ];
 
 /** The operation that serves this method and path (with `AGENT_BASE_PATH`, without a query). */
-export function agentOperation(method: string, path: string): AgentOperation | undefined {
-  const parts = path.slice(AGENT_BASE_PATH.length).split('/');
-  const fits = (operation: AgentOperation): boolean => {
-    const names = operation.path.split('/');
-    return names.length === parts.length && names.every((name, index) => name[0] === '{' || name === parts[index]);
-  };
-  if (!path.startsWith(`${AGENT_BASE_PATH}/`)) return undefined;
-  const served = AGENT_OPERATIONS.filter((operation) => operation.method === method && fits(operation));
-  // A path without parameters wins over one with.
-  return served.find((operation) => !operation.path.includes('{')) ?? served[0];
-}
+export const agentOperation = (method: string, path: string): AgentOperation | undefined =>
+  AGENT_OPERATIONS.find(
+    (each) =>
+      each.method === method && new RegExp(`^${AGENT_BASE_PATH}${each.path.replace('{id}', '[^/]+')}$`).test(path),
+  );
 
 /** A refusal by the agent API. */
 export const strictError = shape('Error', exact({ error: exact(errorBody.schema.properties.error.properties) }));
