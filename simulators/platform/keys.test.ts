@@ -4,7 +4,7 @@ import { operationsOf } from '../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { KeyRing, SCOPES } from './keys.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
-import { startPlatform, type TestPlatform } from './testing/kit.ts';
+import { refusal, startPlatform, type TestPlatform } from './testing/kit.ts';
 
 const scoped = operationsOf(NEWEST_VERSION).filter(({ scopes }) => scopes.length > 0);
 const resourceOf = (scope: string): string => scope.split(':')[0] ?? '';
@@ -45,9 +45,8 @@ describe('scopes', () => {
     const call = (key: string, target: string) =>
       platform.post(path, { ...(body as object), target_status: target }, { headers: { 'x-api-key': key } });
     expect((await call(keyOf('deployments:write'), 'staged')).status).toBe(403);
-    expect((await call(keyOf('creator'), 'deployed')).body).toMatchObject({
-      error: { code: 'missing_scope', params: { scope: 'deployments:deploy' } },
-    });
+    const lacking = refusal(403, 'missing_scope', { params: { scope: 'deployments:deploy' } });
+    expect(await call(keyOf('creator'), 'deployed')).toMatchObject(lacking);
     expect((await call(keyOf('creator'), 'staged')).status).toBe(200);
   });
 
@@ -90,7 +89,7 @@ describe('the version header', () => {
   ] as const)('is refused with %s', async ([version, code]) => {
     await using platform = await startPlatform();
     const reply = await platform.get('/devices', { version });
-    expect(reply).toMatchObject({ status: 400, body: { error: { code } } });
+    expect(reply).toMatchObject(refusal(400, code));
   });
 
   it('is required, under the name of the dialect', async () => {

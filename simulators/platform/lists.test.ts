@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
-import { createKit, type Item, startPlatform, type TestPlatform, walk } from './testing/kit.ts';
+import { createKit, type Item, refusal, startPlatform, type TestPlatform, walk } from './testing/kit.ts';
 
 describe('every list', () => {
   let platform: TestPlatform;
@@ -70,9 +70,7 @@ describe('a list', () => {
     [`/devices?id=${'a|'.repeat(1001)}`, 'id'],
   ] as const)('refuses %s', async ([path, parameter]) => {
     await using platform = await startPlatform();
-    expect((await platform.get(path)).body).toMatchObject({
-      error: { code: 'invalid_parameter', params: { parameter } },
-    });
+    expect(await platform.get(path)).toMatchObject(refusal(400, 'invalid_parameter', { params: { parameter } }));
   });
 
   it('a name with commas is found whole, and each of several names apart', async () => {

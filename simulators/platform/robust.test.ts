@@ -6,7 +6,7 @@ import { RESOURCE_KINDS } from '../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../harness/contract/platform/operations.ts';
 import { versionNamed } from '../../harness/contract/versions.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
-import { startPlatform, type TestPlatform, unique } from './testing/kit.ts';
+import { refusal, startPlatform, type TestPlatform, unique } from './testing/kit.ts';
 
 const EVERGLADES = versionNamed('everglades');
 
@@ -64,20 +64,14 @@ describe('a request body', () => {
   });
 
   it('that is invalid is answered with the member at fault', async () => {
-    const reply = await platform.post('/devices', { name: 5 });
-    expect(reply.body).toMatchObject({
-      error: { code: 'invalid_request', message: expect.stringContaining('name: ') },
-    });
-    expect((await platform.post('/devices', { name: 'x', group_id: null })).body).toMatchObject({
-      error: {
-        code: 'invalid_request',
-        message: 'group_id: is not known here; members are name',
-        params: { problems: [{ path: '/group_id', message: 'is not known here' }] },
-      },
-    });
-    expect((await platform.post('/devices', { nam: 'x' })).body).toMatchObject({
-      error: { code: 'invalid_request', message: expect.stringContaining('lacks "name"') },
-    });
+    const post = (body: object) => platform.post('/devices', body);
+    const invalid = (message: string) => refusal(400, 'invalid_request', { message: expect.stringContaining(message) });
+    expect(await post({ name: 5 })).toMatchObject(invalid('name: '));
+    expect(await post({ nam: 'x' })).toMatchObject(invalid('lacks "name"'));
+    const unknown = { problems: [{ path: '/group_id', message: 'is not known here' }] };
+    const message = 'group_id: is not known here; members are name';
+    const reply = await post({ name: 'x', group_id: null });
+    expect(reply).toMatchObject(refusal(400, 'invalid_request', { message, params: unknown }));
   });
 
   it('may have names of 1 to 48 printable characters of any script', async () => {

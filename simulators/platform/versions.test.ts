@@ -6,6 +6,7 @@ import {
   createKit,
   deploy,
   deploymentBody,
+  refusal,
   startPlatform,
   type TestPlatform,
   unique,
@@ -96,10 +97,7 @@ describe('migration rule 3: parent_id', () => {
       platform.post('/deployments', deploymentBody(kit, device, 'deployed', more), { version });
     const first = await attempt({ parent_id: null });
     await attempt({ parent_id: first.body['id'] });
-    expect(await attempt({ parent_id: first.body['id'] })).toMatchObject({
-      status: 409,
-      body: { error: { code: 'parent_mismatch' } },
-    });
+    expect(await attempt({ parent_id: first.body['id'] })).toMatchObject(refusal(409, 'parent_mismatch'));
     expect((await attempt({ parent_id: 'dpl_nothing' })).status).toBe(404);
     const elsewhere = await deploy(platform, kit, await createDevice(platform));
     expect((await attempt({ parent_id: elsewhere })).status).toBe(409);

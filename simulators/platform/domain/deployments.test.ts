@@ -13,11 +13,18 @@ import {
   deploymentOf,
   deviceOf,
   type Json,
+  refusal,
   stage,
   startPlatform,
   type TestPlatform,
 } from '../testing/kit.ts';
 
+/** Passes when the platform shows a deployment so. */
+const shows = async (platform: TestPlatform, id: string, expected: object): Promise<void> =>
+  expect(await deploymentOf(platform, id)).toMatchObject(expected);
+/** What an agent is told that asks for what it has to do. */
+const tasks = (platform: TestPlatform, robot: string) =>
+  platform.port.deployments(robot, { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] }).items;
 const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
 
 describe('a deployment', () => {
@@ -25,26 +32,19 @@ describe('a deployment', () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const id = await stage(platform, kit, robot);
-    expect(await deploymentOf(platform, id)).toMatchObject({
-      status: 'staged',
-      target_status: 'staged',
-      queued_at: null,
-    });
-    expect((await act(platform, id, 'deploy')).body).toMatchObject({
-      status: 'queued',
-      target_status: 'deployed',
-      deployed_at: null,
-    });
+    await shows(platform, id, { status: 'staged', target_status: 'staged', queued_at: null });
+    await act(platform, id, 'deploy');
+    await shows(platform, id, { status: 'queued', target_status: 'deployed', deployed_at: null });
     expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null });
     platform.port.report(robot, id, { activity_status: 'deployed', deployed_at: new Date().toISOString() });
-    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'deployed', archived_at: null });
+    await shows(platform, id, { status: 'deployed', archived_at: null });
     expect(await deviceOf(platform, robot)).toMatchObject({
       current_deployment: { id },
       current_release: { id: kit.release },
     });
     const next = await deploy(platform, kit, robot);
-    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'removing', target_status: 'archived' });
-    expect(await deploymentOf(platform, next)).toMatchObject({ status: 'queued', parent_id: id });
+    await shows(platform, id, { status: 'removing', target_status: 'archived' });
+    await shows(platform, next, { status: 'queued', parent_id: id });
     platform.port.report(robot, next, { activity_status: 'deployed' });
     platform.port.report(robot, id, { activity_status: 'archived' });
     const { queued_at, deployed_at, archived_at, ...ended } = await deploymentOf(platform, id);
@@ -57,33 +57,25 @@ describe('a deployment', () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const [first, second] = [await deploy(platform, kit, robot), await deploy(platform, kit, robot)];
-    expect(await deploymentOf(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
-    const { items } = platform.port.deployments(robot, {
-      activity: ['queued', 'deployed'],
-      limit: 10,
-      offset: 0,
-      expand: [],
-    });
-    expect(items.map(({ id }) => id)).toEqual([second]);
+    await shows(platform, first, { status: 'archived', deployed_at: null });
+    expect(tasks(platform, robot).map(({ id }) => id)).toEqual([second]);
     // The device had fetched the first deployment already; its report on it arrives too late to count.
     platform.port.report(robot, first, { activity_status: 'deployed' });
     platform.port.report(robot, first, { error_status: 'failed', deployed_at: new Date().toISOString() });
-    expect(await deploymentOf(platform, first)).toMatchObject({ status: 'archived', deployed_at: null });
+    await shows(platform, first, { status: 'archived', deployed_at: null });
   });
 
   it('that its agent was told of stays in its list until the agent has reported it archived', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const listed = () =>
-      platform.port
-        .deployments(robot, { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] })
-        .items.map(({ id, activity_status, target_status }) => [id, activity_status, target_status]);
+      tasks(platform, robot).map(({ id, activity_status, target_status }) => [id, activity_status, target_status]);
     const untold = await deploy(platform, kit, robot);
     const first = await deploy(platform, kit, robot);
     expect(listed()).toEqual([[first, 'queued', 'deployed']]);
     platform.port.report(robot, first, { error_status: 'retrying' });
     const second = await deploy(platform, kit, robot);
-    expect(await deploymentOf(platform, first)).toMatchObject({ activity_status: 'archived' });
+    await shows(platform, first, { activity_status: 'archived' });
     const both = [
       [first, 'queued', 'archived'],
       [second, 'queued', 'deployed'],
@@ -94,7 +86,7 @@ describe('a deployment', () => {
     expect(listed()).toEqual([[first, 'deployed', 'archived'], both[1]]);
     platform.port.report(robot, first, { activity_status: 'archived' });
     expect(listed()).toEqual([both[1]]);
-    expect(await deploymentOf(platform, untold)).toMatchObject({ activity_status: 'archived' });
+    await shows(platform, untold, { activity_status: 'archived' });
   });
 
   it('that is staged drifts when another is deployed, and can then only be archived', async () => {
@@ -103,13 +95,10 @@ describe('a deployment', () => {
     const id = await stage(platform, kit, robot);
     const elsewhere = await stage(platform, kit, await createDevice(platform));
     const other = await deploy(platform, kit, robot);
-    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'drifted', target_status: 'staged' });
-    expect(await deploymentOf(platform, elsewhere)).toMatchObject({ status: 'staged' });
+    await shows(platform, id, { status: 'drifted', target_status: 'staged' });
+    await shows(platform, elsewhere, { status: 'staged' });
     expect((await platform.items(`/deployments/${id}/drifts`)).map((item) => item.id)).toEqual([other]);
-    expect(await act(platform, id, 'deploy')).toMatchObject({
-      status: 409,
-      body: { error: { code: 'deployment_drifted' } },
-    });
+    expect(await act(platform, id, 'deploy')).toMatchObject(refusal(409, 'deployment_drifted'));
     expect((await act(platform, id, 'archive')).body).toMatchObject({ status: 'archived', target_status: 'archived' });
     expect((await act(platform, id, 'archive')).status).toBe(409);
     expect((await act(platform, other, 'archive')).status).toBe(409);
@@ -121,16 +110,12 @@ describe('a deployment', () => {
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const id = await deploy(platform, kit, robot);
     platform.port.report(robot, id, { error_status: 'retrying' });
-    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'retrying', activity_status: 'queued' });
+    await shows(platform, id, { status: 'retrying', activity_status: 'queued' });
     platform.port.report(robot, id, { error_status: 'none', activity_status: 'deployed' });
     platform.port.report(robot, id, { error_status: 'failed' });
-    expect(await deploymentOf(platform, id)).toMatchObject({
-      status: 'failed',
-      activity_status: 'removing',
-      target_status: 'archived',
-    });
+    await shows(platform, id, { status: 'failed', activity_status: 'removing', target_status: 'archived' });
     platform.port.report(robot, id, { error_status: 'none', activity_status: 'archived' });
-    expect(await deploymentOf(platform, id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
+    await shows(platform, id, { status: 'failed', activity_status: 'archived' });
     expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null, current_release: null });
     // The device is free again.
     await deploy(platform, kit, robot, { parent_id: null });
@@ -159,7 +144,7 @@ describe('a deployment', () => {
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
     const staged = await stage(platform, kit, robot);
     platform.archiveDevice(robot);
-    expect((await act(platform, staged, 'deploy')).body).toMatchObject({ error: { code: 'device_archived' } });
+    expect(await act(platform, staged, 'deploy')).toMatchObject(refusal(409, 'device_archived'));
     expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
     expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
   });
@@ -291,10 +276,7 @@ describe('config', () => {
     expect((await attempt('left', 'right')).status).toBe(200);
     expect((await attempt('left', 'right', 'extra')).status).toBe(200);
     for (const keys of [[], ['left'], ['left', 'left', 'right'], ['left', 'right', foreign]]) {
-      expect(await attempt(...keys)).toMatchObject({
-        status: 400,
-        body: { error: { code: 'invalid_config_instances' } },
-      });
+      expect(await attempt(...keys)).toMatchObject(refusal(400, 'invalid_config_instances'));
     }
     expect((await attempt('left', 'right', 'cfg_inst_nothing')).status).toBe(404);
   });
@@ -304,10 +286,7 @@ describe('config', () => {
     const { schema } = await world(platform);
     const attempt = (body: object) => platform.post('/config_instances', body);
     const content = { format: 'text', data: '' };
-    expect(await attempt({ config_schema_id: schema, content })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'invalid_slot' } },
-    });
+    expect(await attempt({ config_schema_id: schema, content })).toMatchObject(refusal(400, 'invalid_slot'));
     expect((await attempt({ config_schema_id: schema, slot_key: 'middle', content })).status).toBe(400);
     const kit = await createKit(platform);
     const of = (format: string, data: string) => attempt({ config_schema_id: kit.schema, content: { format, data } });
@@ -321,7 +300,7 @@ describe('config', () => {
       ['yaml', '&a [*a]'],
       ['text', 'free'],
     ] as const) {
-      expect(await of(format, data)).toMatchObject({ status: 400, body: { error: { code: 'invalid_content' } } });
+      expect(await of(format, data)).toMatchObject(refusal(400, 'invalid_content'));
     }
   });
 
@@ -383,9 +362,8 @@ describe('groups', () => {
     expect((await post({ name: 'Hall' })).status).toBe(409);
     expect((await post({ name: 'Hall', parent_id: top.id })).status).toBe(200);
     expect((await post({ name: 'Line', parent_id: 'grp_nothing' })).status).toBe(404);
-    expect((await platform.post(`/groups/${top.id}/move`, { parent_id: top.id })).body).toMatchObject({
-      error: { code: 'group_cycle' },
-    });
+    const moved = await platform.post(`/groups/${top.id}/move`, { parent_id: top.id });
+    expect(moved).toMatchObject(refusal(409, 'group_cycle'));
     const robot = await createDevice(platform);
     expect((await platform.call('PATCH', `/devices/${robot}`, { group_id: top.id })).status).toBe(400);
     platform.assignGroup(robot, top.id);

@@ -72,6 +72,12 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
   };
 }
 
+/** What a reply with that error matches. */
+export const refusal = (status: number, code: string, more: object = {}) => ({
+  status,
+  body: { error: { code, ...more } },
+});
+
 /** Every item of a list, page by page. Fails when a page that has a next one is not full. */
 export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
   const items: Item[] = [];
