@@ -32,20 +32,28 @@ function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: n
   };
 }
 
+/** What of a table a page shows: its newest rows as lines, and how many rows have each value of a column. */
+interface Shown<Row extends BaseRow, Line extends { id: string }> {
+  /** Member of the document that holds the lines. */
+  lines: 'devices' | 'deployments';
+  counts: 'deviceCounts' | 'deploymentCounts';
+  column: keyof Row & string;
+  values: readonly string[];
+  lineOf(row: Row): Line;
+}
+
 /** Follows one table: remembers which rows changed, and reads them when they are asked for. */
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
-  readonly #member: string;
-  readonly #lineOf: (row: Row) => Line;
+  readonly #what: Shown<Row, Line>;
   readonly #changed = new Set<number>();
   /** Ids by row number, the one that changed last at the end. */
   readonly #shown = new Map<number, string>();
   #all = true;
 
-  constructor(collection: Collection<Row>, member: string, lineOf: (row: Row) => Line, onChange: () => void) {
+  constructor(collection: Collection<Row>, what: Shown<Row, Line>, onChange: () => void) {
     this.#collection = collection;
-    this.#member = member;
-    this.#lineOf = lineOf;
+    this.#what = what;
     alsoOn(collection, (seq) => {
       this.touch(seq);
       onChange();
@@ -65,10 +73,16 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     if (this.#changed.size > KEPT && oldest !== undefined) this.#changed.delete(oldest);
   }
 
-  /** What changed since the last time; undefined when nothing did. */
-  take(): Change | undefined {
-    if (this.#all) return { set: this.#member, to: this.#newest() };
-    if (this.#changed.size === 0) return undefined;
+  /** Changes since the last time; none when nothing changed. */
+  take(): Change[] {
+    const { lines, counts, column, values } = this.#what;
+    if (!this.#all && this.#changed.size === 0) return [];
+    const change = this.#all ? { set: lines, to: this.#newest() } : { put: lines, rows: this.#latest() };
+    const countOf = (value: string): number => this.#collection.query({ [column]: [value] }, NEWEST_FIRST).count();
+    return [change, { set: counts, to: Object.fromEntries(values.map((value) => [value, countOf(value)])) }];
+  }
+
+  #latest(): Record<string, Line | null> {
     const rows: Record<string, Line | null> = {};
     for (const seq of this.#changed) {
       const row = this.#collection.bySeq(seq);
@@ -80,7 +94,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
       this.#shown.delete(seq);
       rows[id] = null;
     }
-    return { put: this.#member, rows };
+    return rows;
   }
 
   #newest(): Record<string, Line> {
@@ -95,72 +109,12 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
   #show(row: Row): Line {
     this.#shown.delete(row.seq);
     this.#shown.set(row.seq, row.id);
-    return this.#lineOf(row);
+    return this.#what.lineOf(row);
   }
 }
 
 /** Takes secrets out of names, which anybody may give. */
 type Hide = (text: string) => string;
-
-/** What changed in devices and deployments, for the document of the console. */
-class States {
-  readonly #core: Core;
-  readonly #devices: Lines<DeviceRow, DeviceLine>;
-  readonly #deployments: Lines<DeploymentRow, DeploymentLine>;
-  readonly #hidden: Hide;
-  #groupsChanged = true;
-
-  /** `onChange` is called after each change of a row. */
-  constructor(core: Core, hidden: Hide, onChange: () => void) {
-    this.#core = core;
-    this.#hidden = hidden;
-    const { device, deployment, group } = core.store.collections;
-    alsoOn(group, () => {
-      this.#groupsChanged = true;
-      onChange();
-    });
-    this.#devices = new Lines(device, 'devices', (row) => deviceLine(core, row, hidden), onChange);
-    this.#deployments = new Lines(deployment, 'deployments', (row) => deploymentLine(core, row, hidden), onChange);
-  }
-
-  /** Changes since the last time; none when nothing changed. */
-  take(): Change[] {
-    const { device, deployment } = this.#core.store.collections;
-    const devices = this.#devices.take();
-    const deployments = this.#deployments.take();
-    const deviceCounts = () => countsOf(device, 'status', DEVICE_STATUSES);
-    const deploymentCounts = () => countsOf(deployment, 'activity_status', DEPLOYMENT_ACTIVITY_STATUSES);
-    return [
-      ...(devices === undefined ? [] : [devices, { set: 'deviceCounts', to: deviceCounts() }]),
-      ...(deployments === undefined ? [] : [deployments, { set: 'deploymentCounts', to: deploymentCounts() }]),
-      ...(this.#groupsChanged ? [{ set: 'groups', to: this.#groups() }] : []),
-    ];
-  }
-
-  #groups(): PlatformDocument['groups'] {
-    this.#groupsChanged = false;
-    const { group } = this.#core.store.collections;
-    const seqs = group.query({}, NEWEST_FIRST).slice(0, KEPT_GROUPS).reverse();
-    return seqs.flatMap((seq) => group.bySeq(seq) ?? []).map(({ id, name }) => ({ id, name: this.#hidden(name) }));
-  }
-
-  /** Shows a device that did not change lately, with its deployments. */
-  show(device: DeviceRow): void {
-    this.#devices.touch(device.seq);
-    const deployments = this.#core.store.collections.deployment.where({ device_id: device.id });
-    for (const { seq } of deployments.slice(-KEPT)) this.#deployments.touch(seq);
-  }
-}
-
-function countsOf<Row extends BaseRow>(
-  collection: Collection<Row>,
-  column: string,
-  values: readonly string[],
-): Record<string, number> {
-  return Object.fromEntries(
-    values.map((value) => [value, collection.query({ [column]: [value] }, NEWEST_FIRST).count()]),
-  );
-}
 
 function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): DeviceLine {
   const group = store.collections.group.byId(row.group_id ?? '')?.name;
@@ -204,7 +158,9 @@ export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
   readonly #exchanges: Exchanges;
-  readonly #states: States;
+  readonly #devices: Lines<DeviceRow, DeviceLine>;
+  readonly #deployments: Lines<DeploymentRow, DeploymentLine>;
+  #groupsChanged = true;
   readonly #feed: Feed<PlatformDocument>;
   /** Number of the last request in the document. */
   #last = 0;
@@ -217,7 +173,25 @@ export class PlatformConsole implements AsyncDisposable {
     this.#exchanges = exchanges;
     this.#feed = new Feed<PlatformDocument>(EMPTY, () => this.#update());
     const changed = (): void => this.#changed();
-    this.#states = new States(core, exchanges.hidden, changed);
+    const { device, deployment, group } = core.store.collections;
+    const devices = { lines: 'devices', counts: 'deviceCounts', column: 'status', values: DEVICE_STATUSES } as const;
+    const lineOf = (row: DeviceRow) => deviceLine(core, row, exchanges.hidden);
+    this.#devices = new Lines(device, { ...devices, lineOf }, changed);
+    this.#deployments = new Lines(
+      deployment,
+      {
+        lines: 'deployments',
+        counts: 'deploymentCounts',
+        column: 'activity_status',
+        values: DEPLOYMENT_ACTIVITY_STATUSES,
+        lineOf: (row) => deploymentLine(core, row, exchanges.hidden),
+      },
+      changed,
+    );
+    alsoOn(group, () => {
+      this.#groupsChanged = true;
+      changed();
+    });
     exchanges.onExchange = changed;
     control.onChange = changed;
   }
@@ -248,13 +222,22 @@ export class PlatformConsole implements AsyncDisposable {
     const items = this.#exchanges.since(this.#last);
     this.#last = this.#exchanges.count;
     if (items.length > 0) feed.change({ append: 'requests', items, keep: KEPT_REQUESTS });
-    const changes = this.#states.take();
+    const changes = [...this.#devices.take(), ...this.#deployments.take()];
+    if (this.#groupsChanged) changes.push({ set: 'groups', to: this.#groups() });
     if (changes.length > 0) feed.change(...changes);
     feed.set({
       requestCount: this.#exchanges.count,
       plans: this.#control.plans.all.map((plan) => this.#planLine(plan)),
       snapshots: this.#control.snapshots,
     });
+  }
+
+  #groups(): PlatformDocument['groups'] {
+    this.#groupsChanged = false;
+    const { group } = this.#core.store.collections;
+    const seqs = group.query({}, NEWEST_FIRST).slice(0, KEPT_GROUPS).reverse();
+    const rows = seqs.flatMap((seq) => group.bySeq(seq) ?? []);
+    return rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) }));
   }
 
   #planLine({ id, method, path, times, used, fault, answer }: KeptPlan): PlatformDocument['plans'][number] {
@@ -284,11 +267,14 @@ export class PlatformConsole implements AsyncDisposable {
     };
   }
 
+  /** Shows a device that did not change lately, with its deployments. */
   #show(device: string): object {
     const { device: devices } = this.#core.store.collections;
     const row = devices.byId(device) ?? devices.first({ name: device });
     if (row === undefined) throw new Error(`no device has the id or the name ${JSON.stringify(device)}`);
-    this.#states.show(row);
+    this.#devices.touch(row.seq);
+    const deployments = this.#core.store.collections.deployment.where({ device_id: row.id });
+    for (const { seq } of deployments.slice(-KEPT)) this.#deployments.touch(seq);
     this.#changed();
     return { id: row.id };
   }
