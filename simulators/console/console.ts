@@ -190,10 +190,7 @@ interface ConsoleOptions<D extends object> {
 }
 
 /** A console that is served. */
-export interface Console extends AsyncDisposable {
-  /** `http://127.0.0.1:PORT/TOKEN/`: whoever has it may use the console. */
-  readonly url: string;
-}
+export type Console = Awaited<ReturnType<typeof serveConsole>>;
 
 /** Bytes of an action's body. */
 const LARGEST_BODY = 1_048_576;
@@ -208,7 +205,7 @@ const HEADERS = {
 };
 
 /** Serves until it is disposed of. Rejects with the system's error when the port cannot be used. */
-export async function serveConsole<D extends object>(options: ConsoleOptions<D>): Promise<Console> {
+export async function serveConsole<D extends object>(options: ConsoleOptions<D>) {
   const token = randomBytes(16).toString('base64url');
   const files = new PageFiles();
   const server = http.createServer((request, response) => {
@@ -225,6 +222,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
+    /** Whoever has it may use the console. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();

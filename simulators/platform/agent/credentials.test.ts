@@ -134,7 +134,7 @@ describe('public keys of devices', () => {
     const { publicPem } = robotKey();
     const der = createPublicKey(publicPem).export({ type: 'spki', format: 'der' });
     expect(parseDeviceKey(publicPem, 2048)).toEqual({
-      pem: publicPem,
+      public_key_pem: publicPem,
       fingerprint: createHash('sha256').update(der).digest('hex'),
     });
   });

@@ -104,18 +104,11 @@ const MAX_EXPONENT = 0xffff_ffffn;
 /** The PEM text of an 8192-bit key is shorter. */
 const MAX_PEM_LENGTH = 4096;
 
-export interface DeviceKey {
-  /** The key alone, normalised: SubjectPublicKeyInfo as PEM. */
-  pem: string;
-  /** Lowercase hex SHA-256 of the DER SubjectPublicKeyInfo. */
-  fingerprint: string;
-}
-
 /**
  * Reads `public_key_pem` of a provisioning request. Throws PlatformError 400 when it is not an acceptable RSA public
  * key.
  */
-export function parseDeviceKey(pem: string, minBits: number): DeviceKey {
+export function parseDeviceKey(pem: string, minBits: number) {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
   if (!/^\s*-----BEGIN (RSA )?PUBLIC KEY-----/.test(pem))
@@ -136,7 +129,9 @@ export function parseDeviceKey(pem: string, minBits: number): DeviceKey {
   }
   const der = key.export({ type: 'spki', format: 'der' });
   return {
-    pem: key.export({ type: 'spki', format: 'pem' }).toString(),
+    /** The key alone, normalised: SubjectPublicKeyInfo as PEM. */
+    public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
+    /** Lowercase hex SHA-256 of the DER SubjectPublicKeyInfo. */
     fingerprint: createHash('sha256').update(der).digest('hex'),
   };
 }

@@ -25,7 +25,7 @@ import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
 import { mqttMessenger } from '../broker/messenger.ts';
 import { type Query, valuesOf } from '../http/call.ts';
-import { type AgentDeviceRecord, type AgentPort, type DeviceMessenger, PlatformError } from '../ports.ts';
+import { type AgentDeviceRecord, type AgentPort, PlatformError } from '../ports.ts';
 import { referenceBehaviour } from '../reference.ts';
 import {
   DEFAULT_MIN_KEY_BITS,
@@ -143,16 +143,13 @@ function enrolmentRoutes(app: FastifyInstance, context: AgentContext): void {
   app.post('/devices/provision', async (request) => {
     const token = bearer(request);
     const { name, agent_version, public_key_pem } = body(request, provisionRequest);
-    const key = parseDeviceKey(public_key_pem, minKeyBits);
-    const named = { name, agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint };
-    return answer(port.provision(token, named));
+    return answer(port.provision(token, { name, agent_version, ...parseDeviceKey(public_key_pem, minKeyBits) }));
   });
 
   app.post('/devices/reprovision', async (request) => {
     const token = bearer(request);
     const { agent_version, public_key_pem } = body(request, reprovisionRequest);
-    const key = parseDeviceKey(public_key_pem, minKeyBits);
-    const device = port.reprovision(token, { agent_version, public_key_pem: key.pem, fingerprint: key.fingerprint });
+    const device = port.reprovision(token, { agent_version, ...parseDeviceKey(public_key_pem, minKeyBits) });
     context.onSessionEnded(device.id);
     return answer(device);
   });
@@ -319,18 +316,10 @@ export interface AgentSideOptions {
   log?: Logger | undefined;
 }
 
-export interface AgentSide {
-  readonly messenger: DeviceMessenger;
-  /** Where devices connect. */
-  readonly mqttUrl: string;
-  /** Serves the agent API under `/agent/v1`. */
-  register(app: FastifyInstance): void;
-  /** Closes every device's connection; pings that still wait time out. Idempotent. */
-  stop(): Promise<void>;
-}
+export type AgentSide = Awaited<ReturnType<typeof createAgentSide>>;
 
 /** Starts or connects to the broker. Rejects when that fails. */
-export async function createAgentSide(port: AgentPort, options: AgentSideOptions): Promise<AgentSide> {
+export async function createAgentSide(port: AgentPort, options: AgentSideOptions) {
   const clock = options.clock ?? systemClock;
   const tokens = sessionTokens({
     deviceById: (id) => port.deviceById(id),
@@ -379,11 +368,14 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
   let stopping: Promise<void> | undefined;
   return {
     messenger,
+    /** Where devices connect. */
     mqttUrl: broker.url,
-    register: (app) => {
+    /** Serves the agent API under `/agent/v1`. */
+    register: (app: FastifyInstance): void => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
-    stop: () => {
+    /** Closes every device's connection; pings that still wait time out. Idempotent. */
+    stop: (): Promise<void> => {
       stopping ??= (async () => {
         messenger.stop();
         await broker.stop();

@@ -15,19 +15,15 @@ export interface PlatformInfo {
   dialect: string;
 }
 
-export interface PlatformControlServer {
-  /** `http://127.0.0.1:<port>`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type PlatformControlServer = Awaited<ReturnType<typeof serveControl>>;
 
-/** Rejects with the system's error when the port cannot be used. */
+/** Resolves with `http://127.0.0.1:<port>`. Rejects with the system's error when the port cannot be used. */
 export async function serveControl(
   control: PlatformControl,
   core: Core,
   info: PlatformInfo,
   { port, token }: { port: number; token: string },
-): Promise<PlatformControlServer> {
+) {
   const app = fastify({
     forceCloseConnections: true,
     // A very long id in a path is an unknown device, not a failure of the framework.

@@ -93,18 +93,13 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-export interface ExpandQuery {
-  tree: ExpandTree;
-  totalCount: boolean;
-}
-
 /** `expand` is a list, and may be written `expand[]`; dots nest. A nested expansion implies the ones above it. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
   version: SupportedVersion,
   list: boolean,
-): ExpandQuery {
+): { tree: ExpandTree; totalCount: boolean } {
   const tree: MutableTree = {};
   let totalCount = false;
   for (const text of itemsOf([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')])) {

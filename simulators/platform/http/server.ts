@@ -24,22 +24,13 @@ import { registerRoutes } from './routes.ts';
 
 const PIECES = 16;
 
-export interface FaultSources {
-  /** Those of every request; the same `seed` hits the same requests. */
-  faults: PlatformFaults | undefined;
-  /** Those of some routes, which come before them. */
-  plans: Plans | undefined;
-  seed: string;
-  /** The paths of plans are below it. */
-  basePath: string;
-}
-
-export function addFaults(app: FastifyInstance, { faults = {}, plans, seed, basePath }: FaultSources): void {
+/** The same `seed` hits the same requests. Plans for a route come before the faults of every request. */
+function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
   const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
   const slowBodies = new WeakMap<FastifyRequest, number>();
   app.addHook('onRequest', async (request, reply) => {
-    const path = (request.raw.url ?? '').slice(basePath.length).split('?', 1)[0] ?? '';
+    const path = (request.raw.url ?? '').slice(BASE_PATH.length).split('?', 1)[0] ?? '';
     const planned = plans?.take(request.method, path);
     if (planned !== undefined && 'answer' in planned) return answer(reply, planned.answer);
     const due = planned?.faults ?? faults;
@@ -95,7 +86,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
 // The OpenAPI document of each version, at `/openapi/<version>.json`, which needs no key.
 
 /** Adds the route; each document is written when it is first asked for. */
-export function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
+function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
   app.get('/openapi/:file', (request, reply) => {
@@ -118,7 +109,7 @@ export function serveDocuments(app: FastifyInstance, names: DialectNames, server
 export const BASE_PATH = '/beta';
 const BODY_LIMIT = 4 * 1024 * 1024;
 
-export interface ServerParts {
+interface ServerParts {
   core: Core;
   renderer: Renderer;
   keys: KeyRing;
@@ -137,7 +128,7 @@ export interface ServerParts {
 
 /** Builds the server; it does not listen yet. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { core, renderer, keys, seed, faults, plans, log, tls, exchanges, registerAgent } = parts;
+  const { core, renderer, keys, log, tls, exchanges, registerAgent } = parts;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // A very long id in a path is an unknown resource, not an unknown route.
@@ -158,7 +149,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   void app.register(
     (scope, _options, done) => {
       addDelay(scope, core);
-      if (faults || plans) addFaults(scope, { faults, plans, seed, basePath: BASE_PATH });
+      if (parts.faults || parts.plans) addFaults(scope, parts);
       registerRoutes(scope, core, renderer, keys);
       serveDocuments(scope, core.names, BASE_PATH);
       refuseOthers(scope, 'there is nothing at this path');

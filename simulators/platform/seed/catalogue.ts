@@ -5,7 +5,7 @@ import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
 import { storeContent } from '../domain/config-instances.ts';
 import { insert } from '../domain/find.ts';
-import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
+import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions.ts';
 
 /** Words and times for a believable workspace. */
@@ -47,12 +47,7 @@ export const stampsAt = (time: number): { created_at: string; updated_at: string
   updated_at: at(time),
 });
 
-export interface SeededRelease {
-  row: ReleaseRow;
-  createdAt: number;
-  /** Sets of instance ids, each of which fills the release. */
-  instanceSets: string[][];
-}
+export type SeededRelease = ReturnType<typeof seedCatalogue>[number];
 
 const RELEASES = 9;
 const SETS = 4;
@@ -61,8 +56,8 @@ const NEW_SCHEMAS = 5;
 
 type Kind = (typeof CONFIG_TYPES)[number];
 
-/** Returns the releases, oldest first. */
-export function seedCatalogue(core: Core, dice: Random): SeededRelease[] {
+/** Returns the releases, oldest first, each with sets of instance ids that fill it. */
+export function seedCatalogue(core: Core, dice: Random) {
   const start = SEED_END - 400 * DAY;
   const types = CONFIG_TYPES.map((kind) => ({
     kind,

@@ -85,14 +85,10 @@ export class SeedError extends Error {
   override name = 'SeedError';
 }
 
-export interface ReadSeed {
-  seed: SeedFile;
-  /** An error at a place, e.g. `['devices', 3, 'group']`. */
-  errorAt(path: readonly (string | number)[], message: string): SeedError;
-}
+type ReadSeed = ReturnType<typeof readSeed>;
 
 /** Throws SeedError. */
-export function readSeed(text: string): ReadSeed {
+export function readSeed(text: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const lineOf = (path: readonly (string | number)[]): number => {
@@ -110,7 +106,11 @@ export function readSeed(text: string): ReadSeed {
   const seed: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
   if (problems.length > 0) throw new SeedError(problems.slice(0, MOST_TOLD).join('\n'));
-  return { seed: seed as SeedFile, errorAt: (path, message) => new SeedError(at(path, message)) };
+  return {
+    seed: seed as SeedFile,
+    /** An error at a place, e.g. `['devices', 3, 'group']`. */
+    errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
+  };
 }
 
 /** The steps of a JSON Pointer. */

@@ -24,7 +24,7 @@ const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
 /** `count` devices, spread over groups. */
-export function seedFleet(core: Core, dice: Random, count: number): void {
+function seedFleet(core: Core, dice: Random, count: number): void {
   const places = seedGroups(core, count);
   core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));
 }
@@ -76,13 +76,8 @@ function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }
 
-export interface SeedOptions {
-  devices: number;
-  seed: string;
-}
-
 /** Does nothing when the database holds devices already. */
-export function seedWorkspace(core: Core, { devices, seed }: SeedOptions): void {
+export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
   const dice = random(seed).fork('workspace');

@@ -1,18 +1,9 @@
 /** A valid request for every published operation. For tests: they fail for an operation without one. */
-import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { atLeast, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { createDevice, createKit, deploy, deploymentBody, type Kit, stage, type TestPlatform, unique } from './kit.ts';
+import { createDevice, createKit, deploy, deploymentBody, stage, type TestPlatform, unique } from './kit.ts';
 
-export interface World {
-  platform: TestPlatform;
-  version: SupportedVersion;
-  kit: Kit;
-  device: string;
-  deployment: string;
-  group: string;
-  commit: string;
-}
+export type World = Awaited<ReturnType<typeof createWorld>>;
 
 interface Example {
   params?: Record<string, string>;
@@ -20,15 +11,7 @@ interface Example {
   body?: unknown;
 }
 
-export interface ExampleRequest {
-  operation: Operation;
-  method: Operation['method'];
-  /** With its query. */
-  path: string;
-  body: unknown;
-}
-
-export async function createWorld(platform: TestPlatform, version: SupportedVersion): Promise<World> {
+export async function createWorld(platform: TestPlatform, version: SupportedVersion) {
   const kit = await createKit(platform);
   const device = await createDevice(platform);
   const deployment = await deploy(platform, kit, device);
@@ -120,8 +103,8 @@ async function stagedIn({ platform, kit }: World) {
   return { params: { deployment_id: await stage(platform, kit, device) }, device };
 }
 
-/** A valid request for the operation of that id. */
-export async function exampleOf(id: string, world: World): Promise<ExampleRequest> {
+/** A valid request for the operation of that id; its path has the query. */
+export async function exampleOf(id: string, world: World) {
   const operation = OPERATIONS.find((each) => each.id === id);
   const make = EXAMPLES[id];
   if (operation === undefined || (make === undefined && operation.body !== undefined)) {

@@ -7,7 +7,7 @@ import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../h
 import { DeployError } from '../../device/ports.ts';
 import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
 import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
-import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../index.ts';
+import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
 // A platform and a client for it. For tests.
 
@@ -27,20 +27,17 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-export interface TestPlatform extends SimulatedPlatform {
-  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
-  get(path: string, options?: CallOptions): Promise<Reply>;
-  post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
-  /** Posts, and throws unless the answer is a 2xx. */
-  create(path: string, body?: unknown, options?: CallOptions): Promise<Item>;
-  items(path: string, options?: CallOptions): Promise<Item[]>;
-  provisioningToken(): Promise<string>;
-}
+export type TestPlatform = Awaited<ReturnType<typeof startPlatform>>;
 
-export async function startPlatform(options: PlatformOptions = {}): Promise<TestPlatform> {
+export async function startPlatform(options: PlatformOptions = {}) {
   const platform = await simulatePlatform({ mqtt: false, ...options });
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
-  const call = async (method: string, path: string, body?: unknown, { version, headers }: CallOptions = {}) => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    { version, headers }: CallOptions = {},
+  ): Promise<Reply> => {
     const response = await fetch(platform.url + path, {
       method,
       headers: {
@@ -56,7 +53,8 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
-  const create = async (path: string, body?: unknown, given?: CallOptions) => {
+  /** Posts, and throws unless the answer is a 2xx. */
+  const create = async (path: string, body?: unknown, given?: CallOptions): Promise<Item> => {
     const reply = await post(path, body, given);
     if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
     return reply.body as Item;
@@ -67,8 +65,8 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Test
     get,
     post,
     create,
-    items: async (path, given) => (await get(path, given)).body['data'] as Item[],
-    provisioningToken: async () => String((await create('/provisioning_tokens'))['token']),
+    items: async (path: string, given?: CallOptions) => (await get(path, given)).body['data'] as Item[],
+    provisioningToken: async (): Promise<string> => String((await create('/provisioning_tokens'))['token']),
   };
 }
 
@@ -99,19 +97,14 @@ function parsed(text: string): Json {
   }
 }
 
-export interface Kit {
-  type: string;
-  schema: string;
-  instance: string;
-  release: string;
-}
+export type Kit = Awaited<ReturnType<typeof createKit>>;
 
 let made = 0;
 /** A name that is unique in this process. */
 export const unique = (what: string): string => `${what}-${++made}`;
 
 /** `filepath`: where its file goes; derived by the platform where none is given. */
-export async function createKit(platform: TestPlatform, filepath?: string): Promise<Kit> {
+export async function createKit(platform: TestPlatform, filepath?: string) {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });
   const schema = await platform.create('/config_schemas', {

@@ -2,19 +2,10 @@
 
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { type AgentSide, type AgentSideOptions, createAgentSide } from '../index.ts';
+import { type AgentSideOptions, createAgentSide } from '../index.ts';
 import { MemoryPlatform } from './memory-platform.ts';
 
-export interface AgentHost extends AsyncDisposable {
-  platform: MemoryPlatform;
-  app: FastifyInstance;
-  side: AgentSide;
-  /** Host of the agent API. */
-  url: string;
-  mqttUrl: string;
-  /** Creates a deployment and tells the device; returns its id. */
-  deploy(deviceId: string, files: Record<string, string>): string;
-}
+export type AgentHost = Awaited<ReturnType<typeof agentHost>>;
 
 export interface AgentHostOptions extends Partial<AgentSideOptions> {
   platform?: MemoryPlatform;
@@ -26,7 +17,7 @@ export interface AgentHostOptions extends Partial<AgentSideOptions> {
 export async function agentHost(
   options: AgentHostOptions = {},
   onRequest: (method: string, path: string) => void = () => {},
-): Promise<AgentHost> {
+) {
   const { platform = new MemoryPlatform(options.clock), port = 0, ...rest } = options;
   const side = await createAgentSide(platform, { dialect: 'spec', ...rest });
   const app: FastifyInstance = Fastify({ ...(options.tls && { https: options.tls }) } as object);
@@ -37,9 +28,11 @@ export async function agentHost(
     platform,
     app,
     side,
+    /** Host of the agent API. */
     url,
     mqttUrl: side.mqttUrl,
-    deploy: (deviceId, files) => {
+    /** Creates a deployment and tells the device; returns its id. */
+    deploy: (deviceId: string, files: Record<string, string>): string => {
       const { id } = platform.deploy(deviceId, files);
       side.messenger.requestSync(deviceId);
       return id;

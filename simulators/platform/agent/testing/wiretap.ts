@@ -14,17 +14,12 @@ export interface Exchange {
   answer: string;
 }
 
-export interface Wiretap extends AsyncDisposable {
-  url: string;
-  mqttUrl: string;
-  exchanges: Exchange[];
-  packets: { from: 'agent' | 'platform'; packet: Packet }[];
-}
+export type Wiretap = Awaited<ReturnType<typeof wiretap>>;
 
 /** Starts the proxy; an agent uses its addresses in place of the platform's. */
-export async function wiretap(platform: { url: string; mqttUrl: string }): Promise<Wiretap> {
+export async function wiretap(platform: { url: string; mqttUrl: string }) {
   const exchanges: Exchange[] = [];
-  const packets: Wiretap['packets'] = [];
+  const packets: { from: 'agent' | 'platform'; packet: Packet }[] = [];
   const http = createServer((request, response) => {
     void relay(platform.url, request).then(({ exchange, bytes, type }) => {
       exchanges.push(exchange);

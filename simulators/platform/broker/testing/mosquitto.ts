@@ -7,25 +7,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import mqtt, { type IClientOptions } from 'mqtt';
 import { poll } from '../../../../harness/common/waiting.ts';
 import { type AgentHost, deviceJwt, robotKey } from '../../agent/testing/agent-host.ts';
-import type { AgentDeviceRecord } from '../../ports.ts';
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
 /** Where the program is; undefined when it is not installed. */
 export const mosquittoPath = places.map((place) => join(place, 'mosquitto')).find((path) => existsSync(path));
 
-export interface Mosquitto extends AsyncDisposable {
-  url: string;
-  stop(): Promise<void>;
-  /** Restarts it on the same port without its state. */
-  start(): Promise<void>;
-}
+export type Mosquitto = Awaited<ReturnType<typeof runMosquitto>>;
 
 /** Starts the program at `path`. */
-export async function runMosquitto(path: string): Promise<Mosquitto> {
+export async function runMosquitto(path: string) {
   const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
   const port = await freePort();
   const file = join(directory, 'mosquitto.conf');
@@ -44,6 +38,7 @@ export async function runMosquitto(path: string): Promise<Mosquitto> {
   await start();
   return {
     url: `mqtt://127.0.0.1:${port}`,
+    /** Restarts it on the same port without its state. */
     start,
     stop,
     [Symbol.asyncDispose]: async () => {
@@ -81,14 +76,9 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
 
 // A provisioned device, and an MQTT client for it. For tests only.
 
-export interface Robot {
-  device: AgentDeviceRecord;
-  token: string;
-  /** Options that the broker accepts. */
-  credentials: IClientOptions;
-}
+export type Robot = Awaited<ReturnType<typeof provisionRobot>>;
 
-export async function provisionRobot(host: AgentHost, name: string): Promise<Robot> {
+export async function provisionRobot(host: AgentHost, name: string) {
   const { platform, app } = host;
   const key = robotKey(name);
   const device = platform.provision(platform.provisioningToken(), {
@@ -103,25 +93,17 @@ export async function provisionRobot(host: AgentHost, name: string): Promise<Rob
     headers: { 'service-version': 'v0.4', authorization: `Bearer ${deviceJwt(key, Date.now())}` },
   });
   const { token } = answer.json<{ token: string }>();
-  const credentials = { clientId: device.id, username: device.session_id ?? '', password: token };
+  /** Options that the broker accepts. */
+  const credentials: IClientOptions = { clientId: device.id, username: device.session_id ?? '', password: token };
   return { device, token, credentials };
 }
 
-export interface Received {
-  topic: string;
-  text: string;
-  retain: boolean;
-}
-
-export interface TestClient extends AsyncDisposable {
-  mqtt: MqttClient;
-  received: Received[];
-}
+export type TestClient = Awaited<ReturnType<typeof connectClient>>;
 
 /** Rejects with the broker's refusal. Never reconnects by itself. */
-export async function connectClient(url: string, options: IClientOptions): Promise<TestClient> {
+export async function connectClient(url: string, options: IClientOptions) {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...options }, false);
-  const received: Received[] = [];
+  const received: { topic: string; text: string; retain: boolean }[] = [];
   client.on('message', (topic, payload, { retain }) => received.push({ topic, text: payload.toString(), retain }));
   client.on('error', () => {});
   return { mqtt: client, received, [Symbol.asyncDispose]: () => client.endAsync(true) };
