@@ -3,8 +3,27 @@
  * results as they are given away, with nothing of endless length and no command that can no longer work.
  */
 
+import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
-import { type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
+import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
+
+/** The result of a check to which that came. */
+export function resultOf(
+  { id, requirement, needs }: Pick<Check<never>, 'id' | 'requirement' | 'needs'>,
+  came: Pick<CheckResult, 'outcome' | 'duration_ms'> & Partial<CheckResult>,
+): CheckResult {
+  const { level, section, text, clause } = requirement;
+  return {
+    id,
+    level,
+    section,
+    requirement: text,
+    ...defined({ clause }),
+    requirement_id: requirement.id,
+    ...came,
+    ...(needs === undefined ? {} : { needs: [...needs] }),
+  };
+}
 
 /** How many results there are of each outcome. */
 export function summarise(checks: readonly CheckResult[]): Summary {

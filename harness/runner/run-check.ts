@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { findingOf, runProperty } from './property.ts';
-import { choicesInWords, distinctChoices } from './results.ts';
+import { choicesInWords, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
-import type { Check, CheckContext, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
+import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
@@ -32,12 +32,9 @@ export interface CheckRun<Context> {
 }
 
 /** Where a counterexample was found, as its finding says. */
-export interface Replay {
+export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
   /** Id of the check; the coordinates mean nothing to another one. */
   check?: string;
-  seed?: number;
-  path?: string;
-  replay_path?: string;
 }
 
 /** Milliseconds that a check may take at most where no other limit is given. */
@@ -86,19 +83,11 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   } catch (error) {
     ended = endedBy(error, run, record);
   }
-  const { id, requirement, needs } = run.check;
-  return {
-    id,
-    level: requirement.level,
-    section: requirement.section,
-    requirement: requirement.text,
-    ...(requirement.clause !== undefined && { clause: requirement.clause }),
-    requirement_id: requirement.id,
+  return resultOf(run.check, {
     duration_ms: Math.round(performance.now() - started),
     ...ended,
     ...recorded(record),
-    ...(needs === undefined ? {} : { needs: [...needs] }),
-  };
+  });
 }
 
 function recorded({ observations, observed }: Record): Pick<CheckResult, 'observations' | 'observed'> {

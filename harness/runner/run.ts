@@ -8,7 +8,7 @@ import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Plan, type Planned, schedule } from './plan.ts';
-import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
+import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, resultOf, summarise } from './results.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
@@ -227,25 +227,11 @@ function causeAmong(premises: readonly CheckResult[]): string | undefined {
   return undefined;
 }
 
-function undecided<Context>(
-  check: Check<Context>,
+const undecided = (
+  check: Check<never>,
   outcome: 'blocked' | 'not_applicable',
   why: Pick<CheckResult, 'reason' | 'blocked_by' | 'fault'>,
-): CheckResult {
-  const { requirement } = check;
-  return {
-    id: check.id,
-    level: requirement.level,
-    section: requirement.section,
-    requirement: requirement.text,
-    ...(requirement.clause !== undefined && { clause: requirement.clause }),
-    requirement_id: requirement.id,
-    outcome,
-    duration_ms: 0,
-    ...why,
-    ...(check.needs === undefined ? {} : { needs: [...check.needs] }),
-  };
-}
+): CheckResult => resultOf(check, { outcome, duration_ms: 0, ...why });
 
 function reportOf<Context>(
   suite: Suite<Context>,
