@@ -6,7 +6,7 @@ import { buildImage } from '../../fixtures/container/build.ts';
 import { Redactor } from '../client/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { HttpControl } from '../targets/control/http-control.ts';
-import { startDeviceImage } from '../targets/launch/container.ts';
+import { startImage } from '../targets/launch/container.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { TRANSPORTS } from '../targets/transports/index.ts';
 import { check, deviceSuite, openDevice } from './library.ts';
@@ -96,7 +96,7 @@ test('it is killed and started again: both sockets come back, and its files can 
     notify: (text: string) => void notified.push(text),
   };
   for (const dir of ['/run/muster/robot', '/tmp/robot']) {
-    const started = await startDeviceImage(start, { name: IMAGE, control: at.control, args: keepingFilesIn(dir) });
+    const started = await startImage(start, { name: IMAGE, control: at.control, args: keepingFilesIn(dir) });
     onTestFinished(() => started.close());
     const { restart, files, control: address = '' } = started;
     if (restart === undefined || files === undefined) throw new Error('an image on a socket has both');

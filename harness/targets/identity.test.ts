@@ -1,15 +1,14 @@
 /** What a report says of the implementation under test. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { TargetDescription } from '../runner/types.ts';
 import { concludeIdentity, executableOf, identityOf, measureExecutable } from './identity.ts';
 import type { Ran } from './launch/started.ts';
+import { temporaryFolder } from './testing/places.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-identity-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const artifact = join(folder, 'agent.bin');
 writeFileSync(artifact, 'content');
 const digest = `sha256:${createHash('sha256').update('content').digest('hex')}`;

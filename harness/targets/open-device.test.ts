@@ -1,47 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+/** How a device is reached and driven, and one that wakes up waited for: found out once, for all checks. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { HttpControl } from './control/http-control.ts';
 import { openDeviceTarget } from './open-device.ts';
+import { inJson, serve, temporaryFolder } from './testing/places.ts';
 
-let folder: string;
-const servers: Server[] = [];
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'muster-target-'));
-});
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-  await rm(folder, { recursive: true });
-});
-
-/** Answers every request with what `answer` gives. */
-async function serve(
-  at: string | 0,
-  answer: (path: string, authorization: string | undefined) => unknown,
-): Promise<number> {
-  const server = createServer((request, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(answer(request.url ?? '', request.headers.authorization)));
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) =>
-    at === 0 ? server.listen(0, '127.0.0.1', resolve) : server.listen(at, resolve),
-  );
-  return (server.address() as AddressInfo).port;
-}
-
+const folder = temporaryFolder();
+const socket = join(folder, 'agent.sock');
+const controlSocket = join(folder, 'control.sock');
 const options = () => ({ redactor: new Redactor(), env: {} });
+const silently = inJson(() => ({}));
 
 test('reaches a unix socket without a credential, below the version prefix', async () => {
-  const socket = join(folder, 'agent.sock');
-  await serve(socket, (path, authorization) => ({ path, authorization }));
+  await serve(
+    inJson((path, authorization) => ({ path, authorization })),
+    socket,
+  );
   await using target = await openDeviceTarget({ ...options(), socket });
   expect(target.unreachable).toBeUndefined();
   expect(target.transport).toMatchObject({ kind: 'unix', socketPath: socket });
@@ -51,9 +27,9 @@ test('reaches a unix socket without a credential, below the version prefix', asy
 });
 
 test('takes port and token from a discovery file, and keeps the token secret', async () => {
-  const port = await serve(0, (_, authorization) => ({ authorization }));
+  const { port } = new URL(await serve(inJson((_, authorization) => ({ authorization }))));
   const discovery = join(folder, 'discovery.json');
-  await writeFile(discovery, JSON.stringify({ port, token: 'a-token-of-the-agent' }));
+  writeFileSync(discovery, JSON.stringify({ port: Number(port), token: 'a-token-of-the-agent' }));
   const { redactor } = options();
   await using target = await openDeviceTarget({ redactor, env: {}, discovery });
   expect(target.capabilities.has('loopback')).toBe(true);
@@ -71,38 +47,28 @@ test.each([
 });
 
 test('adds the capabilities of a control API and what it declares', async () => {
-  const socket = join(folder, 'agent.sock');
-  const control = join(folder, 'control.sock');
-  await serve(socket, () => ({}));
-  await serve(control, () => ({ capabilities: ['drive', 'compact', 'log'], heartbeat_seconds: 2, event_log: '/x' }));
-  await using target = await openDeviceTarget({ ...options(), socket, control });
+  const info = { capabilities: ['drive', 'compact', 'log'], heartbeat_seconds: 2, event_log: '/x' };
+  await serve(silently, socket);
+  await serve(
+    inJson(() => info),
+    controlSocket,
+  );
+  await using target = await openDeviceTarget({ ...options(), socket, control: controlSocket });
   expect([...target.capabilities]).toEqual(expect.arrayContaining(['drive', 'compact', 'log']));
   expect(target.heartbeatSeconds).toBe(2);
 });
 
-test('reports a control that does not answer', async () => {
-  const socket = join(folder, 'agent.sock');
-  await serve(socket, () => ({}));
-  await using target = await openDeviceTarget({ ...options(), socket, control: join(folder, 'none.sock') });
-  expect(target.unreachable).toMatch(/control: .*no such socket/);
-});
-
 test.each([
   ['nothing', {}, /Give one of --socket/],
-  ['two addresses', { socket: 'a', discovery: 'b' }, /--socket and --discovery: give one/],
   ['an address with a password', { url: 'http://a:b@127.0.0.1/' }, /credentials do not belong/],
-  ['an address of another kind', { url: 'ftp://127.0.0.1/' }, /http:\/\/ or https:\/\//],
-  ['an unknown capability', { socket: 'a', capability: ['drvie'] }, /did you mean drive/],
-  ['a capability of a platform', { socket: 'a', capability: ['write'] }, /accepted are unix, .*, files$/],
 ])('throws a usage error for %s', async (_, given, words) => {
   await expect(openDeviceTarget({ ...options(), ...given })).rejects.toThrow(words);
 });
 
 /** A device on a socket, driven by what a target file says. */
 async function withControl(control: string, given: object = {}) {
-  const socket = join(folder, 'agent.sock');
-  if (servers.length === 0) await serve(socket, () => ({}));
-  await writeFile(join(folder, 'target.yaml'), `device: {socket: agent.sock}\ncontrol: ${control}\n`);
+  await serve(silently, socket);
+  writeFileSync(join(folder, 'target.yaml'), `device: {socket: agent.sock}\ncontrol: ${control}\n`);
   return await openDeviceTarget({ ...options(), target: join(folder, 'target.yaml'), ...given });
 }
 const OF_CONTROL = ['drive', 'compact', 'restart', 'log', 'files'] as const;
@@ -134,11 +100,11 @@ test.each([
   ['the environment', { env: { MUSTER_CONTROL_TOKEN: 'tok-1f2e3d4c5b' } }],
 ])('a control API is sent the token of %s, which is a secret', async (_, given) => {
   const sent: (string | undefined)[] = [];
-  const port = await serve(0, (__, authorization) => {
+  const api = inJson((__, authorization) => {
     sent.push(authorization);
     return { capabilities: ['drive'] };
   });
-  await serve(join(folder, 'agent.sock'), () => ({}));
+  const { port } = new URL(await serve(api));
   const redactor = new Redactor();
   await using target = await withControl(`{http: "${port}"}`, { redactor, ...given });
   expect([...target.capabilities]).toContain('drive');
@@ -147,10 +113,11 @@ test.each([
 });
 
 test('a control that is attached comes before that of a target file, which has what it lacks', async () => {
-  const info = { capabilities: ['drive'], heartbeat_seconds: 3 };
-  const attached = new HttpControl(join(folder, 'control.sock'));
-  await serve(join(folder, 'control.sock'), () => info);
-  await serve(join(folder, 'agent.sock'), () => ({}));
+  const attached = new HttpControl(controlSocket);
+  await serve(
+    inJson(() => ({ capabilities: ['drive'], heartbeat_seconds: 3 })),
+    controlSocket,
+  );
   await using target = await withControl('{compact: "true"}', { attach: () => Promise.resolve(attached) });
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(['drive', 'compact']);
   expect(target.heartbeatSeconds).toBe(3);
@@ -158,7 +125,9 @@ test('a control that is attached comes before that of a target file, which has w
 
 test('a device whose control does not answer still has its transport, and is told so', async () => {
   await using target = await withControl('{http: none.sock}');
-  expect(target.unreachable).toMatch(/The device answers, but its control does not: without --control the black-box/);
+  expect(target.unreachable).toMatch(
+    /^control: .*no such socket.*The device answers, but its control does not: without --control the black-box/,
+  );
   expect([...target.capabilities].filter((name) => name !== 'root')).toEqual(['unix']);
 });
 
@@ -171,4 +140,34 @@ test.each([
   expect(target.description).toMatchObject({ kind: 'command', control: 'none' });
   expect(target.description.address).toMatch(address);
   expect([...target.capabilities].filter((name) => !['unix', 'root'].includes(name))).toEqual([]);
+});
+
+test('a first answer may take longer than the patience of a check', async () => {
+  const url = await serve((_, response) => void setTimeout(() => response.writeHead(404).end(), 600));
+  await using target = await openDeviceTarget({ ...options(), url, patienceMs: 400, firstAnswerMs: 30_000 });
+  expect(target.unreachable).toBeUndefined();
+});
+
+test('a silent device is out of reach, and its requests are ended', async () => {
+  const asked: string[] = [];
+  const closed: Promise<unknown>[] = [];
+  const url = await serve((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    closed.push(new Promise((resolve) => response.once('close', resolve)));
+  });
+  await using target = await openDeviceTarget({ ...options(), url, firstAnswerMs: 200 });
+  expect(target.unreachable).toContain('accepts connections and has answered nothing within 200 ms. Try: curl');
+  expect(asked.toSorted()).toEqual(['GET /v0.2/deployments/current', 'HEAD /v0.2/events']);
+  await Promise.all(closed);
+});
+
+test('one endpoint that hangs is left to the checks, and so is a server that hangs up', async () => {
+  const hanging = await serve((request, response) => {
+    if (request.method === 'HEAD') response.end();
+  });
+  const hangingUp = await serve((request) => request.socket.destroy());
+  for (const url of [hanging, hangingUp]) {
+    await using target = await openDeviceTarget({ ...options(), url, patienceMs: 10_000 });
+    expect(target.unreachable).toBeUndefined();
+  }
 });

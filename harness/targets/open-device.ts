@@ -6,7 +6,6 @@ import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import { DEVICE_API_PREFIX } from '../contract/versions.ts';
-import type { TargetDescription } from '../runner/types.ts';
 import { CheckControl } from './control/check-control.ts';
 import { CommandControl } from './control/command-control.ts';
 import { type Control, ControlError, noControl, withDeclared } from './control/control.ts';
@@ -15,14 +14,11 @@ import { CONTROL_TOKEN, HttpControl } from './control/http-control.ts';
 import { canFill, combinedControl, processControl, withCompaction, withFilling } from './control/layers.ts';
 import { type DeviceTargetOptions, PATIENCE_MS } from './fields.ts';
 import { hostFiles, withReadablePaths } from './files/target-files.ts';
-import { concludeIdentity, identityOf } from './identity.ts';
-import { startDeviceImage } from './launch/container.ts';
-import { startCommand } from './launch/process.ts';
-import { type Started, tryStart } from './launch/started.ts';
-import { FIRST_ANSWER_PATIENCES, type OpenDeviceTarget, opening, whySilent } from './opened.ts';
+import type { Started } from './launch/started.ts';
+import { described, type OpenDeviceTarget, opening, tryStart, whySilent } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
 import { NOWHERE, url } from './transports/index.ts';
-import { type Connection, whyUnreachable } from './transports/transport.ts';
+import type { Connection } from './transports/transport.ts';
 
 const HEARTBEAT_SECONDS = 30;
 
@@ -37,9 +33,9 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
     // An agent that ends may still write to its places.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
-    starting = await tryStart(() => start(settings));
+    starting = await tryStart(settings);
     const { started, problem: startProblem } = starting;
-    const { connection, http, problem: reachProblem } = await reach({ ...options, settings, started, startProblem });
+    const { connection, http, problem: reachProblem } = await reach(settings, options, started, startProblem);
     closers.push(() => http.close());
     const { control, info, problem } = await drive({ settings, options, started, http, problem: reachProblem });
     closers.push(() => control.close());
@@ -56,18 +52,14 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       log: info.event_log === undefined ? undefined : { path: info.event_log, files },
       endedByItself: started?.restart?.endedByItself,
     });
-    const description: TargetDescription = redactor.value({
-      ...placeOf(settings, started, connection),
-      capabilities: [...capabilities],
-      control: control.kind,
-      api_version: DEVICE_API_PREFIX.slice(1),
-      ...identityOf(options, settings.file, started?.ran),
-      ...(started === undefined ? {} : { ended: true }),
-    });
+    const said = described(
+      { settings, options, started, place: connection, problem },
+      { capabilities: [...capabilities], control: control.kind, api_version: DEVICE_API_PREFIX.slice(1) },
+    );
     return {
       ...device,
+      ...said,
       http,
-      redactor,
       context: (recorder, signal) => {
         const own = new CheckControl(control, agent, signal, recorder);
         return {
@@ -79,49 +71,20 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           reconsider: (error) => own.reconsider(error),
         };
       },
-      description,
-      conclude: () => concludeIdentity(description, started?.ran),
-      unreachable: problem === undefined ? undefined : redactor.text(problem),
-      diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,
       [Symbol.asyncDispose]: close,
     };
   });
 }
 
-/** What was tested and where. An agent that did not start may never have said where it serves. */
-function placeOf(
-  { at, command, image }: DeviceSettings,
-  started: Started | undefined,
-  connection: Connection,
-): { kind: string; address: string } {
-  if (started !== undefined) return { kind: started.kind, address: connection.address };
-  const kind = command !== undefined ? 'command' : image === undefined ? connection.kind : 'image';
-  return {
-    kind,
-    address: at === undefined ? (command?.line ?? image?.name ?? connection.address) : connection.address,
-  };
-}
-
-/** Starts the agent by its command or from its image; undefined when it is expected to run already. */
-function start({ command, image, at, control, startOptions }: DeviceSettings): Promise<Started> | undefined {
-  if (command !== undefined) return startCommand({ ...startOptions, ...command, at, control });
-  return image === undefined ? undefined : startDeviceImage(startOptions, image);
-}
-
 /** Connects to where the agent serves. An agent that did not start may never have said where that is. */
-async function reach({
-  settings,
-  started,
-  startProblem,
-  redactor,
-  patienceMs = PATIENCE_MS,
-  firstAnswerMs = FIRST_ANSWER_PATIENCES * patienceMs,
-}: DeviceTargetOptions & {
-  settings: DeviceSettings;
-  started: Started | undefined;
-  startProblem: string | undefined;
-}): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
+async function reach(
+  settings: DeviceSettings,
+  options: DeviceTargetOptions,
+  started: Started | undefined,
+  startProblem: string | undefined,
+): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
+  const { redactor } = options;
   const { transport, address } = started?.at ?? settings.at ?? { transport: url, address: NOWHERE };
   const { fields, ca, caFile } = settings;
   const connection: Connection = transport.open({ address, fields, ca, caFile, redactor });
@@ -132,9 +95,7 @@ async function reach({
     return { connection, http, problem };
   }
   const http = connection.client(recorder);
-  const { hint } = connection;
-  const unreachable = await whyUnreachable(http, hint);
-  return { connection, http, problem: unreachable ?? (await whySilent(http, ASKED_FIRST, firstAnswerMs, hint)) };
+  return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };
 }
 
 /** One of these is enough. HEAD opens no stream, of which a device may serve few. */

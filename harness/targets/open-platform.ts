@@ -2,18 +2,12 @@
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { codenameOf, SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
-import type { TargetDescription } from '../runner/types.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
-import { concludeIdentity, identityOf } from './identity.ts';
-import { startOnPort } from './launch/container.ts';
-import { startCommand } from './launch/process.ts';
-import { type Started, startOptions, tryStart } from './launch/started.ts';
-import { FIRST_ANSWER_PATIENCES, type OpenPlatformTarget, opening, whySilent } from './opened.ts';
+import type { Started } from './launch/started.ts';
+import { described, type OpenPlatformTarget, opening, tryStart, whySilent } from './opened.ts';
 import { type PlatformSettings, platformSettings } from './settings.ts';
-import { NOWHERE, url, webAddress, withSystemAuthorities } from './transports/index.ts';
-import { whyUnreachable } from './transports/transport.ts';
+import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-const DEFAULT_PORT = 8080;
 /** `{base_url}` contains this segment (specification section 9). */
 const BASE_PATH = '/beta';
 
@@ -26,14 +20,12 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   const settings = platformSettings(options);
   const { dialect, versionHeader, apiVersion, apiKey, limitedKey, readOnly, capabilities } = settings;
   return opening(async (closers, close): Promise<OpenPlatformTarget> => {
-    const { started, problem: startProblem } = await tryStart(() => start(settings, options));
+    const { started, problem: startProblem } = await tryStart(settings);
     closers.push(() => started?.close());
     const http = clientOf(settings, started, new Recorder(redactor));
     closers.push(() => http.close());
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
-    const firstAnswerMs = options.firstAnswerMs ?? FIRST_ANSWER_PATIENCES * patienceMs;
-    const problem =
-      startProblem ?? (await whyUnreachable(http, hint)) ?? (await whySilent(http, ASKED_FIRST, firstAnswerMs, hint));
+    const problem = startProblem ?? (await whySilent(http, ASKED_FIRST, hint, options));
     const probed = http.with({ timeoutMs: patienceMs });
     const detected = problem === undefined ? await probePlatform(probed, versionHeader) : NOTHING_DETECTED;
 
@@ -44,59 +36,37 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     if (onlineDevice !== undefined) capabilities.add('online-device');
     if (offlineDevice !== undefined) capabilities.add('offline-device');
     const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
-    const description: TargetDescription = redactor.value({
-      kind:
-        started?.kind ?? (settings.command !== undefined ? 'command' : settings.image === undefined ? 'url' : 'image'),
-      address: started === undefined && settings.address === undefined ? startedBy(settings) : http.describe(),
-      capabilities: [...capabilities],
-      control: readOnly ? 'none (read-only)' : 'the API itself',
-      api_version: apiVersion,
-      dialect,
-      ...identityOf(options, settings.file, started?.ran),
-      ...(started === undefined ? {} : { ended: true }),
-    });
+    const place = { kind: 'url', address: http.describe() };
+    const said = described(
+      { settings, options, started, place, problem },
+      {
+        capabilities: [...capabilities],
+        control: readOnly ? 'none (read-only)' : 'the API itself',
+        api_version: apiVersion,
+        dialect,
+      },
+    );
     return {
       ...api,
+      ...said,
       dialect,
       http,
-      redactor,
       context: (recorder, signal) => ({
         ...api,
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
       }),
-      description,
-      conclude: () => concludeIdentity(description, started?.ran),
-      unreachable: problem === undefined ? undefined : redactor.text(problem),
-      diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
       close,
       [Symbol.asyncDispose]: close,
     };
   });
 }
 
-/** What names a platform that did not start, and so has never said where it serves. */
-function startedBy({ command, image }: PlatformSettings): string {
-  return command ?? image?.name ?? 'nowhere';
-}
-
-/** Starts the platform by its command or from its image; undefined when it is expected to run already. */
-function start(settings: PlatformSettings, options: PlatformTargetOptions): Promise<Started> | undefined {
-  const { command, image, address, cwd, startSeconds } = settings;
-  const common = startOptions(options, startSeconds, [url]);
-  if (command !== undefined) {
-    const at = address === undefined ? undefined : { transport: url, address };
-    return startCommand({ ...common, line: command, cwd, at });
-  }
-  if (image === undefined) return undefined;
-  return startOnPort(common, image, image.port ?? DEFAULT_PORT);
-}
-
 function clientOf(settings: PlatformSettings, started: Started | undefined, recorder: Recorder): HttpClient {
-  const { versionHeader, apiVersion, apiKey, ca, caFile } = settings;
-  const { origin, pathname } = new URL(webAddress('--url', started?.at.address ?? settings.address ?? NOWHERE));
+  const { versionHeader, apiVersion, apiKey } = settings;
+  const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
-    endpoint: { origin, ...(ca === undefined ? {} : { ca: withSystemAuthorities(ca), caFile }) },
+    endpoint: webEndpoint(origin, settings),
     basePath: pathname === '/' ? BASE_PATH : pathname,
     headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
     recorder,

@@ -9,8 +9,14 @@ import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription, TargetHooks } from '../runner/types.ts';
 import type { Control } from './control/control.ts';
+import { PATIENCE_MS, type TargetOptions } from './fields.ts';
 import type { TargetFiles } from './files/target-files.ts';
-import type { Connection } from './transports/transport.ts';
+import { concludeIdentity, identityOf } from './identity.ts';
+import { startImage } from './launch/container.ts';
+import { startCommand } from './launch/process.ts';
+import { type Started, StartFailed } from './launch/started.ts';
+import type { StartSettings } from './settings.ts';
+import { type Connection, whyUnreachable } from './transports/transport.ts';
 
 /** For the checks of the device suite. */
 export interface DeviceContext extends TargetHooks {
@@ -185,22 +191,67 @@ export async function opening<T>(open: (closers: Closer[], close: () => Promise<
   }
 }
 
-// Waits for the very first answer of a target, which may take longer than all later ones: what it runs on may still be
-// starting.
+/** Starts a target, if the settings say how; a StartFailed becomes the `problem` that its report will show. */
+export async function tryStart(settings: StartSettings): Promise<{ started?: Started; problem?: string }> {
+  const { command, cwd, image, at, control, startOptions } = settings;
+  try {
+    if (command !== undefined)
+      return { started: await startCommand({ ...startOptions, line: command, cwd, at, control }) };
+    return image === undefined ? {} : { started: await startImage(startOptions, image) };
+  } catch (error) {
+    if (!(error instanceof StartFailed)) throw error;
+    return { problem: error.message };
+  }
+}
 
-/** The very first answer may take so many times the patience. */
-export const FIRST_ANSWER_PATIENCES = 3;
+/** What was started, where it was reached, and why it cannot be checked. */
+interface Reached {
+  settings: StartSettings;
+  options: TargetOptions;
+  started: Started | undefined;
+  place: { kind: string; address: string };
+  problem: string | undefined;
+}
+
+/** What an opened target says of itself, with `more` of its own kind. */
+export function described(
+  { settings: { at, command, image, file }, options, started, place, problem }: Reached,
+  more: Omit<TargetDescription, 'kind' | 'address'>,
+) {
+  const { redactor } = options;
+  // A target that did not start may never have said where it serves.
+  const nowhere = started === undefined && at === undefined;
+  const description: TargetDescription = redactor.value({
+    kind: started?.kind ?? (command !== undefined ? 'command' : image === undefined ? place.kind : 'image'),
+    address: (nowhere ? (command ?? image?.name) : undefined) ?? place.address,
+    ...more,
+    ...identityOf(options, file, started?.ran),
+    ...(started === undefined ? {} : { ended: true }),
+  });
+  return {
+    redactor,
+    description,
+    conclude: () => concludeIdentity(description, started?.ran),
+    unreachable: problem === undefined ? undefined : redactor.text(problem),
+    diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
+  };
+}
+
+/** The very first answer may take so many times the patience: what the target runs on may still be starting. */
+const FIRST_ANSWER_PATIENCES = 3;
 
 /**
- * Sends all `requests` at once. Undefined as soon as the target answers one of them, or closes the connection: the
- * suite decides whether that is right. Else why it cannot be checked.
+ * Why the target cannot be checked; undefined when it can. Sends all `requests` at once, and ends as soon as the target
+ * answers one of them, or closes the connection: the suite decides whether that is right.
  */
 export async function whySilent(
   http: HttpClient,
   requests: readonly HttpRequest[],
-  withinMs: number,
   hint: string,
+  { patienceMs = PATIENCE_MS, firstAnswerMs: withinMs = FIRST_ANSWER_PATIENCES * patienceMs }: TargetOptions,
 ): Promise<string | undefined> {
+  const unreachable = await whyUnreachable(http, hint);
+  if (unreachable !== undefined) return unreachable;
   const over = new AbortController();
   const asking = http.with({ timeoutMs: withinMs, signal: over.signal });
   const answered = requests.map((request) =>

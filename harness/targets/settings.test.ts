@@ -1,16 +1,15 @@
 /** What options and a target file say together: where a target is, how it is started, and what it declares. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions } from './fields.ts';
 import { declaredCapabilities, deviceSettings, platformSettings } from './settings.ts';
+import { temporaryFolder } from './testing/places.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-settings-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 function file(text: string): string {
   const path = join(folder, 'target.yaml');
   writeFileSync(path, text);
@@ -38,14 +37,14 @@ test.each<[string, Partial<DeviceTargetOptions>, string | undefined, object]>([
   ['over the file', { url: 'http://o' }, 'device: {socket: /f}', { at: { transport: { name: 'url' } } }],
   ['as the file does', {}, 'device: {socket: /f}', { at: { address: '/f', transport: { name: 'unix' } }, folder }],
   ['the first of two in a file', {}, 'device: {url: "http://f", discovery: /d}', { at: { address: '/d' } }],
-  ['a command runs here', { command: 'agent' }, 'device: {cwd: /f}', { command: { line: 'agent', cwd: undefined } }],
-  ['that of a file where it says', {}, 'device: {command: agent, cwd: w}', { command: { cwd: join(folder, 'w') } }],
-  ['or beside it', {}, 'device: {command: agent}', { command: { line: 'agent', cwd: folder } }],
+  ['a command runs here', { command: 'agent' }, 'device: {cwd: /f}', { command: 'agent', cwd: undefined }],
+  ['that of a file where it says', {}, 'device: {command: agent, cwd: w}', { cwd: join(folder, 'w') }],
+  ['or beside it', {}, 'device: {command: agent}', { command: 'agent', cwd: folder }],
   [
     'paths of the caller',
     { command: '{ca} {ca} {x}', placeholders: { ca: '/c' } },
     undefined,
-    { command: { line: '/c /c {x}' } },
+    { command: '/c /c {x}' },
   ],
   ['an image by its name', { image: 'i' }, undefined, { image: { name: 'i' }, at: undefined, command: undefined }],
   ['an image has its own socket', { image: 'i', socket: '/s' }, undefined, { image: { socket: '/s' }, at: undefined }],
@@ -76,7 +75,7 @@ test.each<[Partial<DeviceTargetOptions>, RegExp]>([
 
 test('the places of a command are in a private folder, which goes in the end', () => {
   const { at, command, control, removeFolder } = device({ command: 'a {socket} {control} {dir} {other} {socket}' });
-  const [, socket = '', ...rest] = command?.line.split(' ') ?? [];
+  const [, socket = '', ...rest] = command?.split(' ') ?? [];
   const place = dirname(socket);
   expect([basename(socket), ...rest]).toEqual([
     'agent.sock',
@@ -91,7 +90,7 @@ test('the places of a command are in a private folder, which goes in the end', (
   removeFolder();
   expect(existsSync(place)).toBe(false);
   const other = device({ command: 'a {discovery}', control: '/c' });
-  expect(other.command?.line).toMatch(/\/discovery\.json$/);
+  expect(other.command).toMatch(/\/discovery\.json$/);
   expect(other).toMatchObject({ at: { transport: { name: 'loopback' } }, control: '/c' });
   other.removeFolder();
   expect(() => device({ command: 'a {dir}' }).removeFolder()).not.toThrow();
@@ -127,12 +126,18 @@ test.each<[string, Partial<PlatformTargetOptions>, string | undefined, object]>(
   ['a flag by either', { readOnly: false }, 'platform: {read_only: true}', { readOnly: true }],
   ['keys of the environment', { env: { MUSTER_LIMITED_KEY: 'l' } }, undefined, { limitedKey: 'l' }],
   ['keys of a file before it', { env: { MUSTER_LIMITED_KEY: 'l' } }, 'platform: {limited_key: f}', { limitedKey: 'f' }],
-  ['an image', { image: 'i', port: 9 }, undefined, { image: { name: 'i', port: 9 }, startSeconds: undefined }],
+  ['an image without a port', { image: 'i' }, undefined, { image: { name: 'i', port: 8080 } }],
+  [
+    'an image',
+    { image: 'i', port: 9 },
+    undefined,
+    { image: { name: 'i', port: 9 }, startOptions: { timeoutMs: 60_000 } },
+  ],
   [
     'a command of a file',
     {},
     'platform: {command: p, start_seconds: 3}',
-    { command: 'p', cwd: folder, startSeconds: 3 },
+    { command: 'p', cwd: folder, startOptions: { timeoutMs: 3000 } },
   ],
 ])('a platform by %s', (_, options, text, settings) => {
   expect(platform(options, text)).toMatchObject(settings);
@@ -151,6 +156,8 @@ test('keys are secrets, and an empty one is none', () => {
   expect(redactor.text('key-1f2e3d4c5b key-6a7b8c9d0e')).toBe('*** ***');
   expect(() => platform({ apiKey: '' })).toThrow('--api-key: missing; give it, or set MUSTER_API_KEY');
   expect(() => platform({ url: 'nowhere' })).toThrow('--url nowhere: must be an http');
+  const unnamed = { redactor, env: {}, apiKey: 'k' };
+  expect(() => platformSettings(unnamed)).toThrow(/^which platform\? Give one of --url URL, --image IMAGE, --command/);
 });
 
 test('the authorities of --ca are read, and must be some', () => {

@@ -20,39 +20,30 @@ import {
   startFields,
   type TargetFile,
   type TargetOptions,
+  type Values,
 } from './fields.ts';
-import { type StartOptions, startOptions } from './launch/started.ts';
+import type { StartOptions } from './launch/started.ts';
 import { loadTargetFile } from './target-file.ts';
-import { addressesIn, fieldsOf, readCa, TRANSPORTS, webAddress } from './transports/index.ts';
+import { addressesIn, fieldsOf, readCa, TRANSPORTS, url, webAddress } from './transports/index.ts';
 import type { Transport, TransportAddress } from './transports/transport.ts';
 
-/** How a device is started, reached and driven, before anything is done about it. */
-export interface DeviceSettings {
-  /** The target file; empty when there is none. */
-  readonly file: Partial<TargetFile>;
-  /** Folder of the target file. */
-  readonly folder: string | undefined;
-  /** Declared capabilities; those that are detected are added. */
-  readonly capabilities: Set<Capability>;
-  /** Where the agent serves, or is to serve; undefined when its ready line will say. */
-  readonly at: TransportAddress | undefined;
-  /** Values of all fields of the transports. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly ca: string | undefined;
-  readonly caFile: string | undefined;
-  readonly command: { line: string; cwd: string | undefined } | undefined;
-  readonly image: ImageOptions | undefined;
+/** How a target is started, before anything is done about it. */
+export type StartSettings = ReturnType<typeof startSettings> & {
+  image: ImageOptions | undefined;
+  /** Where it serves, or is to serve; undefined when its ready line will say. */
+  at: TransportAddress | undefined;
   /** Address of a control API. */
-  readonly control: string | undefined;
-  readonly startOptions: StartOptions;
-  /** Removes the private folder that the command's placeholders lead to. */
-  removeFolder(): void;
-}
+  control?: string | undefined;
+};
+
+/** How a device is started, reached and driven. */
+export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
 /** Throws UsageError. */
-export function deviceSettings(options: DeviceTargetOptions): DeviceSettings {
+export function deviceSettings(options: DeviceTargetOptions) {
   const { redactor, transports = TRANSPORTS } = options;
-  const { file, folder } = fileOf(options, transports);
+  const loaded = fileOf(options, transports);
+  const { file } = loaded;
   const { device = {} } = file;
   const start = mergedFields(startFields, options, device);
   const fields: Record<string, string> = mergedFields(fieldsOf(transports), options, device);
@@ -67,33 +58,35 @@ export function deviceSettings(options: DeviceTargetOptions): DeviceSettings {
     throw new UsageError(`which device? Give one of ${usages}, --image IMAGE, --command LINE or --target FILE`);
   }
   const capabilities = declaredCapabilities('device', options, file);
-  const ca = readCa(start.ca);
+  const started = startSettings(options, start, loaded, transports);
   const filled = line === undefined ? undefined : fillPlaceholders(line, transports);
   const { control } = mergedFields(controlFields, options, file.control);
   // With an image, a path is one inside the container.
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
-    file,
-    folder,
+    ...started,
+    /** Declared capabilities; those that are detected are added. */
     capabilities,
     at: named ?? filled?.at,
+    /** Values of all fields of the transports. */
     fields,
-    ca,
-    caFile: start.ca,
-    command: line === undefined ? undefined : { line: filled?.command ?? line, cwd: cwdOf(options, start, folder) },
+    command: filled?.command ?? line,
     image: imageOf(start.image, { ...options, control: inside ? options.control : undefined }),
     control: inside ? undefined : (control ?? filled?.control),
-    startOptions: startOptions(options, start.startSeconds, transports),
+    /** Removes the private folder that the command's placeholders lead to. */
     removeFolder: () => filled?.remove(),
   };
 }
 
 export type PlatformSettings = ReturnType<typeof platformSettings>;
 
+const PLATFORM_PORT = 8080;
+
 /** Throws UsageError. */
 export function platformSettings(options: PlatformTargetOptions) {
   const { redactor } = options;
-  const { file, folder } = fileOf(options);
+  const loaded = fileOf(options);
+  const { file } = loaded;
   const start = mergedFields(startFields, options, file.platform);
   const values = mergedFields(platformFields, options, file.platform, options.env ?? process.env);
   const { url: address, apiKey, limitedKey, dialect = 'spec', apiVersion = NEWEST_VERSION, readOnly = false } = values;
@@ -106,14 +99,15 @@ export function platformSettings(options: PlatformTargetOptions) {
     throw new UsageError('which platform? Give one of --url URL, --image IMAGE, --command LINE or --target FILE');
   }
   if (address !== undefined) webAddress('--url', address);
-  const ca = readCa(start.ca);
+  const started = startSettings(options, start, loaded, [url]);
   const capabilities = declaredCapabilities('platform', options, file);
   if (limitedKey !== undefined) capabilities.add('limited-key');
   if (readOnly) capabilities.delete('write');
   else capabilities.add('write').add('seed-data');
+  const image = imageOf(start.image, options);
   return {
-    file,
-    address,
+    ...started,
+    at: address === undefined ? undefined : { transport: url, address },
     apiKey,
     limitedKey,
     dialect,
@@ -122,13 +116,37 @@ export function platformSettings(options: PlatformTargetOptions) {
     onlineDevice: values.onlineDevice,
     offlineDevice: values.offlineDevice,
     readOnly,
-    ca,
-    caFile: start.ca,
-    command: start.command,
-    cwd: cwdOf(options, start, folder),
-    image: imageOf(start.image, options),
-    startSeconds: start.startSeconds,
+    image: image === undefined ? undefined : { port: PLATFORM_PORT, ...image },
     capabilities,
+  };
+}
+
+const START_MS = 60_000;
+
+function startSettings(
+  options: TargetOptions,
+  { command, cwd, ca, startSeconds }: Values<typeof startFields>,
+  { file, folder }: ReturnType<typeof fileOf>,
+  transports: readonly Transport[],
+) {
+  const started: StartOptions = {
+    env: options.env ?? process.env,
+    timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
+    transports,
+    notify: options.notify ?? (() => {}),
+    signal: options.signal,
+  };
+  return {
+    /** The target file; empty when there is none. */
+    file,
+    /** Folder of the target file. */
+    folder,
+    command,
+    /** The folder of a command that the target file names. */
+    cwd: options.command === undefined ? (cwd ?? folder) : undefined,
+    ca: readCa(ca),
+    caFile: ca,
+    startOptions: started,
   };
 }
 
@@ -138,10 +156,6 @@ function fileOf(
 ): { file: Partial<TargetFile>; folder?: string } {
   return target === undefined ? { file: {} } : loadTargetFile(target, env, redactor, transports);
 }
-
-/** The folder of a command that the target file names. */
-const cwdOf = (options: TargetOptions, { cwd }: { cwd?: string }, folder: string | undefined): string | undefined =>
-  options.command === undefined ? (cwd ?? folder) : undefined;
 
 /** Whether Muster knows a capability of that name. */
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);

@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { loadTargetFile } from './target-file.ts';
+import { temporaryFolder } from './testing/places.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-file-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function file(name: string, text: string): string {
   mkdirSync(join(folder, name, '..'), { recursive: true });
@@ -93,16 +92,6 @@ test('accepts every target file of the project', () => {
   const targets = join(import.meta.dirname, '../../fixtures/targets');
   const files = readdirSync(targets).filter((name) => name.endsWith('.yaml'));
   expect(files.length).toBeGreaterThan(0);
-  for (const name of files) {
-    expect(
-      () =>
-        load(join(targets, name), {
-          AGENT_DIR: folder,
-          MUSTER_API_KEY: 'some-key',
-          AGENT_TOKEN: 'some-token',
-          MIRU_AGENT: '/a',
-        }),
-      name,
-    ).not.toThrow();
-  }
+  const env = { AGENT_DIR: folder, MUSTER_API_KEY: 'some-key', AGENT_TOKEN: 'some-token', MIRU_AGENT: '/a' };
+  for (const name of files) expect(() => load(join(targets, name), env), name).not.toThrow();
 });

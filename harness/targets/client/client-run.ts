@@ -1,59 +1,16 @@
-/**
- * One run of a client, as a process group or in a container: its standard output by lines, whatever the pieces in which
- * it comes.
- */
+/** One run of a client, as a process group or in a container: its standard output by lines. */
 
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
 import { ProcessGroup } from '../launch/process.ts';
-import { lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
+import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientListener, ClientStart, RunningClient } from '../opened.ts';
 
-/** Characters of one line; of a longer one the rest is dropped. */
+/** Characters of one line. */
 const LONGEST_LINE = 32 * 1024 * 1024;
-
-class Lines {
-  readonly #onLine: (text: string) => void;
-  readonly #decoder = new StringDecoder('utf8');
-  #pieces: string[] = [];
-  #length = 0;
-
-  constructor(onLine: (text: string) => void) {
-    this.#onLine = onLine;
-  }
-
-  add(output: Buffer): void {
-    const [first = '', ...more] = this.#decoder.write(output).split('\n');
-    this.#keep(first);
-    for (const piece of more) {
-      this.#flush();
-      this.#keep(piece);
-    }
-  }
-
-  /** What has no line end is a line too. */
-  end(): void {
-    if (this.#length > 0) this.#flush();
-  }
-
-  #keep(piece: string): void {
-    const kept = piece.slice(0, LONGEST_LINE - this.#length);
-    if (kept === '') return;
-    this.#pieces.push(kept);
-    this.#length += kept.length;
-  }
-
-  #flush(): void {
-    const line = this.#pieces.join('');
-    this.#pieces = [];
-    this.#length = 0;
-    this.#onLine(line);
-  }
-}
 
 /** The last lines of its standard error, as the end of a message; of its standard output each line is known already. */
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
@@ -67,7 +24,7 @@ export function startClientProcess(
   env: Readonly<Record<string, string | undefined>>,
   { line: onLine, ended }: ClientListener,
 ): RunningClient {
-  const lines = new Lines(onLine);
+  const lines = new Lines(LONGEST_LINE, onLine);
   const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, onStdout: (output) => lines.add(output) });
   void group.ended.then(() => {
     lines.end();
@@ -169,7 +126,7 @@ class ContainerRun implements RunningClient {
   #output: Duplex | undefined;
 
   constructor(plan: Plan, { line, ended }: ClientListener) {
-    const lines = new Lines(line);
+    const lines = new Lines(LONGEST_LINE, line);
     this.#created = create(plan);
     this.#started = this.#start(lines);
     this.#over = this.#run()

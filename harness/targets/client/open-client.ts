@@ -4,7 +4,6 @@ import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { UsageError } from '../../common/usage.ts';
-import { Changes } from '../../common/waiting.ts';
 import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../../contract/client.ts';
 import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
@@ -61,7 +60,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       control: 'none',
       // Nothing serves after the run, so no line would show a finding again.
       ended: true,
-      ...namesOf(said),
+      ...defined({ name: said?.name, version: said?.version }),
       ...identityOf(options, {}, way.ran),
     };
     return {
@@ -151,10 +150,6 @@ async function selfDescription(
   return { said: { jobs, ...(places.length === 0 ? {} : { reaches: places }) } };
 }
 
-const namesOf = ({ name, version }: Partial<ClientDescription> = {}): Pick<TargetDescription, 'name' | 'version'> => ({
-  ...defined({ name, version }),
-});
-
 function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   if (!CLIENT_JOBS.some((job) => capabilities.has(job)))
     return `the client declares no job that Muster knows: ${CLIENT_JOBS.join(', ')}`;
@@ -184,28 +179,16 @@ async function describeClient(
   label: string,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<Described> {
-  const changes = new Changes();
+  const told = Promise.withResolvers<void>();
   let found: { value: unknown } | undefined;
-  let over = false;
-  const run = start(
-    { variables: { [CLIENT_VARIABLES.job]: 'describe' } },
-    {
-      line: (text) => {
-        found ??= objectIn(text);
-        changes.announce();
-      },
-      ended: () => {
-        over = true;
-        changes.announce();
-      },
-    },
-  );
-  const onAbort = (): void => changes.announce();
-  signal?.addEventListener('abort', onAbort, { once: true });
-  const deadline = performance.now() + timeoutMs;
+  const line = (text: string): void => {
+    found ??= objectIn(text);
+    if (found !== undefined) told.resolve();
+  };
+  const run = start({ variables: { [CLIENT_VARIABLES.job]: 'describe' } }, { line, ended: told.resolve });
+  const over = AbortSignal.any([AbortSignal.timeout(timeoutMs), signal].filter((one) => one !== undefined));
   try {
-    while (found === undefined && !over && signal?.aborted !== true && performance.now() < deadline)
-      await changes.next(deadline - performance.now());
+    await unlessAborted(told.promise, over).catch(() => {});
     signal?.throwIfAborted();
     if (found === undefined) {
       const why = run.how ?? `it runs, and has printed no such line within ${readableDuration(timeoutMs)}`;
@@ -218,7 +201,6 @@ async function describeClient(
     const problems = clientDescription.problems(value).map(({ path, message }) => `${path} ${message}`.trim());
     return { problem: `${label} describes itself wrongly: ${problems.join(', ')}` };
   } finally {
-    signal?.removeEventListener('abort', onAbort);
     await run.stop();
   }
 }

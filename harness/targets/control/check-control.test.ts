@@ -1,7 +1,6 @@
 /** What a check's control remembers, and whose doing it says a finding is. */
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
 import { Recorder } from '../../client/recorder.ts';
@@ -9,6 +8,7 @@ import { Redactor } from '../../client/redact.ts';
 import type { Requirement } from '../../runner/types.ts';
 import { Violation } from '../../runner/violation.ts';
 import { hostFiles } from '../files/target-files.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { url } from '../transports/index.ts';
 import { CheckControl } from './check-control.ts';
 import { AgentEnded, type Control, ControlError, ControlLate, ControlRefused } from './control.ts';
@@ -16,6 +16,7 @@ import { ControlledAgent } from './controlled-agent.ts';
 import { layered } from './layers.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
+const folder = temporaryFolder();
 const MUST = { level: 'MUST' } as Requirement;
 const SHOULD = { level: 'SHOULD' } as Requirement;
 const finding = new Violation({ expected: 'a', actual: 'b' });
@@ -153,8 +154,7 @@ test('a lie blocks the finding, and is not asked for again', async () => {
 });
 
 test('a log that changes with what is driven tells something from then on', async () => {
-  const log = join(mkdtempSync(join(tmpdir(), 'muster-log-')), 'log');
-  onTestFinished(() => rmSync(dirname(log), { recursive: true }));
+  const log = join(folder, 'log');
   const made = await checking({ deploy: () => ({ id: 'd1' }), remove: () => appendFileSync(log, 'x') }, undefined, log);
   await made.own.deploy();
   expect(made.agent.logTells).toBe(false);
@@ -229,6 +229,6 @@ test('an agent that ends by itself fails one MUST and blocks the rest', async ()
     .catch((error: unknown) => error);
   expect(caught).toMatchObject({ finding: { actual: 'ended' } });
   await expect(next().own.prepare(MUST)).rejects.toThrow('the agent has ended by itself: ended');
-  expect(await own.reconsider(finding)).toBe(finding);
+  for (const shown of [finding, new NoAnswer('it hung up')]) expect(await own.reconsider(shown)).toBe(shown);
   expect(await own.reconsider(new ControlError('x'))).toMatchObject({ name: 'Blocked' });
 });

@@ -1,6 +1,7 @@
 /** Control by shell lines of a target file, for agents that can be scripted but have no control API. */
 import { quote } from '../../client/request-forms.ts';
 import type { ControlCapability, ControlInfo } from '../../contract/control.ts';
+import type { TargetFile } from '../fields.ts';
 import { ProcessGroup } from '../launch/process.ts';
 import {
   type Answer,
@@ -15,18 +16,8 @@ import {
 
 const LINE_MS = 60_000;
 
-/** The `control` of a target file, but for `http`. */
-export interface ControlCommands {
-  drive?: string;
-  compact?: string;
-  stop?: string;
-  start?: string;
-  retention?: number;
-  heartbeat_seconds?: number;
-  event_log?: string;
-  config_root?: string;
-  compact_restarts?: boolean;
-}
+/** The `control` of a target file, but for what is not done by a call. */
+export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;
 
 /** Where and how long the lines run. */
 export interface CommandControlOptions {

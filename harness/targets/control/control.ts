@@ -107,6 +107,17 @@ export const parseExact = (text: string): unknown =>
       : value,
   );
 
+/** The event in a text, as far as it is one: a JSON object with a number as its `id`. Undefined for anything else. */
+export function eventIn(text: string): { id: number | bigint; [field: string]: unknown } | undefined {
+  try {
+    const value = parseExact(text) as { id: unknown } | null;
+    const id = value?.id;
+    return typeof id === 'number' || typeof id === 'bigint' ? { ...value, id } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Adds limits and paths that are declared beside a control; a path to the log or to config files is a capability. */
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
   const capabilities = new Set(info.capabilities);

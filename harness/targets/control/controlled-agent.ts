@@ -116,34 +116,29 @@ export class ControlledAgent {
     this.#down = undefined;
   }
 
-  /** A client for where the agent is now, whose exchanges are not part of any report. */
-  async client(signal: AbortSignal): Promise<HttpClient> {
+  /** Asks the agent where it is now, by exchanges that are not part of any report. */
+  async ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T> {
     this.#connection = await this.#connection.relocate(this.#redactor);
-    return this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
-  }
-
-  async #accepts(signal: AbortSignal): Promise<boolean> {
-    const http = await this.client(signal);
+    const http = this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
     try {
-      return (await whyUnreachable(http, '')) === undefined;
+      return await question(http);
     } finally {
       await http.close();
     }
+  }
+
+  #accepts(signal: AbortSignal): Promise<boolean> {
+    return this.ask(signal, async (http) => (await whyUnreachable(http, '')) === undefined);
   }
 
   /** A proxy in front of the agent accepts connections while the agent is down, so it has to answer. */
-  async #serves(signal: AbortSignal): Promise<boolean> {
-    const http = await this.client(signal);
-    try {
-      const { status } = await http.get('/deployments/current');
-      return !GATEWAY_ERRORS.includes(status);
-    } catch (error) {
+  #serves(signal: AbortSignal): Promise<boolean> {
+    const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
+    return this.ask(signal, look).catch((error: unknown) => {
       if (error instanceof Unfinished) return true;
       if (error instanceof NoAnswer || error instanceof Unreachable) return false;
       throw error;
-    } finally {
-      await http.close();
-    }
+    });
   }
 }
 

@@ -1,11 +1,9 @@
 /** Whose doing it is when a check that drives the agent goes wrong. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import { tmpdir } from 'node:os';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { UNWILLING_CONTROLS, unwillingControl } from '../../../simulators/defects/controls.ts';
+import { expect, test } from 'vitest';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';
@@ -16,9 +14,10 @@ import type { CheckContext, CheckResult, Level } from '../../runner/types.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import type { DeviceContext } from '../opened.ts';
+import { listening, temporaryFolder } from '../testing/places.ts';
+import { TcpProxy } from './controlled-agent.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-controlled-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 type Device = DeviceContext & CheckContext;
 const define = checks<DeviceContext>();
@@ -44,50 +43,6 @@ async function run(
   return (await runSuite(one, options)).checks;
 }
 
-/** The simulated device with one of the unwilling controls in front of its own. */
-async function unwilling(name: string): Promise<{ socket: string; control: string }> {
-  const place = (file: string): string => join(mkdtempSync(join(folder, 'd-')), file);
-  const [socket, behind, front] = [place('a.sock'), place('c.sock'), place('f.sock')];
-  const device = await simulateDevice({ dir: join(folder, name), socket, control: { path: behind }, seed: 1 });
-  const found = UNWILLING_CONTROLS.find((one) => one.name === name);
-  if (found === undefined) throw new RangeError(name);
-  const server = await unwillingControl(found, behind, { path: front });
-  onTestFinished(async () => {
-    await server.close();
-    await device[Symbol.asyncDispose]();
-  });
-  return { socket, control: front };
-}
-
-const expectEvent = async (t: Device): Promise<void> => {
-  const { last_id: last } = await t.control.publish(2);
-  const { status } = await t.http.get('/deployments/current');
-  t.must(status === 0, { expected: `event ${last}`, actual: 'none' });
-};
-
-describe('a violation after a drive', () => {
-  test('is blocked, with the lie, when the device shows no trace of the drive', async () => {
-    const place = await unwilling('lies-about-publish');
-    const [first, second] = await run(place, [check('first', expectEvent), check('second', expectEvent)]);
-    expect(first).toMatchObject({ outcome: 'blocked' });
-    expect(first?.reason).toMatch(
-      /^control said that it had published the events 1 to 2, and the device shows no trace/,
-    );
-    expect(second?.reason).toMatch(/^control publish: not called again: control said/);
-  });
-
-  test('stands when the device shows one, whatever control is asked for afterwards', async () => {
-    const [published, deployed] = await run(await unwilling('lies-about-remove'), [
-      check('published', expectEvent),
-      check('deployed', async (t: Device) => {
-        const { id } = await t.control.deploy();
-        t.must(false, { expected: `no ${id}`, actual: id });
-      }),
-    ]);
-    expect([published?.outcome, deployed?.outcome]).toEqual(['fail', 'fail']);
-  });
-});
-
 test('a check past its limit leaves no control call behind', async () => {
   const calls: string[] = [];
   let pending = 0;
@@ -101,10 +56,9 @@ test('a check past its limit leaves no control call behind', async () => {
     });
   });
   const path = join(folder, 'hanging.sock');
-  server.listen(path);
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { socket } = await unwilling('slow');
+  await listening(server, path);
+  const [dir, socket] = [join(folder, 'device'), join(folder, 'device.sock')];
+  await using _ = await simulateDevice({ dir, socket });
   let atNext: string[] = [];
   let after: Promise<unknown> | undefined;
   const results = await run(
@@ -125,17 +79,6 @@ test('a check past its limit leaves no control call behind', async () => {
   expect(results.map(({ outcome }) => outcome)).toEqual(['blocked', 'pass']);
   expect(atNext).toEqual(['/events']);
   expect(await after).toMatch(/the check is over/);
-});
-
-test('an agent that ends by itself fails one MUST and blocks the rest', async () => {
-  const socket = join(folder, 'mortal.sock');
-  const agent = `const http = require('node:http');
-    http.createServer((q, r) => { r.end('{}', () => process.exit(7)); }).listen('${socket}');`;
-  const look = (t: Device) => t.http.get('/deployments/current');
-  const list = [check('first', look), check('info', look, 'INFO'), check('second', look), check('third', look)];
-  const results = await run({ socket, command: `exec node -e "${agent}"` }, list);
-  expect(results.map(({ outcome }) => outcome)).toEqual(['fail', 'blocked', 'blocked', 'blocked']);
-  expect(results.at(-1)?.reason).toMatch(/^the agent has ended by itself: .*ended with exit code 7/s);
 });
 
 test('an agent that ends between two checks fails the next MUST', async () => {
@@ -163,4 +106,31 @@ test('an agent that ends between two checks fails the next MUST', async () => {
   expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'blocked', 'fail', 'blocked']);
   expect(results[2]).toMatchObject({ expected: 'an agent that goes on serving' });
   expect(results[2]?.actual).toMatch(/ended with exit code 7/);
+});
+
+test('a TCP proxy carries bytes both ways until it is cut, and again once restored', async () => {
+  const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  const { port } = echo.address() as AddressInfo;
+  await using proxy = await TcpProxy.to(`http://127.0.0.1:${port}`);
+  expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const open = () => connect(Number(new URL(proxy.url).port), '127.0.0.1').on('error', () => {});
+
+  const first = open();
+  first.write('hello');
+  expect(String((await once(first, 'data'))[0])).toBe('hello');
+  const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
+  const ended = closed(first);
+  proxy.cut();
+  await ended;
+
+  const refused = open();
+  await closed(refused);
+
+  proxy.restore();
+  const again = open();
+  again.write('back');
+  expect(String((await once(again, 'data'))[0])).toBe('back');
+  again.destroy();
+  echo.close();
 });

@@ -1,17 +1,23 @@
 /** When control is contradicted: what it said that it had done, beside what the device and its log show. */
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import type { HttpClient } from '../../client/http.ts';
 import { poll } from '../../common/waiting.ts';
 import type { Deployment } from '../../contract/device-api.ts';
 import { hostFiles } from '../files/target-files.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
+import type { ControlledAgent } from './controlled-agent.ts';
 import { DriveConfirmation, Drives } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-confirmation-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
+/** How the agent is asked: by that client. */
+const asking =
+  (http: HttpClient): ControlledAgent['ask'] =>
+  (_, question) =>
+    question(http);
 
 const deployed = (id: string): Deployment => ({ id, activity_status: 'deployed' }) as Deployment;
 const publish: ControlCall = { name: 'publish', count: 2 };
@@ -48,78 +54,82 @@ interface Case {
   asked?: readonly string[];
 }
 
+/** What most cases are about. */
+const PUBLISHED: Case['said'] = [[publish, ids(3, 4)]];
+const DEPLOYED: Case['said'] = [[deploy, deployed('d1')]];
+const REMOVED: Case['said'] = [[remove, deployed('d1')]];
 const LIES = { publish: ids(100, 102), deploy: deployed('again') };
 const SOON_MS = 1000;
 
 const CASES: Record<string, Case> = {
   'nothing was driven': { said: [] },
   'neither the event nor those after it come': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     untrue: ['publish', 'published the events 3 to 4,'],
     asked: ['publish', 'deploy'],
   },
   'events that are published again come': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), sends: '{"id":5}' } },
     traceMs: 30_000,
     asked: ['publish'],
   },
   'what is no event of an id comes': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), sends: '{"id":"5"}' } },
     traceMs: 30_000,
     asked: ['publish'],
   },
   'events that are published again are only replayed': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), shows: { retained: [5, 6, 7] } } },
     traceMs: SOON_MS,
     asked: ['publish'],
   },
   'another event is replayed': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), shows: { retained: [9] } } },
     untrue: ['publish', 'no trace'],
   },
   'an id beyond 2^53 is replayed': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { publish: { answer: ids(5, 2n ** 60n + 1n), shows: { retained: [2n ** 60n + 1n] } } },
     traceMs: SOON_MS,
     asked: ['publish'],
   },
   'the device deploys, and loses events': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
     traceMs: SOON_MS,
     asked: ['publish', 'deploy'],
   },
   'the event of a deployment comes, and not those that were published': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') }, sends: '{"id":8}' } },
     traceMs: SOON_MS,
     untrue: ['publish', 'no trace'],
   },
-  'the device is known to lose events': { said: [[publish, ids(3, 4)]], losesEvents: true, asked: [] },
+  'the device is known to lose events': { said: PUBLISHED, losesEvents: true, asked: [] },
   'control cannot do it again': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     refuses: true,
     untrue: ['publish', 'no trace'],
   },
-  'no stream can be opened': { said: [[publish, ids(3, 4)]], shows: { eventsStatus: 404 }, asked: [] },
-  'the deployment is current': { said: [[deploy, deployed('d1')]], shows: { current: deployed('d1') }, asked: [] },
+  'no stream can be opened': { said: PUBLISHED, shows: { eventsStatus: 404 }, asked: [] },
+  'the deployment is current': { said: DEPLOYED, shows: { current: deployed('d1') }, asked: [] },
   'another deployment is current': {
-    said: [[deploy, deployed('d1')]],
+    said: DEPLOYED,
     shows: { current: deployed('d0') },
     untrue: ['deploy', 'said that it had deployed d1, and the device shows no trace of it'],
     asked: ['deploy'],
   },
   'the next deployment becomes current': {
-    said: [[deploy, deployed('d1')]],
+    said: DEPLOYED,
     again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
     traceMs: 30_000,
   },
   'the next deployment makes an event': {
-    said: [[deploy, deployed('d1')]],
+    said: DEPLOYED,
     again: { deploy: { sends: '{"id":1}' } },
     traceMs: SOON_MS,
   },
@@ -139,38 +149,38 @@ const CASES: Record<string, Case> = {
     untrue: ['deploy', 'deployed d1'],
   },
   'what was removed is current': {
-    said: [[remove, deployed('d1')]],
+    said: REMOVED,
     shows: { current: deployed('d1') },
     untrue: ['remove', 'had removed d1,'],
   },
   'what was removed is shown as archived': {
-    said: [[remove, deployed('d1')]],
+    said: REMOVED,
     shows: { current: { id: 'd1', activity_status: 'archived' } },
     asked: [],
   },
-  'nothing is current after a removal': { said: [[remove, deployed('d1')]], shows: { current: null }, asked: [] },
+  'nothing is current after a removal': { said: REMOVED, shows: { current: null }, asked: [] },
   'the log tells, and does not hold the deployment': {
-    said: [[deploy, deployed('d1')]],
+    said: DEPLOYED,
     log: ['', 'd2'],
     untrue: ['deploy', 'deployed d1'],
     asked: [],
   },
-  'the log holds the deployment': { said: [[deploy, deployed('d1')]], log: ['', '{"of":"d1"}'], asked: [] },
-  'the log holds the last event': { said: [[publish, ids(3, 4)]], log: ['', '{"id":4}'], asked: [] },
+  'the log holds the deployment': { said: DEPLOYED, log: ['', '{"of":"d1"}'], asked: [] },
+  'the log holds the last event': { said: PUBLISHED, log: ['', '{"id":4}'], asked: [] },
   'the log holds other numbers': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     log: ['', '[44, 14, 4.5, -4, "a4"]'],
     untrue: ['publish', '3 to 4'],
   },
-  'the log held the number before': { said: [[publish, ids(3, 4)]], log: ['4 ', 'x'], untrue: ['publish', '3 to 4'] },
+  'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: ['publish', '3 to 4'] },
   'events that a compaction took away are not looked for': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     compacted: 5n,
     shows: { eventsStatus: 410 },
     asked: [],
   },
   'an event that a compaction left is looked for': {
-    said: [[publish, ids(3, 4)]],
+    said: PUBLISHED,
     compacted: 4n,
     untrue: ['publish', '3 to 4'],
   },
@@ -214,7 +224,7 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   if (given.log?.[1] !== undefined) appendFileSync(path, given.log[1]);
   drives.compacted = given.compacted;
   const { losesEvents = false } = given;
-  const agent = { client: async () => device.http, logTells: given.log !== undefined, losesEvents };
+  const agent = { ask: asking(device.http), logTells: given.log !== undefined, losesEvents };
   const { signal } = new AbortController();
   const untrue = await new DriveConfirmation(control, agent, signal, given.traceMs ?? 150).contradiction(drives);
   const [call, why] = given.untrue ?? [];
@@ -231,15 +241,12 @@ test('a device that does not answer says nothing for control, and a fault of our
   const gone = await FakeDevice.start();
   const { http } = gone;
   await gone[Symbol.asyncDispose]();
-  const confirm = (client: () => Promise<typeof http>) =>
-    new DriveConfirmation(
-      fakeControl({}).control,
-      { client, logTells: false, losesEvents: false },
-      new AbortController().signal,
-    ).contradiction(drives);
-  expect(await confirm(async () => http)).toBeUndefined();
+  const agent = { ask: asking(http), logTells: false, losesEvents: false };
+  const { signal } = new AbortController();
+  const confirm = () => new DriveConfirmation(fakeControl({}).control, agent, signal).contradiction(drives);
+  expect(await confirm()).toBeUndefined();
   http.open = () => Promise.reject(new TypeError('a fault of ours'));
-  await expect(confirm(async () => http)).rejects.toThrow('a fault of ours');
+  await expect(confirm()).rejects.toThrow('a fault of ours');
 });
 
 test('a drive after which the log changed is not looked for, nor one before a stop', async () => {

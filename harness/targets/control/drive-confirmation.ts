@@ -16,7 +16,7 @@ import {
   type ControlCall,
   ControlError,
   type Exact,
-  parseExact,
+  eventIn,
 } from './control.ts';
 import type { ControlledAgent, LogPlace } from './controlled-agent.ts';
 
@@ -156,7 +156,7 @@ export interface Untrue {
 }
 
 /** What is asked of the agent, and learnt about it. */
-type Confirmed = Pick<ControlledAgent, 'client' | 'logTells' | 'losesEvents'>;
+type Confirmed = Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents'>;
 
 /**
  * Compares what control said with what the device shows. Control is contradicted only when there is no trace at all.
@@ -178,16 +178,13 @@ export class DriveConfirmation {
   /** Undefined when the target may have to answer for what was found. */
   async contradiction(drives: Drives): Promise<Untrue | undefined> {
     if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
-    const http = await this.#agent.client(this.#signal);
-    try {
-      return (await this.#compaction(http, drives)) ?? (await this.#drive(http, drives));
-    } catch (error) {
+    const compare = async (http: HttpClient) =>
+      (await this.#compaction(http, drives)) ?? (await this.#drive(http, drives));
+    return await this.#agent.ask(this.#signal, compare).catch((error: unknown) => {
       // A device that does not answer now says nothing for control.
       if (SILENCES.some((kind) => error instanceof kind)) return undefined;
       throw error;
-    } finally {
-      await http.close();
-    }
+    });
   }
 
   /** The device still has events that control said were compacted away. */
@@ -311,10 +308,6 @@ async function current(http: HttpClient): Promise<Record<string, unknown> | unde
 }
 
 function idOf(data: string | undefined): bigint | undefined {
-  try {
-    const { id } = parseExact(data ?? '') as { id?: unknown };
-    return typeof id === 'number' || typeof id === 'bigint' ? BigInt(id) : undefined;
-  } catch {
-    return undefined;
-  }
+  const id = eventIn(data ?? '')?.id;
+  return id === undefined || !(typeof id === 'bigint' || Number.isInteger(id)) ? undefined : BigInt(id);
 }

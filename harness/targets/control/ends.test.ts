@@ -1,44 +1,33 @@
 /** The ends of control: what a call becomes, what they make of the answer, and that a call ends with its signal. */
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../client/http.ts';
 import { poll } from '../../common/waiting.ts';
-import { CommandControl } from './command-control.ts';
-import { type CallName, ControlError, ControlLate } from './control.ts';
+import { inJson, serve, temporaryFolder } from '../testing/places.ts';
+import { CommandControl, type ControlCommands } from './command-control.ts';
+import { type CallName, ControlError, ControlLate, parseExact } from './control.ts';
 import { acceptsControl, HttpControl } from './http-control.ts';
 import { PlatformControl } from './platform-control.ts';
 import { CALLS } from './testing/fakes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-bound-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-async function serve(listener: RequestListener): Promise<{ url: string; closed: Promise<unknown> }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, closed };
-}
+const folder = temporaryFolder();
 
 describe('control over HTTP', () => {
   test('ends a pending request with its signal', async () => {
     const asked = Promise.withResolvers<void>();
-    const { url, closed } = await serve(() => asked.resolve());
+    const closed = Promise.withResolvers<unknown>();
+    const url = await serve(({ socket }) => {
+      socket.once('close', closed.resolve);
+      asked.resolve();
+    });
     const over = new AbortController();
     const publishing = new HttpControl(url).publish(3, over.signal);
     await asked.promise;
     over.abort(new Error('its check is over'));
     await expect(publishing).rejects.toThrow(new ControlError('control: its check is over'));
-    await closed;
+    await closed.promise;
   });
 
   const compacted = '{"earliest_id":1,"latest_id":9007199254740993}';
@@ -51,7 +40,7 @@ describe('control over HTTP', () => {
     ['start', 'POST /start', '', '', undefined],
   ])('sends %s as %s', async (name, asked, body, answer, result) => {
     const seen: string[] = [];
-    const { url } = await serve(async (request, response) => {
+    const url = await serve(async (request, response) => {
       seen.push(`${request.method} ${request.url}`, await text(request), request.headers.authorization ?? '');
       response.end(answer);
     });
@@ -82,7 +71,7 @@ describe('control over HTTP', () => {
     [200, '{"id":1}', 'deploy', 'ControlError', 'POST /deployments answered a deployment without id: {"id":1}'],
     [200, 'null', 'remove', 'ControlError', 'answered a deployment without id: null'],
   ])('calls %i %j to %s what it is', async (status, body, name, kind, words) => {
-    const { url } = await serve((_, response) => void response.writeHead(status).end(body));
+    const url = await serve((_, response) => void response.writeHead(status).end(body));
     const failure: unknown = await new HttpControl(url).call(CALLS[name]).catch((error: unknown) => error);
     expect(failure).toHaveProperty('message', expect.stringContaining(words));
     expect(failure).toHaveProperty('name', kind);
@@ -91,7 +80,7 @@ describe('control over HTTP', () => {
 
   test('says what it can do, also on a socket; an answer that is none, and one that is late, are errors', async () => {
     const info = { capabilities: ['drive'], retention: 5 };
-    const { url } = await serve((request, response) => {
+    const url = await serve((request, response) => {
       if (request.method === 'GET') response.end(JSON.stringify(request.url === '/' ? info : {}));
     });
     const late = new HttpControl(url, { timeoutMs: 200 });
@@ -109,40 +98,123 @@ describe('control over HTTP', () => {
   });
 });
 
-test('control by shell lines kills a line with all that it started', async () => {
-  const control = new CommandControl(
-    { drive: 'sleep 600 & echo $! > child; mv child pid; wait' },
-    { env: process.env, cwd: folder },
-  );
-  const over = new AbortController();
-  const publishing = control.publish(1, over.signal);
-  const pid = join(folder, 'pid');
-  await poll('the line to start its child', () => existsSync(pid) || undefined, { timeoutMs: 30_000 });
-  over.abort();
-  await expect(publishing).rejects.toThrow(/was ended with its check/);
-  const child = Number(readFileSync(pid, 'utf8'));
-  const gone = (): true | undefined => {
-    try {
-      return readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ') || undefined;
-    } catch {
-      return true;
-    }
-  };
-  await poll('the child to end', gone, { timeoutMs: 30_000 });
+test('reads integers that no number holds as they are written', () => {
+  expect(parseExact('{"first_id":1,"last_id":9007199254740993}')).toEqual({ first_id: 1, last_id: 9007199254740993n });
+  expect(parseExact('[-9223372036854775808, 9007199254740991, 1.5, 1e30]')).toEqual([
+    -9223372036854775808n,
+    9007199254740991,
+    1.5,
+    1e30,
+  ]);
+  expect(() => parseExact('{')).toThrow(SyntaxError);
+});
+
+describe('control by shell lines', () => {
+  const control = (commands: ControlCommands, timeoutMs = 60_000) =>
+    new CommandControl(commands, { env: process.env, cwd: folder, timeoutMs });
+
+  test('derives the capabilities from the commands', async () => {
+    const all = { drive: 'x', compact: 'x', stop: 'x', start: 'x', event_log: '/l', config_root: '/c', retention: 50 };
+    expect(await control(all).info()).toEqual({
+      capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
+      retention: 50,
+      event_log: '/l',
+      config_root: '/c',
+    });
+    expect((await control({ stop: 'x' }).info()).capabilities).toEqual([]);
+  });
+
+  test('passes the request to drive in its environment and on stdin, and reads the answer from stdout', async () => {
+    const drive =
+      'cat > request-$MUSTER_ACTION; case $MUSTER_ACTION in publish) echo ' +
+      `"{\\"first_id\\":1,\\"last_id\\":$MUSTER_COUNT}";; *) echo '{"id":"dpl_1"}';; esac`;
+    const driven = control({ drive });
+    expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
+    expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });
+    await driven.remove('dpl_1');
+    const request = (action: string) => JSON.parse(readFileSync(join(folder, `request-${action}`), 'utf8'));
+    expect([request('deploy'), request('publish'), request('remove')]).toEqual([
+      { description: 'it’s "one"' },
+      { count: 3 },
+      { deployment_id: 'dpl_1' },
+    ]);
+  });
+
+  test.each<[CallName, string | undefined]>([
+    ['deploy', `printf %s '{"description":"x"}' | MUSTER_ACTION=deploy /bin/sh -c 'd x'`],
+    [
+      'remove',
+      `printf %s '{"deployment_id":"a b"}' | MUSTER_ACTION=remove MUSTER_DEPLOYMENT_ID='a b' /bin/sh -c 'd x'`,
+    ],
+    ['publish', `printf %s '{"count":2}' | MUSTER_ACTION=publish MUSTER_COUNT=2 /bin/sh -c 'd x'`],
+    ['stop', `printf %s '{}' | MUSTER_SIGNAL=SIGKILL /bin/sh -c s`],
+    ['compact', undefined],
+  ])('makes a line of %s that repeats it', (name, line) => {
+    const commands = { drive: 'd x', stop: 's' };
+    expect(new CommandControl(commands, { env: {} }).line(CALLS[name])).toBe(line);
+    expect(control(commands).line(CALLS[name])).toBe(line === undefined ? undefined : `(cd ${folder} && ${line})`);
+  });
+
+  test('passes the signal to stop, and lets start leave the agent behind', async () => {
+    const started = control({ stop: 'echo $MUSTER_SIGNAL > signal', start: 'sleep 600 & echo $! > pid' });
+    await started.stop('SIGKILL');
+    expect(readFileSync(join(folder, 'signal'), 'utf8')).toBe('SIGKILL\n');
+    await started.start();
+    process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')), 'SIGKILL');
+  });
+
+  test.each<[ControlCommands, CallName, RegExp]>([
+    [{ drive: 'echo broken >&2; exit 4' }, 'deploy', /^control drive: .* ended with exit code 4: broken$/],
+    [{ drive: 'echo no robot; echo see above >&2; exit 4' }, 'deploy', /exit code 4: see above\nno robot$/],
+    [{ drive: 'echo no' }, 'deploy', /printed no deployment with an id/],
+    [{}, 'deploy', /the target file has no `drive` command/],
+    [{ drive: 'kill -KILL $$' }, 'deploy', /^control drive: `kill -KILL \$\$` was ended by SIGKILL$/],
+    [{ compact: 'exec sleep 600' }, 'compact', /did not end within 0.5 s/],
+    [{ compact: 'yes' }, 'compact', /printed more than 1 MiB, and was ended$/],
+    [{ drive: 'yes >&2' }, 'publish', /did not end within 0.5 s/],
+  ])('explains in a few words why %j fails', async (commands, name, words) => {
+    const failure = await control(commands, name === 'deploy' ? 60_000 : 500)
+      .call(CALLS[name])
+      .catch((error: unknown) => error);
+    const { message } = failure as Error;
+    expect(message).toMatch(words);
+    expect(message.length).toBeLessThan(3000);
+  });
+
+  test('kills a line with all that it started', async () => {
+    const control = new CommandControl(
+      { drive: 'sleep 600 & echo $! > child; mv child pid; wait' },
+      { env: process.env, cwd: folder },
+    );
+    const over = new AbortController();
+    const publishing = control.publish(1, over.signal);
+    const pid = join(folder, 'pid');
+    await poll('the line to start its child', () => existsSync(pid) || undefined, { timeoutMs: 30_000 });
+    over.abort();
+    await expect(publishing).rejects.toThrow(/was ended with its check/);
+    const child = Number(readFileSync(pid, 'utf8'));
+    const gone = (): true | undefined => {
+      try {
+        return readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ') || undefined;
+      } catch {
+        return true;
+      }
+    };
+    await poll('the child to end', gone, { timeoutMs: 30_000 });
+  });
 });
 
 describe('control by deployments', () => {
-  const answers: RequestListener = (request, response) => {
-    request.resume();
-    response.setHeader('content-type', 'application/json');
-    // The platform never reports a deployment as deployed.
-    response.end(JSON.stringify({ id: 'x_1', activity_status: 'queued', error_status: 'none' }));
+  // The platform never reports a deployment as deployed.
+  const answers = inJson(() => ({ id: 'x_1', activity_status: 'queued', error_status: 'none' }));
+  const controlBy = (url: string, timeoutMs: number, more: object = {}) => {
+    const http = new HttpClient({ endpoint: { origin: url } });
+    onTestFinished(() => http.close());
+    return new PlatformControl({ platform: http, device: http, deviceId: 'dvc_1', timeoutMs, ...more });
   };
 
   test('ends its polls with its signal, and lets the next call have its turn', async () => {
-    const { url } = await serve(answers);
-    const http = new HttpClient({ endpoint: { origin: url } });
-    const control = new PlatformControl({ platform: http, device: http, deviceId: 'dvc_1', timeoutMs: 200 });
+    const control = controlBy(await serve(answers), 200);
     const over = new AbortController();
     const first = control.deploy({}, over.signal);
     const waiting = control.deploy({}, over.signal);
@@ -150,7 +222,6 @@ describe('control by deployments', () => {
     await expect(first).rejects.toThrow();
     await expect(waiting).rejects.toThrow('over');
     await expect(control.deploy()).rejects.toThrow(/did not report x_1 as deployed within 0.2 s/);
-    await http.close();
   });
 
   type Shown = Partial<Record<'activity_status' | 'error_status', string>>;
@@ -169,16 +240,12 @@ describe('control by deployments', () => {
     [{}, 'a start', (control) => control.start(), 'a platform cannot start an agent; start it with --command'],
   ])('where the platform shows %j, %s ends as it must', async (shown, _, call, ends) => {
     const paths: string[] = [];
-    const { url } = await serve((request, response) => {
+    const platform = inJson(() => ({ id: 'x_1', activity_status: 'queued', error_status: 'none', ...shown }));
+    const url = await serve((request, response) => {
       paths.push(`${request.method} ${request.url}`);
-      request.resume();
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ id: 'x_1', activity_status: 'queued', error_status: 'none', ...shown }));
+      platform(request, response);
     });
-    const http = new HttpClient({ endpoint: { origin: url } });
-    onTestFinished(() => http.close());
-    const made = { platform: http, device: http, deviceId: 'dvc_1', timeoutMs: 30_000, syncPath: '/sync' };
-    const control = new PlatformControl(made);
+    const control = controlBy(url, 30_000, { syncPath: '/sync' });
     const ended = await call(control).then(
       (answer) => `${(answer as Shown & { id: string }).id} ${(answer as Shown).activity_status}`,
       (error: Error) => `${error.name}: ${error.message}`,
@@ -189,16 +256,14 @@ describe('control by deployments', () => {
   });
 
   test('says why no event can be published when the stream does not open', async () => {
-    const { url } = await serve((request, response) => {
+    const url = await serve((request, response) => {
       if (request.url?.startsWith('/events') === true) response.writeHead(404).end();
       else answers(request, response);
     });
-    const http = new HttpClient({ endpoint: { origin: url } });
-    const control = new PlatformControl({ platform: http, device: http, deviceId: 'dvc_1', timeoutMs: 300 });
+    const control = controlBy(url, 300);
     await expect(control.publish(1)).rejects.toThrow(
       /event stream.* did not open within 0.3 s: GET \/events answered 404/,
     );
     await control.close();
-    await http.close();
   });
 });

@@ -3,7 +3,7 @@ import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
-import { ControlError, parseExact } from './control.ts';
+import { ControlError, eventIn } from './control.ts';
 
 /** An event as far as control reads it. */
 export interface WatchedEvent {
@@ -132,12 +132,12 @@ const isLost = (error: unknown): error is Error =>
   error instanceof StreamTimeout;
 
 function parse(text: string | undefined): WatchedEvent | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const { id, type, data } = parseExact(text) as { id?: unknown; type?: unknown; data?: { deployment_id?: unknown } };
-    if ((typeof id !== 'number' && typeof id !== 'bigint') || typeof type !== 'string') return undefined;
-    return { id, type, deploymentId: typeof data?.deployment_id === 'string' ? data.deployment_id : undefined };
-  } catch {
-    return undefined;
-  }
+  const event = eventIn(text ?? '');
+  if (typeof event?.['type'] !== 'string') return undefined;
+  const { deployment_id: deploymentId } = Object(event['data']) as { deployment_id?: unknown };
+  return {
+    id: event.id,
+    type: event['type'],
+    deploymentId: typeof deploymentId === 'string' ? deploymentId : undefined,
+  };
 }

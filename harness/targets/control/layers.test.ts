@@ -1,15 +1,14 @@
 /** What a layer makes itself, and what it passes on to the control inside. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hostFiles } from '../files/target-files.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { AgentEnded, type CallName, type Control, type ControlCall, ControlError, noControl } from './control.ts';
 import { canFill, combinedControl, layered, processControl, withFilling } from './layers.ts';
 import { CALLS as CALL, fakeControl } from './testing/fakes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-layers-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const CALLS = Object.values(CALL);
 const everything = (who: string, asked: string[]) =>

@@ -14,8 +14,8 @@ import {
   type ControlCall,
   ControlError,
   type Exact,
+  eventIn,
   noControl,
-  parseExact,
 } from './control.ts';
 
 /** What differs from the control inside; what is left out is as it is there. */
@@ -156,11 +156,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
 /** The id in the first line of a log: how a line is laid out beside that is the agent's own matter. */
 function earliestIn(text: string, log: string): number | bigint {
   const [first = ''] = text.split('\n', 1);
-  try {
-    const { id } = parseExact(first) as { id?: unknown };
-    if (typeof id === 'number' || typeof id === 'bigint') return id;
-  } catch {
-    // It is no JSON object.
-  }
+  const event = eventIn(first);
+  if (event !== undefined) return event.id;
   throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
 }

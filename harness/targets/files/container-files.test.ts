@@ -3,21 +3,19 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/places.ts';
 import { type ArchiveApi, ContainerFiles, readTar, type TarEntry, tarOf } from './container-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-tar-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const LONG = `${'long-'.repeat(60)}ö.json`.slice(-200);
 mkdirSync(join(folder, 'root', 'd'.repeat(120)), { recursive: true });
@@ -58,7 +56,7 @@ test('tar reads what is written', () => {
 
 test('what is torn, or no archive, is no shorter list', async () => {
   const archive = tarOf({ name: 'a.json', mode: 0o600, uid: 0, gid: 0 }, Buffer.alloc(2000, 'x'));
-  for (const length of [100, 600, 2500]) {
+  for (const length of [0, 100, 600, 2500]) {
     await expect(entriesOf(archive.subarray(0, length), 512)).rejects.toThrow(/ends in the middle/);
   }
   await expect(entriesOf(Buffer.alloc(512, 'x'), 512)).rejects.toThrow(/not a tar archive/);
@@ -82,6 +80,12 @@ describe('files of a container', () => {
     execFileSync('mkfifo', [inside('data/pipe')]);
   });
 
+  /** Docker's answer about a path. */
+  const saying = (stat: object): Awaited<ReturnType<ArchiveApi['infoArchive']>> => {
+    const header = Buffer.from(JSON.stringify(stat)).toString('base64');
+    return Object.assign(Readable.from([]), { headers: { 'x-docker-container-path-stat': header } });
+  };
+
   /** Docker's archive calls on that folder: a link is shown with where it leads, and only the last name may be one. */
   const docker = (asked: string[] = []): ArchiveApi => ({
     infoArchive: async ({ path }) => {
@@ -90,13 +94,8 @@ describe('files of a container', () => {
       if (found === undefined) throw Object.assign(new Error('no such place'), { statusCode: 404 });
       const kinds = [found.isDirectory() && 2 ** 31, found.isSymbolicLink() && 2 ** 27, found.isFIFO() && 2 ** 25];
       const linkTarget = found.isSymbolicLink() ? resolve(dirname(path), readlinkSync(inside(path))) : '';
-      const said = {
-        size: found.size,
-        mode: kinds.reduce<number>((mode, bit) => mode + Number(bit), 0o644),
-        linkTarget,
-      };
-      const header = Buffer.from(JSON.stringify(said)).toString('base64');
-      return Object.assign(Readable.from([]), { headers: { 'x-docker-container-path-stat': header } });
+      const mode = kinds.reduce<number>((sum, bit) => sum + Number(bit), 0o644);
+      return saying({ size: found.size, mode, linkTarget });
     },
     getArchive: async ({ path }) => {
       asked.push(`get ${path}`);
@@ -155,14 +154,7 @@ describe('files of a container', () => {
   test('that are too large, and a Docker that fails, are no missing file', async () => {
     const large = (size: number): ArchiveApi => ({
       ...docker(),
-      infoArchive: async () =>
-        Object.assign(Readable.from([]), {
-          headers: {
-            'x-docker-container-path-stat': Buffer.from(JSON.stringify({ size, mode: 0, linkTarget: '' })).toString(
-              'base64',
-            ),
-          },
-        }),
+      infoArchive: async () => saying({ size, mode: 0, linkTarget: '' }),
     });
     await expect(new ContainerFiles([], large(2 ** 28 + 1)).read('/data/log')).rejects.toThrow(
       '/data/log in the container has 268435457 bytes, too many to copy',

@@ -46,7 +46,7 @@ export async function* readTar(
   let extended: { path?: string; size?: number } = {};
   for (;;) {
     const header = await input.take(BLOCK_BYTES);
-    if (header === undefined || header.every((byte) => byte === 0)) return;
+    if (header.every((byte) => byte === 0)) return;
     if (checksumOf(header) !== numberIn(header, 148, 8)) throw new Error('not a tar archive');
     const type = String.fromCharCode(header[156] ?? 0);
     const size = extended.size ?? numberIn(header, 124, 12);
@@ -56,7 +56,7 @@ export async function* readTar(
       continue;
     }
     if (type === 'g' || type === 'K') {
-      await input.skip(size);
+      await input.skip(size + padding(size));
       continue;
     }
     const name = (extended.path ?? nameIn(header)).replace(/\/+$/, '');
@@ -64,7 +64,7 @@ export async function* readTar(
     const kind = KINDS[type] ?? 'other';
     const kept = kind === 'file' && wanted(name, size);
     const content = kept ? await input.content(size) : undefined;
-    if (!kept) await input.skip(size);
+    if (!kept) await input.skip(size + padding(size));
     const [mode, uid, gid] = [numberIn(header, 100, 8), numberIn(header, 108, 8), numberIn(header, 116, 8)];
     yield { name, kind, size, mode, uid, gid, content };
   }
@@ -128,7 +128,7 @@ function paxOf(text: string): { path?: string; size?: number } {
   return found;
 }
 
-/** Bytes of a stream in portions of any length. */
+/** Bytes of a stream in portions of any length. Throws Error when the stream ends before. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -137,49 +137,35 @@ class ByteReader {
     this.#chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Undefined at the end of the stream. Throws Error when it ends in the middle. */
-  async take(length: number): Promise<Buffer | undefined> {
-    const parts: Buffer[] = [];
-    let missing = length;
-    while (missing > 0) {
-      if (this.#held.length === 0 && !(await this.#more())) {
-        if (missing === length) return undefined;
-        throw new Error('the archive ends in the middle');
-      }
-      const part = this.#held.subarray(0, missing);
-      this.#held = this.#held.subarray(part.length);
-      missing -= part.length;
-      parts.push(part);
-    }
-    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  async take(length: number): Promise<Buffer> {
+    return Buffer.concat(await Array.fromAsync(this.#parts(length)));
   }
 
   /** A member's content, without its padding. */
   async content(size: number): Promise<Buffer> {
-    const bytes = size === 0 ? Buffer.alloc(0) : await this.take(size);
-    if (bytes === undefined) throw new Error('the archive ends in the middle');
-    await this.#discard(padding(size));
+    const bytes = await this.take(size);
+    await this.skip(padding(size));
     return bytes;
   }
 
-  async skip(size: number): Promise<void> {
-    await this.#discard(size + padding(size));
-  }
-
-  async #discard(length: number): Promise<void> {
-    for (let missing = length; missing > 0; ) {
-      if (this.#held.length === 0 && !(await this.#more())) throw new Error('the archive ends in the middle');
-      const part = Math.min(missing, this.#held.length);
-      this.#held = this.#held.subarray(part);
-      missing -= part;
+  async skip(length: number): Promise<void> {
+    for await (const _ of this.#parts(length)) {
+      // Nothing of it is held.
     }
   }
 
-  async #more(): Promise<boolean> {
-    const { done, value } = await this.#chunks.next();
-    if (done === true) return false;
-    this.#held = value;
-    return true;
+  async *#parts(length: number): AsyncGenerator<Buffer> {
+    for (let missing = length; missing > 0; ) {
+      if (this.#held.length === 0) {
+        const { done, value } = await this.#chunks.next();
+        if (done === true) throw new Error('the archive ends in the middle');
+        this.#held = value;
+      }
+      const part = this.#held.subarray(0, missing);
+      this.#held = this.#held.subarray(part.length);
+      missing -= part.length;
+      yield part;
+    }
   }
 }
 

@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/places.ts';
 import { hostFiles } from './target-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-files-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const at = (...names: string[]): string => join(folder, ...names);
 mkdirSync(at('release/etc'), { recursive: true });
 writeFileSync(at('release/etc/a.json'), '{}');
@@ -36,7 +35,6 @@ test('what is not there is no error, whatever it is taken for', async () => {
 
 test('bytes are added to a file that is there, and none is made', async () => {
   writeFileSync(at('log'), 'one\n');
-  onTestFinished(() => rmSync(at('log')));
   await hostFiles.append(at('log'), Buffer.from('tw'));
   expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
   await expect(hostFiles.append(at('other'), Buffer.from('x'))).rejects.toThrow(/there is no file .*other/);

@@ -16,7 +16,7 @@ import type { ImageOptions } from '../fields.ts';
 import { ContainerFiles, type Mount } from '../files/container-files.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import { unix, url } from '../transports/index.ts';
-import { accepts } from '../transports/transport.ts';
+import { accepts, type TransportAddress } from '../transports/transport.ts';
 import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting, waitUntil } from './started.ts';
 
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
@@ -44,123 +44,84 @@ export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id:
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A container to start; `port` is one inside the container. */
-export interface ContainerPlan extends Pick<StartOptions, 'timeoutMs' | 'notify' | 'signal'> {
-  image: string;
-  mounts?: readonly Mount[];
-  port?: number | undefined;
-  args?: readonly string[] | undefined;
-  env?: Record<string, string> | undefined;
-  user?: string | undefined;
-}
-
-/** A container that was started; `until` waits until it serves. */
-export interface RunningContainer {
-  /** Host port that leads to `port`. */
-  mappedPort(): number;
-  host(): string;
-  /** `sha256:…` of the image that runs: in its registry when it came from one, otherwise of the image itself. */
-  readonly digest: string;
-  /** Its files, by their paths in it. */
-  readonly files: TargetFiles;
-  /** Polls until the container has done `what`. Throws StartFailed when it ends before that, or takes too long. */
-  until(what: string, look: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
-  /** Resolves when it has ended, by force after 10 s. */
-  kill(signal: StopSignal): Promise<void>;
-  start(): Promise<void>;
-  /** How it ended, in words; undefined while it runs, and after `kill`. */
-  endedByItself(): string | undefined;
-  /** The end of what it wrote. */
-  logs(): Promise<string>;
-  remove(): Promise<void>;
-}
-
 const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 const GRACE_MS = 10_000;
 const LOG_LINES = 100;
 
 /** Throws StartFailed: no Docker, no such image, or it could not be started. */
-export async function runContainer(plan: ContainerPlan): Promise<RunningContainer> {
+async function runContainer(
+  options: StartOptions,
+  image: ImageOptions,
+  mounts: readonly Mount[] = [],
+): Promise<RunningContainer> {
   const { testcontainers, client } = await containerRuntime(
     'test the agent without a container: --command LINE or --socket PATH',
   );
   const docker = client.container.dockerode;
-  plan.notify(`starting ${plan.image}`);
-  const started = await start(containerFor(plan, testcontainers), plan, docker).catch((error: unknown) => {
-    throw new StartFailed(`--image ${plan.image}: ${reasonOf(error)}`, { cause: error });
+  options.notify(`starting ${image.name}`);
+  const container = containerFor(options, image, mounts, testcontainers);
+  const started = await start(container, options, image, docker).catch((error: unknown) => {
+    throw new StartFailed(`--image ${image.name}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
-  const run = new Run(handle);
-  run.follow();
-  const waiting: Waiting = {
-    timeoutMs: plan.timeoutMs,
-    signal: plan.signal,
-    notify: plan.notify,
-    name: plan.image,
-    ended: () => run.how(),
-    output: () => logOf(handle),
-  };
-  return {
-    mappedPort: () => started.getMappedPort(plan.port ?? 0),
-    host: () => started.getHost(),
-    digest: await digestOf(docker, handle),
-    files: new ContainerFiles(plan.mounts ?? [], handle),
-    until: async (what, look, signal) =>
-      void (await waitUntil(what, async () => (await look()) || undefined, {
-        ...waiting,
-        ...defined({ signal }),
-      })),
-    kill: (signal) => run.kill(signal),
-    start: () => run.start(),
-    endedByItself: () => (run.endedByItself === undefined ? undefined : `${plan.image} ${run.endedByItself}`),
-    logs: () => logOf(handle),
-    remove: async () => {
-      run.leave();
-      await started.stop({ timeout: 5000, remove: true });
-    },
-  };
+  const digest = await digestOf(docker, handle);
+  return new RunningContainer(started, handle, { ...options, name: image.name }, mounts, digest);
 }
 
-/** Whether a container runs, and how it ended. */
-class Run {
+/** A container that was started. */
+class RunningContainer {
+  /** `sha256:…` of the image that runs: in its registry when it came from one, otherwise of the image itself. */
+  readonly digest: string;
+  /** Its files, by their paths in it. */
+  readonly files: TargetFiles;
+  readonly #started: StartedTestContainer;
   readonly #handle: DockerContainer;
+  readonly #waiting: Omit<Waiting, 'ended' | 'output'>;
   /** How it ended, in words, although nobody ended it. */
-  endedByItself: string | undefined;
+  #ended: string | undefined;
   #expected = false;
   #runs = 0;
 
-  constructor(handle: DockerContainer) {
+  constructor(
+    started: StartedTestContainer,
+    handle: DockerContainer,
+    waiting: Omit<Waiting, 'ended' | 'output'>,
+    mounts: readonly Mount[],
+    digest: string,
+  ) {
+    this.#started = started;
     this.#handle = handle;
+    this.#waiting = waiting;
+    this.files = new ContainerFiles(mounts, handle);
+    this.digest = digest;
+    this.#follow();
   }
 
-  /** How it ended, in words; undefined while it runs. */
-  async how(): Promise<string | undefined> {
-    const { State: state } = await this.#handle.inspect();
-    return state.Running ? undefined : `ended with exit code ${state.ExitCode}`;
+  /** Where this machine reaches a port of the container. */
+  placeOf(port: number): { host: string; port: number } {
+    return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Waits in the background for its end. */
-  follow(): void {
-    this.#runs += 1;
-    const run = this.#runs;
-    this.#handle.wait().then(
-      ({ StatusCode: code }: { StatusCode: number }) => {
-        if (run === this.#runs && !this.#expected) this.endedByItself = `ended with exit code ${code}`;
-      },
-      // Docker is gone, or the container is: no end of its own.
-      () => {},
-    );
+  /** Polls until the container has done `what`. Throws StartFailed when it ends before that, or takes too long. */
+  async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
+    await waitUntil(what, async () => (await look()) || undefined, {
+      ...this.#waiting,
+      signal,
+      ended: () => this.#how(),
+      output: () => this.logs(),
+    });
   }
 
-  /** Its end is not its own any more. */
-  leave(): void {
-    this.#expected = true;
+  /** How it ended, in words; undefined while it runs, and after `kill`. */
+  endedByItself(): string | undefined {
+    return this.#ended === undefined ? undefined : `${this.#waiting.name} ${this.#ended}`;
   }
 
+  /** Resolves when it has ended, by force after 10 s. */
   async kill(signal: StopSignal): Promise<void> {
-    this.leave();
+    this.#expected = true;
     const gone = (timeoutMs: number) =>
-      pollWithin('the end of the container', () => this.how(), { timeoutMs, firstPauseMs: 20 });
+      pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
     // The first process of a container ignores a signal for which it has no handler.
     if ((await gone(GRACE_MS)) !== undefined) return;
@@ -169,11 +130,47 @@ class Run {
   }
 
   async start(): Promise<void> {
-    if ((await this.how()) === undefined) return;
+    if ((await this.#how()) === undefined) return;
     await this.#handle.start().catch(unlessSo);
     this.#expected = false;
-    this.endedByItself = undefined;
-    this.follow();
+    this.#ended = undefined;
+    this.#follow();
+  }
+
+  async remove(): Promise<void> {
+    this.#expected = true;
+    await this.#started.stop({ timeout: 5000, remove: true });
+  }
+
+  /**
+   * The end of what it wrote. Read when it is wanted, and never followed: a container that floods its log takes no time
+   * and no memory here.
+   */
+  async logs(): Promise<string> {
+    const tail = new OutputTail();
+    const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
+    const log = await this.#handle.logs(wanted).catch(() => undefined);
+    if (log !== undefined) for (const part of partsOf(log)) tail.add(part);
+    return tail.text.trim();
+  }
+
+  /** How it ended, in words; undefined while it runs. */
+  async #how(): Promise<string | undefined> {
+    const { State: state } = await this.#handle.inspect();
+    return state.Running ? undefined : `ended with exit code ${state.ExitCode}`;
+  }
+
+  /** Waits in the background for its end. */
+  #follow(): void {
+    this.#runs += 1;
+    const run = this.#runs;
+    this.#handle.wait().then(
+      ({ StatusCode: code }: { StatusCode: number }) => {
+        if (run === this.#runs && !this.#expected) this.#ended = `ended with exit code ${code}`;
+      },
+      // Docker is gone, or the container is: no end of its own.
+      () => {},
+    );
   }
 }
 
@@ -181,14 +178,6 @@ class Run {
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
-}
-
-/** Read when it is wanted, and never followed: a container that floods its log takes no time and no memory here. */
-async function logOf(handle: DockerContainer): Promise<string> {
-  const tail = new OutputTail();
-  const log = await handle.logs({ follow: false, stdout: true, stderr: true, tail: LOG_LINES }).catch(() => undefined);
-  if (log !== undefined) for (const part of partsOf(log)) tail.add(part);
-  return tail.text.trim();
 }
 
 /** Without the eight bytes before each part, of which the last four are its length. */
@@ -201,7 +190,9 @@ function* partsOf(log: Buffer): Generator<Buffer> {
 }
 
 function containerFor(
-  plan: ContainerPlan,
+  { timeoutMs }: StartOptions,
+  { name, port, args, env, user }: ImageOptions,
+  mounts: readonly Mount[],
   { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
 ): GenericContainer {
   // `until` waits for the agent itself, and sees at once when the container ends.
@@ -217,16 +208,15 @@ function containerFor(
       return this;
     }
   }
-  const container = new Container(plan.image)
+  const container = new Container(name)
     .withBoundedLog()
     .withWaitStrategy(new NoCheck())
-    .withStartupTimeout(plan.timeoutMs);
-  if (plan.mounts !== undefined)
-    container.withBindMounts(plan.mounts.map((mount) => ({ ...mount, mode: 'rw' as const })));
-  if (plan.port !== undefined) container.withExposedPorts(plan.port);
-  if (plan.args !== undefined) container.withCommand([...plan.args]);
-  if (plan.env !== undefined) container.withEnvironment(plan.env);
-  if (plan.user !== undefined) container.withUser(plan.user === 'host' ? hostUser() : plan.user);
+    .withStartupTimeout(timeoutMs)
+    .withBindMounts(mounts.map((mount) => ({ ...mount, mode: 'rw' as const })));
+  if (port !== undefined) container.withExposedPorts(port);
+  if (args !== undefined) container.withCommand([...args]);
+  if (env !== undefined) container.withEnvironment(env);
+  if (user !== undefined) container.withUser(user === 'host' ? hostUser() : user);
   return container;
 }
 
@@ -234,14 +224,19 @@ function containerFor(
  * Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left
  * out.
  */
-async function start(container: GenericContainer, plan: ContainerPlan, docker: Docker): Promise<StartedTestContainer> {
+async function start(
+  container: GenericContainer,
+  { notify }: StartOptions,
+  { name }: ImageOptions,
+  docker: Docker,
+): Promise<StartedTestContainer> {
   try {
     return await container.start();
   } catch (error) {
     const reaperMissing =
       process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(reasonOf(error));
-    if (!reaperMissing || !(await hasImage(docker, plan.image))) throw error;
-    plan.notify('testcontainers’ reaper image cannot be fetched: going on without it');
+    if (!reaperMissing || !(await hasImage(docker, name))) throw error;
+    notify('testcontainers’ reaper image cannot be fetched: going on without it');
     process.env[NO_REAPER] = 'true';
     return container.start();
   }
@@ -268,30 +263,23 @@ const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
 /**
- * Starts an agent, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
+ * Starts a target, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
  * folder.
  */
-export const startDeviceImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
+export const startImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
   image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
 
-/** Starts a target with a mapped port, which changes when the container is started again: so there is no restart. */
-export async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
-  const container = await runContainer({ ...planOf(options, image), port });
-  const place = { host: container.host(), port: container.mappedPort() };
-  try {
-    await container.until(`served port ${port}`, () => accepts(place));
-  } catch (error) {
-    await container.remove();
-    throw error;
-  }
-  return {
-    kind: 'image',
-    at: { transport: url, address: `http://${place.host}:${place.port}` },
-    ran: { of: 'image', digest: container.digest },
-    files: container.files,
-    diagnostics: () => container.logs(),
-    close: () => container.remove(),
-  };
+/** A mapped port changes when the container is started again: so there is no restart. */
+async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
+  const container = await runContainer(options, image);
+  const place = container.placeOf(port);
+  const at = { transport: url, address: `http://${place.host}:${place.port}` };
+  return serving(
+    container,
+    at,
+    () => container.remove(),
+    () => container.until(`served port ${port}`, () => accepts(place)),
+  );
 }
 
 async function startOnSocket(options: StartOptions, image: ImageOptions): Promise<Started> {
@@ -302,25 +290,38 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
   const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
   const socket = join(folder, basename(inside));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  let container: RunningContainer;
-  try {
-    container = await runContainer({
-      ...planOf(options, image),
-      mounts: [{ source: folder, target: dirname(inside) }],
-    });
-  } catch (error) {
-    removeFolder();
-    throw error;
-  }
-  const close = async (): Promise<void> => {
-    await container.remove().finally(removeFolder);
-  };
+  const container = await runContainer(options, image, [{ source: folder, target: dirname(inside) }]).catch(
+    (error: unknown) => {
+      removeFolder();
+      throw error;
+    },
+  );
+  const close = (): Promise<void> => container.remove().finally(removeFolder);
   const control = image.control === undefined ? undefined : join(folder, basename(image.control));
   const untilServing = async (signal?: AbortSignal): Promise<void> => {
     await container.until(`served ${inside}`, () => unix.accepts(socket), signal);
     if (control !== undefined)
       await container.until(`served its control API at ${image.control}`, () => acceptsControl(control), signal);
   };
+  const restart = {
+    stop: (signal: StopSignal) => container.kill(signal),
+    start: async (signal?: AbortSignal) => {
+      await container.start();
+      await untilServing(signal);
+    },
+    endedByItself: () => container.endedByItself(),
+  };
+  const started = await serving(container, { transport: unix, address: socket }, close, untilServing);
+  return { ...started, ...defined({ control }), restart };
+}
+
+/** What was started, once it serves; otherwise it is closed again. */
+async function serving(
+  container: RunningContainer,
+  at: TransportAddress,
+  close: () => Promise<void>,
+  untilServing: () => Promise<void>,
+): Promise<Started> {
   try {
     await untilServing();
   } catch (error) {
@@ -329,32 +330,10 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
   }
   return {
     kind: 'image',
-    at: { transport: unix, address: socket },
-    ...defined({ control }),
-    restart: {
-      stop: (signal) => container.kill(signal),
-      start: async (signal) => {
-        await container.start();
-        await untilServing(signal);
-      },
-      endedByItself: () => container.endedByItself(),
-    },
+    at,
     ran: { of: 'image', digest: container.digest },
     files: container.files,
     diagnostics: () => container.logs(),
     close,
   };
 }
-
-const planOf = (
-  { timeoutMs, notify, signal }: StartOptions,
-  { name, args, user, env }: ImageOptions,
-): ContainerPlan => ({
-  timeoutMs,
-  notify,
-  signal,
-  image: name,
-  args,
-  user,
-  env,
-});

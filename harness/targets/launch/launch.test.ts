@@ -1,15 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';
+import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { ProcessGroup } from './process.ts';
-import { OutputTail, ReadyLineReader, waitUntil } from './started.ts';
+import { Lines, OutputTail, readyObject, waitUntil } from './started.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-command-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 /** Serves where its first argument says; says so when asked to; answers with its own pid. */
 const AGENT = join(folder, 'agent.mjs');
@@ -99,13 +99,6 @@ test('ends although something outside the group holds its output, and says so on
   }
 });
 
-test('does not wait for an agent that is ready and says no place, and names the placeholder', async () => {
-  const command = `echo '{"ready":true}'; sleep 600`;
-  await using target = await openDeviceTarget({ ...base(), command });
-  expect(target.unreachable).toMatch(/is ready, but has not printed .*put \{socket\}/);
-  expect(target.description).toMatchObject({ kind: 'command', address: command });
-});
-
 test('takes the address from a ready line', async () => {
   await using onSocket = await openDeviceTarget({ ...base(), command: `node ${AGENT} ${socket('c.sock')} line` });
   expect(onSocket.transport).toMatchObject({ kind: 'unix', socketPath: socket('c.sock') });
@@ -132,13 +125,6 @@ test('ignores a discovery file that an earlier run left', async () => {
   expect(target.transport).toMatchObject({ kind: 'loopback', token: 'the-token-of-it' });
 });
 
-test('reports a ready line that names another place than the one that was asked for', async () => {
-  const [asked, served] = [socket('asked.sock'), socket('served.sock')];
-  const command = `node ${AGENT} ${served} line`;
-  await using target = await openDeviceTarget({ ...base(), socket: asked, command, startMs: 2000 });
-  expect(target.unreachable).toContain(`within 2 s (its ready line names ${served})`);
-});
-
 test('says what it is still waiting for', async () => {
   const said: string[] = [];
   const notify = (text: string) => void said.push(text);
@@ -154,25 +140,42 @@ test('says what it is still waiting for', async () => {
   expect(said).toEqual(['still waiting: it has not come; it has 60 s']);
 });
 
-test('reports how a command ended, with its last lines', async () => {
-  const command = 'echo "no license for robot 7" >&2; exit 3';
-  await using target = await openDeviceTarget({ ...base(), socket: socket('d.sock'), command });
-  expect(target.unreachable).toMatch(
-    /ended with exit code 3 before it served .*d\.sock; the last lines that it wrote:\nno license for robot 7/,
-  );
-});
+const SLOW = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
 
-test('reports a command that ends before it says where it serves', async () => {
-  await using target = await openDeviceTarget({ ...base(), command: 'exit 5' });
-  expect(target.unreachable).toMatch(/ended with exit code 5 before it printed .*; it wrote nothing/);
-});
-
-test('ends and reports a command that never serves', async () => {
-  const command = `echo $$ > ${folder}/slow; echo warming up; exec sleep 600`;
-  await using target = await openDeviceTarget({ ...base(), socket: socket('e.sock'), command, startMs: 500 });
-  expect(target.unreachable).toMatch(/is running, but has not served .*e\.sock within 0.5 s/);
-  expect(target.unreachable).toContain('warming up');
-  expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
+test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]>([
+  [
+    'ends, with its last lines',
+    { command: 'echo "no license for robot 7" >&2; exit 3', socket: socket('d.sock') },
+    [/ended with exit code 3 before it served .*d\.sock; the last lines that it wrote:\nno license for robot 7/],
+  ],
+  ['ends in silence', { command: 'exit 5' }, [/ended with exit code 5 before it printed .*; it wrote nothing/]],
+  [
+    'never serves',
+    { command: SLOW, socket: socket('e.sock'), startMs: 500 },
+    [/is running, but has not served .*e\.sock within 0.5 s/, /warming up/],
+  ],
+  [
+    'serves elsewhere',
+    { command: `node ${AGENT} ${socket('served.sock')} line`, socket: socket('asked.sock'), startMs: 2000 },
+    [/within 2 s \(its ready line names .*served\.sock\)/],
+  ],
+  // That is not waited for: there is one ready line.
+  [
+    'is ready, and says no place',
+    { command: `echo '{"ready":true}'; sleep 600` },
+    [/is ready, but has not printed .*put \{socket\}/],
+  ],
+  [
+    'names no place',
+    { command: 'echo up; exec sleep 600', startMs: 300 },
+    [/put \{socket\} or \{discovery\} into it, or give --socket, --discovery, --url/],
+  ],
+])('reports a command that %s', async (_, options, words) => {
+  await using target = await openDeviceTarget({ ...base(), ...options });
+  for (const said of words) expect(target.unreachable).toMatch(said);
+  const { socket: at, command } = options;
+  expect(target.description).toMatchObject({ kind: 'command', address: at === undefined ? command : `unix:${at}` });
+  if (command === SLOW) expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
 });
 
 test('refuses an address that something else already serves', async () => {
@@ -237,21 +240,16 @@ test('a ready line is found in any pieces, among lines that are none', () => {
     'x'.repeat(70_000),
     '{"ready":true,"socket":"/a"}',
   ];
-  const output = Buffer.from(`${lines.join('\n')}\n{"ready":true,"socket":"/b"}\n`);
+  const unended = '{"ready":true,"socket":"/b"}';
+  const output = Buffer.from(`${lines.join('\n')}\n${unended}`);
   for (const piece of [1, 5, 1000, output.length]) {
-    const ready = new ReadyLineReader();
-    for (let at = 0; at < output.length; at += piece) ready.add(output.subarray(at, at + piece));
-    expect(ready.found).toEqual({ ready: true, socket: '/a' });
+    const found: string[] = [];
+    const read = new Lines(1000, (text) => void (readyObject(text) && found.push(text)));
+    for (let at = 0; at < output.length; at += piece) read.add(output.subarray(at, at + piece));
+    expect(found).toEqual(lines.slice(-1));
+    read.end();
+    expect(found).toEqual([lines.at(-1), unended]);
   }
-  const unfinished = new ReadyLineReader();
-  unfinished.add(Buffer.from('{"ready":true}'));
-  expect(unfinished.found).toBeUndefined();
-});
-
-test('a command that names no place to serve at is told how to name one', async () => {
-  await using target = await openDeviceTarget({ ...base(), command: 'echo up; exec sleep 600', startMs: 300 });
-  expect(target.unreachable).toMatch(/put \{socket\} or \{discovery\} into it, or give --socket, --discovery, --url/);
-  expect(target.description.address).not.toContain('127.0.0.1');
 });
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';

@@ -12,9 +12,10 @@ import { measureExecutable } from '../identity.ts';
 import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import {
+  Lines,
   lastLines,
   OutputTail,
-  ReadyLineReader,
+  readyObject,
   type Started,
   StartFailed,
   type StartOptions,
@@ -40,11 +41,14 @@ export interface GroupOptions {
 
 /** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
 export class ProcessGroup {
-  readonly line: string;
+  /** The line as messages call it: of several lines the first. */
+  readonly label: string;
+  /** Resolves when it has ended and all of its output was read. */
+  readonly ended: Promise<void>;
+  /** Resolves when its shell has ended; what that started may still run and write. */
+  readonly exited: Promise<void>;
   readonly #graceMs: number;
   readonly #child: ChildProcess;
-  readonly #exited = Promise.withResolvers<void>();
-  readonly #ended = Promise.withResolvers<void>();
   readonly #stdout: OutputTail;
   readonly #stderr: OutputTail;
   #how: string | undefined;
@@ -57,7 +61,10 @@ export class ProcessGroup {
     env: Readonly<Record<string, string | undefined>>,
     { cwd, graceMs = GRACE_MS, stdin, keptCharacters, onStdout = () => {} }: GroupOptions = {},
   ) {
-    this.line = line;
+    const [exited, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.exited = exited.promise;
+    this.ended = ended.promise;
+    this.label = labelOf(line);
     this.#graceMs = graceMs;
     this.#stdout = new OutputTail(keptCharacters);
     this.#stderr = new OutputTail(keptCharacters);
@@ -78,21 +85,16 @@ export class ProcessGroup {
     });
     this.#child.once('error', (error) => {
       this.#how = `could not be started (${error.message})`;
-      this.#exited.resolve();
-      this.#ended.resolve();
+      exited.resolve();
+      ended.resolve();
     });
     this.#child.once('exit', (code, signal) => {
       this.#code = code ?? undefined;
       this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-      this.#exited.resolve();
+      exited.resolve();
     });
     // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
-    this.#child.once('close', () => this.#ended.resolve());
-  }
-
-  /** The line as messages call it: of several lines the first. */
-  get label(): string {
-    return labelOf(this.line);
+    this.#child.once('close', () => ended.resolve());
   }
 
   get running(): boolean {
@@ -119,16 +121,6 @@ export class ProcessGroup {
    */
   get leftBehind(): boolean {
     return this.#leftBehind;
-  }
-
-  /** Resolves when it has ended and all of its output was read. */
-  get ended(): Promise<void> {
-    return this.#ended.promise;
-  }
-
-  /** Resolves when its shell has ended; what that started may still run and write. */
-  get exited(): Promise<void> {
-    return this.#exited.promise;
   }
 
   get stdout(): string {
@@ -225,19 +217,21 @@ function hasLiving(group: number): boolean {
   });
 }
 
+/** Far more than any ready line has. */
+const LONGEST_READY_LINE = 65_536;
+
 /** A run of a command that is to serve. */
 class ServingGroup extends ProcessGroup {
-  readonly #reader: ReadyLineReader;
+  /** The line by which it said that it serves; undefined until then. */
+  readonly ready: () => Readonly<Record<string, unknown>> | undefined;
 
   constructor({ line, env, cwd }: Pick<CommandOptions, 'line' | 'env' | 'cwd'>) {
-    const reader = new ReadyLineReader();
-    super(line, env, { cwd, onStdout: (output) => reader.add(output) });
-    this.#reader = reader;
-  }
-
-  /** The line by which it said that it serves; undefined until then. */
-  get ready(): Readonly<Record<string, unknown>> | undefined {
-    return this.#reader.found;
+    let ready: Readonly<Record<string, unknown>> | undefined;
+    const lines = new Lines(LONGEST_READY_LINE, (text) => {
+      ready ??= readyObject(text);
+    });
+    super(line, env, { cwd, onStdout: (output) => lines.add(output) });
+    this.ready = () => ready;
   }
 }
 
@@ -265,7 +259,6 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
   let ready: ReadyLine & { at: TransportAddress };
   try {
     ready = await untilServing(group, options);
-    await untilControllable(group, options);
   } catch (error) {
     await group.stop();
     throw error;
@@ -289,9 +282,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
       stop,
       start: async (signal) => {
         if (!group.running) group = await launch(options);
-        const again = signal === undefined ? options : { ...options, signal };
-        await untilServing(group, { ...again, at });
-        await untilControllable(group, again);
+        await untilServing(group, { ...options, at, ...defined({ signal }) });
       },
       endedByItself: () => {
         const how = group.endedByItself;
@@ -311,25 +302,38 @@ async function launch(options: CommandOptions): Promise<ServingGroup> {
   return new ServingGroup(options);
 }
 
-/** What the target announced, with the address at which it serves: the expected one, or that of its ready line. */
-function untilServing(
+/**
+ * What the target announced, with the address at which it serves: the expected one, or that of its ready line. Its
+ * control API accepts connections too then.
+ */
+async function untilServing(
   group: ServingGroup,
-  { at, ...options }: CommandOptions,
+  options: CommandOptions,
 ): Promise<ReadyLine & { at: TransportAddress }> {
-  const { transports } = options;
-  if (at === undefined) {
-    return waitFor(`printed ${readyForm(transports)}`, group, options, () => {
-      const ready = announced(group, transports);
-      if (ready === undefined) return undefined;
-      const { at: announcedAt } = ready;
-      if (announcedAt !== undefined) return { ...ready, at: announcedAt };
-      // There is one ready line, so no other will say it.
-      throw new StartFailed(`${group.label} is ready, but has not printed ${readyForm(transports)}`);
-    });
-  }
-  return waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
-    (await at.transport.accepts(at.address)) ? { ...announced(group, transports), at } : undefined,
-  );
+  const { at, control, transports } = options;
+  const ready =
+    at === undefined
+      ? await waitFor(`printed ${readyForm(transports)}`, group, options, () => readyPlace(group, transports))
+      : await waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
+          (await at.transport.accepts(at.address)) ? { ...announced(group, transports), at } : undefined,
+        );
+  if (control !== undefined)
+    await waitFor(`served its control API at ${control}`, group, options, async () =>
+      (await acceptsControl(control)) ? true : undefined,
+    );
+  return ready;
+}
+
+/** The ready line, which has to name a place: as there is one, no other will say it. */
+function readyPlace(
+  group: ServingGroup,
+  transports: readonly Transport[],
+): (ReadyLine & { at: TransportAddress }) | undefined {
+  const ready = announced(group, transports);
+  if (ready === undefined) return undefined;
+  const { at } = ready;
+  if (at !== undefined) return { ...ready, at };
+  throw new StartFailed(`${group.label} is ready, but has not printed ${readyForm(transports)}`);
 }
 
 /** What a command that names no place has to print, and the ways to name one. */
@@ -345,20 +349,13 @@ function readyForm(transports: readonly Transport[]): string {
   );
 }
 
-async function untilControllable(group: ServingGroup, options: CommandOptions): Promise<void> {
-  const { control } = options;
-  if (control === undefined) return;
-  await waitFor(`served its control API at ${control}`, group, options, async () =>
-    (await acceptsControl(control)) ? true : undefined,
-  );
-}
-
 /** What the ready line says; undefined when there is none yet. */
 function announced(group: ServingGroup, transports: readonly Transport[]): ReadyLine | undefined {
-  if (group.ready === undefined) return undefined;
+  const ready = group.ready();
+  if (ready === undefined) return undefined;
   const text: Record<string, string> = {};
   for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
-    const field = group.ready[name];
+    const field = ready[name];
     if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
   }
   const [at] = addressesIn(text, transports);

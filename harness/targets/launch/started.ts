@@ -2,14 +2,12 @@
  * A target that Muster starts itself, by a command or from an image: its options, why one could not be started, and
  * what it wrote.
  */
-
+import { StringDecoder } from 'node:string_decoder';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import type { TargetOptions } from '../fields.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 
-const START_MS = 60_000;
 const POLL_MS = 25;
 const SLOW_MS = 5000;
 const KEPT_CHARACTERS = 4000;
@@ -71,19 +69,6 @@ export class StartFailed extends Error {
   override name = 'StartFailed';
 }
 
-/** Options to start a target with, from those to open it with and the `start_seconds` of its target file. */
-export const startOptions = (
-  options: TargetOptions,
-  startSeconds: number | undefined,
-  transports: readonly Transport[],
-): StartOptions => ({
-  env: options.env ?? process.env,
-  timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
-  transports,
-  notify: options.notify ?? (() => {}),
-  signal: options.signal,
-});
-
 /** How a wait for a started target sees that target. */
 export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'notify'> {
   /** The target, as messages call it. */
@@ -124,18 +109,6 @@ export async function waitUntil<T>(
     `${name} is running, but has not ${what} within ${timeoutMs / 1000} ` +
       `s${more === undefined ? '' : ` (${more})`}${lastLines(await output())}`,
   );
-}
-
-/** Starts a target if `start` says so; a StartFailed becomes the `problem` that its report will show. */
-export async function tryStart(
-  start: () => Promise<Started> | undefined,
-): Promise<{ started?: Started | undefined; problem?: string }> {
-  try {
-    return { started: await start() };
-  } catch (error) {
-    if (!(error instanceof StartFailed)) throw error;
-    return { problem: error.message };
-  }
 }
 
 /** Keeps the last characters of what a program writes, for messages about it, in a buffer that never grows. */
@@ -179,44 +152,51 @@ export function lastLines(output: string): string {
   return lines === '' ? '; it wrote nothing' : `; the last lines that it wrote:\n${lines}`;
 }
 
-const LONGEST_READY_LINE_BYTES = 65_536;
+/** What a program writes, line by line, whatever the pieces in which it comes. */
+export class Lines {
+  readonly #onLine: (text: string) => void;
+  readonly #longest: number;
+  readonly #decoder = new StringDecoder('utf8');
+  #pieces: string[] = [];
+  #length = 0;
 
-/**
- * Finds the line on standard output by which a target says that it serves: the first that is a JSON object with
- * `"ready":true`, in whatever pieces it comes. Holds one line at a time.
- */
-export class ReadyLineReader {
-  #line: Buffer[] = [];
-  #bytes = 0;
-  #found: Readonly<Record<string, unknown>> | undefined;
-
-  /** The object; undefined until it came. */
-  get found(): Readonly<Record<string, unknown>> | undefined {
-    return this.#found;
+  /** `longest`: characters of one line; of a longer one the rest is dropped. */
+  constructor(longest: number, onLine: (text: string) => void) {
+    this.#longest = longest;
+    this.#onLine = onLine;
   }
 
   add(output: Buffer): void {
-    for (let from = 0; this.#found === undefined && from < output.length; ) {
-      const end = output.indexOf(10, from);
-      this.#keep(output.subarray(from, end === -1 ? output.length : end));
-      if (end === -1) return;
-      this.#found = readyObject(Buffer.concat(this.#line).toString('utf8'));
-      this.#line = [];
-      this.#bytes = 0;
-      from = end + 1;
+    const [first = '', ...more] = this.#decoder.write(output).split('\n');
+    this.#keep(first);
+    for (const piece of more) {
+      this.#flush();
+      this.#keep(piece);
     }
   }
 
-  /** Of a line that is too long, the beginning: it is no object then. */
-  #keep(piece: Buffer): void {
-    const kept = piece.subarray(0, LONGEST_READY_LINE_BYTES - this.#bytes);
-    if (kept.length === 0) return;
-    this.#line.push(kept);
-    this.#bytes += kept.length;
+  /** What has no line end is a line too. */
+  end(): void {
+    if (this.#length > 0) this.#flush();
+  }
+
+  #keep(piece: string): void {
+    const kept = piece.slice(0, this.#longest - this.#length);
+    if (kept === '') return;
+    this.#pieces.push(kept);
+    this.#length += kept.length;
+  }
+
+  #flush(): void {
+    const line = this.#pieces.join('');
+    this.#pieces = [];
+    this.#length = 0;
+    this.#onLine(line);
   }
 }
 
-function readyObject(line: string): Record<string, unknown> | undefined {
+/** A line by which a target says that it serves: a JSON object with `"ready":true`. Undefined for any other. */
+export function readyObject(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
     const value = JSON.parse(line) as Record<string, unknown>;

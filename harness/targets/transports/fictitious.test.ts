@@ -1,9 +1,8 @@
 /** A transport that Muster does not have, to show that nothing but its own objects has to know a transport. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
 import { deviceSuite } from '../../../suites/device/index.ts';
@@ -15,6 +14,7 @@ import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import { targetFileOf } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
+import { temporaryFolder } from '../testing/places.ts';
 import { TRANSPORTS } from './index.ts';
 import { accepts, type Connection, type Transport } from './transport.ts';
 
@@ -77,11 +77,7 @@ const endpoint = (file: string): Endpoint => ({
 });
 
 const transports = [...TRANSPORTS, portFile];
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'muster-transport-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 const base = () => ({ redactor: new Redactor(), env: {}, transports });
 
@@ -117,7 +113,7 @@ describe('a transport of one’s own', () => {
 
   it('is named by a field of a target file, relative to that file', async () => {
     await using device = await simulateDevice({
-      dir: join(folder, 'robot'),
+      dir: join(folder, 'other'),
       endpoints: [endpoint(join(folder, 'port'))],
     });
     expect(device.running).toBe(true);

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { HttpClient } from '../../client/http.ts';
+import { type Endpoint, HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../client/redact.ts';
 import { tls } from '../../common/node-tls.ts';
@@ -121,6 +121,9 @@ export const loopback = {
   },
 } as const satisfies Transport;
 
+/** The buffers of TCP on loopback grow to several MiB. */
+const TCP_BUFFER_BYTES = 4_500_000;
+
 /** Nothing serves port 1 of loopback. */
 const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
@@ -133,8 +136,7 @@ export class LoopbackConnection implements Connection {
   readonly token: string;
   readonly problem: string | undefined;
   readonly capabilities = ['loopback'] as const;
-  /** The buffers of TCP on loopback grow to several MiB. */
-  readonly bufferBytes = 4_500_000;
+  readonly bufferBytes = TCP_BUFFER_BYTES;
 
   constructor(discovery: string, { port, token }: DiscoveryFile, problem?: string) {
     this.discovery = discovery;
@@ -231,43 +233,28 @@ export const url = {
     return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
   },
   served: (address) => address,
-  open: (given): UrlConnection => new UrlConnection(given),
+  /** The base path is that of the URL, `/v0.2` without one. */
+  open: ({ address: given, fields: { token }, ...authority }): Connection => {
+    const address = webAddress('--url', given);
+    const { origin, pathname } = new URL(address);
+    const connection: Connection = {
+      kind: 'url',
+      address,
+      capabilities: [],
+      bufferBytes: TCP_BUFFER_BYTES,
+      hint: `Try: curl -i ${address}/deployments/current`,
+      client: (recorder) =>
+        new HttpClient({
+          endpoint: webEndpoint(origin, authority),
+          basePath: pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, ''),
+          ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+          recorder,
+        }),
+      relocate: () => Promise.resolve(connection),
+    };
+    return connection;
+  },
 } as const satisfies Transport;
-
-/** A Device API behind a URL: the base path is that of the URL, `/v0.2` without one. */
-export class UrlConnection implements Connection {
-  readonly kind = 'url';
-  readonly address: string;
-  readonly capabilities = [];
-  /** The buffers of TCP on loopback grow to several MiB. */
-  readonly bufferBytes = 4_500_000;
-  readonly #given: Given;
-
-  constructor(given: Given) {
-    this.address = webAddress('--url', given.address);
-    this.#given = given;
-  }
-
-  get hint(): string {
-    return `Try: curl -i ${this.address}/deployments/current`;
-  }
-
-  client(recorder: Recorder): HttpClient {
-    const { origin, pathname } = new URL(this.address);
-    const { fields, ca, caFile } = this.#given;
-    const { token } = fields;
-    return new HttpClient({
-      endpoint: { origin, ...(ca === undefined ? {} : { ca: withSystemAuthorities(ca), caFile }) },
-      basePath: pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, ''),
-      ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
-      recorder,
-    });
-  }
-
-  relocate(): Promise<this> {
-    return Promise.resolve(this);
-  }
-}
 
 /** The URL without a slash at its end. Throws UsageError unless it is an http(s) URL of scheme, host and path alone. */
 export function webAddress(option: string, text: string): string {
@@ -282,8 +269,11 @@ export function webAddress(option: string, text: string): string {
   return parsed.href.replace(/\/$/, '');
 }
 
-/** PEM of `ca` and the system's authorities: naming an authority to TLS replaces those. */
-export const withSystemAuthorities = (ca: string): string => [...tls.rootCertificates, ca].join('\n');
+/** `ca` is trusted beside the system's authorities: naming an authority to TLS replaces those. */
+export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | 'caFile'>): Endpoint => ({
+  origin,
+  ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ca].join('\n'), caFile }),
+});
 
 /** The PEM text of `--ca FILE`. Throws UsageError. */
 export function readCa(file: string | undefined): string | undefined {

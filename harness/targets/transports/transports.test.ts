@@ -1,20 +1,15 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
+import { listening, temporaryFolder } from '../testing/places.ts';
 import { addressesIn, loopback, TRANSPORTS, unix, url } from './index.ts';
 import { whyUnreachable } from './transport.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'muster-transports-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
+const folder = temporaryFolder();
 const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });
 
 describe('the list of transports', () => {
@@ -40,11 +35,9 @@ describe('a unix socket', () => {
   it('is not free while something serves it', async () => {
     const path = join(folder, 'a.sock');
     await expect(unix.prepare(path)).resolves.toBeUndefined();
-    const server = createServer().listen(path);
-    await new Promise((resolve) => server.once('listening', resolve));
+    await listening(createServer(), path);
     expect(await unix.accepts(path)).toBe(true);
     await expect(unix.prepare(path)).rejects.toThrow(`something else already serves ${path}`);
-    server.close();
   });
 });
 
@@ -115,22 +108,11 @@ describe('a URL', () => {
 });
 
 describe('a connection', () => {
+  const hints = ['curl --unix-socket /a.sock http://localhost/v0.2/', 'Bearer $MUSTER_TOKEN', 'curl -i http://x/depl'];
   it.each([
-    [
-      'unix',
-      unix.open(given('/a.sock')),
-      'unix:/a.sock',
-      1_200_000,
-      'curl --unix-socket /a.sock http://localhost/v0.2/',
-    ],
-    [
-      'loopback',
-      loopback.open(given('/d.json')),
-      'http://127.0.0.1:1 (from /d.json)',
-      4_500_000,
-      'Bearer $MUSTER_TOKEN',
-    ],
-    ['url', url.open(given('http://x/')), 'http://x', 4_500_000, 'curl -i http://x/deployments/current'],
+    ['unix', unix.open(given('/a.sock')), 'unix:/a.sock', 1_200_000, hints[0]],
+    ['loopback', loopback.open(given('/d.json')), 'http://127.0.0.1:1 (from /d.json)', 4_500_000, hints[1]],
+    ['url', url.open(given('http://x/')), 'http://x', 4_500_000, hints[2]],
   ])('of the transport %s says what it is', async (kind, connection, address, bufferBytes, hint) => {
     expect(connection).toMatchObject({ kind, address, bufferBytes });
     expect(connection.hint).toContain(hint);
@@ -149,17 +131,11 @@ describe('a connection', () => {
     ]);
   });
 
-  it.each([
-    ['127.0.0.1', 'http', true],
-    ['localhost', 'https', true],
-    ['127.0.0.1', 'closed', false],
-  ])('to %s is accepted over %s: %s', async (host, scheme, accepted) => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
-    if (!accepted) await new Promise((resolve) => server.close(resolve));
-    expect(await url.accepts(`${accepted ? scheme : 'http'}://${host}:${port}/x`)).toBe(accepted);
-    server.close();
+  it('is accepted where something serves, whatever the scheme', async () => {
+    const port = await listening(createServer());
+    for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
+      expect(await url.accepts(address)).toBe(true);
+    expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);
   });
 
   it('that fails is told with what to try, whatever failed', async () => {
