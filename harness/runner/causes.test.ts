@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampleExchange } from '../reports/testing/samples.ts';
 import { groupByCause, leadsFirst } from './causes.ts';
 import type { CheckResult } from './types.ts';
 
@@ -30,9 +31,7 @@ function groups(...given: Given[]): string[] {
 }
 
 const asked = (path: string): Pick<CheckResult, 'exchanges'> => ({
-  exchanges: [
-    { method: 'GET', url: `http://localhost/v0.2${path}`, request_headers: {}, status: 200, duration_ms: 1, curl: '' },
-  ],
+  exchanges: [sampleExchange({ url: `http://localhost/v0.2${path}` })],
 });
 
 describe('findings of one cause', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { runSuite } from './run.ts';
@@ -27,17 +28,9 @@ const all = suite(
         await t.together();
         t.note(`seen on ${t.name}`);
         await t.property(fc.nat(), async (value) => {
-          t.recorder.add({
-            method: 'GET',
-            url: `http://${t.name}/${value}`,
-            request_headers: {},
-            duration_ms: 0,
-            curl: '',
-          });
-          t.must(value < 10, {
-            expected: 'less than 10',
-            actual: `${value} of ${t.name}, secret-of-one-1 secret-of-two-1`,
-          });
+          t.recorder.add(sampleExchange({ url: `http://${t.name}/${value}` }));
+          const actual = `${value} of ${t.name}, secret-of-one-1 secret-of-two-1`;
+          t.must(value < 10, { expected: 'less than 10', actual });
         });
       },
     ),

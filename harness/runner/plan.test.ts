@@ -1,44 +1,21 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
-import { requirement, suite } from './define.ts';
+import { suite } from './define.ts';
 import { inOrder, makePlan, premiseProblems } from './plan.ts';
-import { define, run } from './testing/checks.ts';
-import type { Capability, Check, CheckContext, Level } from './types.ts';
+import { declared, run } from './testing/checks.ts';
+import type { Capability, Check, CheckContext } from './types.ts';
+import { RunOver } from './violation.ts';
 
 describe('plan', () => {
-  const all = suite<object>('device', [
-    [
-      define(
-        requirement({
-          id: 'device.events.frame',
-          level: 'MUST',
-          section: '6.1',
-          since: '2026-11-21',
-          text: 'x',
-        }),
-        { needs: ['drive'] },
-        async () => {},
-      ),
-      define(
-        requirement({
-          id: 'device.events.heartbeat',
-          level: 'MUST',
-          section: '6.2',
-          since: '2026-11-21',
-          text: 'x',
-        }),
-        { slow: true },
-        async () => {},
-      ),
-    ],
-  ]);
+  const frame = declared('device.events.frame', { needs: ['drive'], section: '6.1' });
+  const all = suite<object>('device', [[frame, declared('device.events.heartbeat', { slow: true })]]);
   const none = new Set<Capability>();
 
   it('refuses an id that nothing has, and says which is near', () => {
-    expect(() => makePlan(all, { capabilities: none, only: ['device.events.fram'] })).toThrow(UsageError);
-    expect(() => makePlan(all, { capabilities: none, only: ['device.events.fram'] })).toThrow(
-      'did you mean device.events.frame',
-    );
+    const misspelt = () => makePlan(all, { capabilities: none, only: ['device.events.fram'] });
+    expect(misspelt).toThrow(UsageError);
+    expect(misspelt).toThrow('did you mean device.events.frame');
     expect(() => makePlan(all, { capabilities: none, sections: ['42'] })).toThrow('6.1, 6.2');
   });
 
@@ -52,17 +29,7 @@ describe('plan', () => {
   });
 
   it('blames --read-only, not the target, for what may not write', () => {
-    const writing = define(
-      requirement({
-        id: 'platform.group.tree',
-        level: 'MUST',
-        section: '9',
-        since: '2026-11-21',
-        text: 'x',
-      }),
-      { needs: ['write'], writes: true },
-      async () => {},
-    );
+    const writing = declared('platform.group.tree', { needs: ['write'], writes: true });
     const plan = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
     expect(plan.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
     expect(plan.narrowedBy).toEqual(['--read-only']);
@@ -77,13 +44,6 @@ describe('plan', () => {
     expect(ids({ sections: ['6.2'] })).toEqual(['device.events.heartbeat']);
   });
 });
-
-const declared = (
-  id: string,
-  options: Partial<Check<object>> = {},
-  body: (context: CheckContext) => Promise<void> = async () => {},
-  level: Level = 'MUST',
-): Check<object> => define(requirement({ id, level, section: '1', since: '2026-11-21', text: id }), options, body);
 
 const broken = async (context: CheckContext): Promise<void> => context.must(false, { expected: 'one', actual: 'two' });
 
@@ -211,7 +171,6 @@ describe('the end of a run', () => {
   });
 
   it('tries no further input of a property', async () => {
-    const fc = await import('fast-check');
     let tried = 0;
     let after = 0;
     const endless: Check<object>['run'] = (t: CheckContext) =>
@@ -231,14 +190,12 @@ describe('the end of a run', () => {
   });
 
   it('is the end of a fault in Muster: the report is written, and the exit code is 3', async () => {
-    const { RunOver } = await import('./violation.ts');
     const faulty = new AbortController();
     const ending = run([declared('test.hangs', {}, untilAborted([]))], { signal: faulty.signal });
     faulty.abort(new RunOver('a fault in Muster: Error: planted', { fault: true }));
     const report = await ending;
-    expect(report.checks).toMatchObject([
-      { outcome: 'blocked', fault: true, reason: 'a fault in Muster: Error: planted' },
-    ]);
+    const reason = 'a fault in Muster: Error: planted';
+    expect(report.checks).toMatchObject([{ outcome: 'blocked', fault: true, reason }]);
     expect(report.exit_code).toBe(3);
   });
 });

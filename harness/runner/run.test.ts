@@ -1,23 +1,38 @@
 import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import { Recorder } from '../client/recorder.ts';
-import { requirement } from './define.ts';
 import { runCheck } from './run-check.ts';
 import { Session } from './session.ts';
-import { define, one, outcome, run } from './testing/checks.ts';
-import type { Check, CheckContext, CheckResult } from './types.ts';
+import { declared, one, outcome, run } from './testing/checks.ts';
+import type { Check, CheckResult, Level, Outcome } from './types.ts';
 import { Blocked } from './violation.ts';
 
 describe('outcomes', () => {
-  it('passes what does not object', async () => {
-    expect(await outcome(one(async () => {}))).toBe('pass');
+  const broken: Check<object>['run'] = async (t) => t.must(false, { expected: 'one', actual: 2 });
+  const throwing = (error: Error) => (): never => {
+    throw error;
+  };
+  it.each<[string, Check<object>['run'], Level, Outcome]>([
+    ['what does not object', async () => {}, 'MUST', 'pass'],
+    ['a MUST that does not hold', broken, 'MUST', 'fail'],
+    ['a SHOULD that does not hold', broken, 'SHOULD', 'warn'],
+    ['an INFO that does not hold', broken, 'INFO', 'pass'],
+    ['a connection that is closed on us', throwing(new NoAnswer('GET /: closed')), 'MUST', 'fail'],
+    ['a connection that cannot be made', throwing(new Unreachable('GET /: refused')), 'MUST', 'blocked'],
+  ])('of %s', async (_, body, level, expected) => {
+    expect(await outcome(one(body, level))).toBe(expected);
   });
 
-  it('tells a MUST, a SHOULD and an INFO apart', async () => {
-    const broken = async (context: CheckContext): Promise<void> => context.must(false, { expected: 'one', actual: 2 });
-    expect(await outcome(one(broken, 'MUST'))).toBe('fail');
-    expect(await outcome(one(broken, 'SHOULD'))).toBe('warn');
-    expect(await outcome(one(broken, 'INFO'))).toBe('pass');
+  const tooMany = Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' });
+  it.each([
+    ['trouble of its own', new TypeError('no function'), true, 'a fault in Muster: TypeError', 3],
+    // Wherever that is reached: it is no fault.
+    ['a limit of this machine', new Error('cannot read', { cause: tooMany }), undefined, 'raise `ulimit -n`', 2],
+  ])('never take %s for conformance', async (_, error, fault, reason, code) => {
+    const report = await run([one(throwing(error))]);
+    expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: expect.stringContaining(reason) }]);
+    expect(report.checks[0]?.fault).toBe(fault);
+    expect(report.exit_code).toBe(code);
   });
 
   it('lets a should go on and ends as warn', async () => {
@@ -28,47 +43,6 @@ describe('outcomes', () => {
     });
     expect(await outcome(check)).toBe('warn');
     expect(reached).toBe(true);
-  });
-
-  it('calls a connection that is closed on us a failure, and one that cannot be made blocked', async () => {
-    const hangUp = one(async () => {
-      throw new NoAnswer('GET /: closed');
-    });
-    const dead = one(async () => {
-      throw new Unreachable('GET /: refused');
-    });
-    expect(await outcome(hangUp)).toBe('fail');
-    expect(await outcome(dead)).toBe('blocked');
-  });
-
-  it('never takes trouble of its own for conformance', async () => {
-    const report = await run([
-      one(async () => {
-        throw new TypeError('undefined is not a function');
-      }),
-    ]);
-    expect(report.checks[0]).toMatchObject({
-      outcome: 'blocked',
-      reason: expect.stringContaining('a fault in Muster: TypeError'),
-      fault: true,
-    });
-    expect(report.exit_code).toBe(3);
-  });
-
-  it('names a limit of this machine wherever it is reached, and takes it for no fault', async () => {
-    const report = await run([
-      one(async () => {
-        throw new Error('cannot read it', {
-          cause: Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' }),
-        });
-      }),
-    ]);
-    expect(report.checks[0]).toMatchObject({
-      outcome: 'blocked',
-      reason: expect.stringContaining('raise `ulimit -n`'),
-    });
-    expect(report.checks[0]).not.toHaveProperty('fault');
-    expect(report.exit_code).toBe(2);
   });
 
   it('blocks a check that takes longer than its limit, and aborts what it has begun', async () => {
@@ -161,17 +135,7 @@ describe('the command that runs a check again', () => {
 describe('exit codes', () => {
   const pass = one(async () => {});
   const warn = one(async (context) => context.should(false, { expected: 'a', actual: 'b' }), 'SHOULD');
-  const needy = define(
-    requirement({
-      id: 'test.needy',
-      level: 'MUST',
-      section: '1',
-      since: '2026-11-21',
-      text: 'x',
-    }),
-    { needs: ['drive'] },
-    async () => {},
-  );
+  const needy = declared('test.needy', { needs: ['drive'] });
 
   it('are 0 with warnings, and 2 when nothing could run', async () => {
     expect((await run([pass, warn])).exit_code).toBe(0);
@@ -186,23 +150,13 @@ describe('sharing', () => {
     let running = 0;
     const seen: Record<string, number> = {};
     const named = (name: string, options: Partial<Check<object>>): Check<object> =>
-      define(
-        requirement({
-          id: `test.${name}`,
-          level: 'MUST',
-          section: '1',
-          since: '2026-11-21',
-          text: name,
-        }),
-        options,
-        async () => {
-          running += 1;
-          await new Promise(setImmediate);
-          seen[name] = Math.max(seen[name] ?? 0, running);
-          await new Promise(setImmediate);
-          running -= 1;
-        },
-      );
+      declared(`test.${name}`, options, async () => {
+        running += 1;
+        await new Promise(setImmediate);
+        seen[name] = Math.max(seen[name] ?? 0, running);
+        await new Promise(setImmediate);
+        running -= 1;
+      });
     await run([
       named('killer', { sharing: 'disruptive' }),
       named('reader', {}),

@@ -3,24 +3,22 @@ import { defined } from '../../common/defined.ts';
 import { checks, requirement, suite } from '../define.ts';
 import { makePlan } from '../plan.ts';
 import { type RunOptions, runSuite } from '../run.ts';
-import type { Capability, Check, CheckContext, Level, Report, TargetDescription } from '../types.ts';
+import type { Capability, Check, Level, Report, TargetDescription } from '../types.ts';
 
-export const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
-export const define = checks<object>();
+const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
+const define = checks<object>();
 
-export function one(run: (context: CheckContext) => Promise<void>, level: Level = 'MUST'): Check<object> {
-  return define(
-    requirement({
-      id: `test.${level}`,
-      level,
-      section: '6.2',
-      since: '2026-11-21',
-      text: 'Something holds.',
-    }),
-    {},
-    run,
-  );
-}
+/** A check of a requirement of its own; by default of section 6.2, and one that passes. */
+export const declared = (
+  id: string,
+  { section = '6.2', ...options }: Parameters<typeof define>[1] & { section?: string } = {},
+  body: Check<object>['run'] = async () => {},
+  level: Level = 'MUST',
+): Check<object> =>
+  define(requirement({ id, level, section, since: '2026-11-21', text: 'Something holds.' }), options, body);
+
+export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<object> =>
+  declared(`test.${level}`, {}, body, level);
 
 export function run(
   list: Check<object>[],
