@@ -3,7 +3,7 @@
  * an error.
  */
 import { existsSync } from 'node:fs';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { LineCounter, parseDocument, stringify } from 'yaml';
 import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
@@ -11,19 +11,38 @@ import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import type { Api, CheckResult } from './types.ts';
 
-/** One excused check. */
-export interface BaselineEntry {
-  /** Id of a check. */
-  check: string;
-  reason: string;
-  /** Last day on which it excuses anything (YYYY-MM-DD). */
-  expires: string;
-}
+/** Shape of the file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
+export const baselineFile = shape(
+  'baseline',
+  Type.Object(
+    {
+      $schema: Type.Optional(Type.String()),
+      known: Type.Array(
+        Type.Object(
+          {
+            check: Type.String({ minLength: 1, description: 'Id of a check (`muster list`)' }),
+            reason: Type.String({ minLength: 1, description: 'Why it fails, for the readers of reports' }),
+            expires: Type.String({
+              pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+              description: 'Last day on which it is excused (YYYY-MM-DD)',
+            }),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    {
+      additionalProperties: false,
+      title: 'Muster baseline',
+      description: 'Checks that are known to fail, with a reason and for a time',
+    },
+  ),
+);
 
 /** The excused checks of all APIs. */
-export interface Baseline {
-  known: readonly BaselineEntry[];
-}
+export type Baseline = Readonly<Pick<Static<typeof baselineFile.schema>, 'known'>>;
+/** One excused check. */
+export type BaselineEntry = Baseline['known'][number];
 
 /**
  * Applies a baseline to results. A failure that an entry names becomes `known`. These are errors: an entry whose check
@@ -135,34 +154,6 @@ export function updatedBaseline(
 function daysAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
-
-/** Shape of the file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
-export const baselineFile = shape(
-  'baseline',
-  Type.Object(
-    {
-      $schema: Type.Optional(Type.String()),
-      known: Type.Array(
-        Type.Object(
-          {
-            check: Type.String({ minLength: 1, description: 'Id of a check (`muster list`)' }),
-            reason: Type.String({ minLength: 1, description: 'Why it fails, for the readers of reports' }),
-            expires: Type.String({
-              pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-              description: 'Last day on which it is excused (YYYY-MM-DD)',
-            }),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-    },
-    {
-      additionalProperties: false,
-      title: 'Muster baseline',
-      description: 'Checks that are known to fail, with a reason and for a time',
-    },
-  ),
-);
 
 /**
  * Reads a baseline. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be

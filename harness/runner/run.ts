@@ -145,7 +145,7 @@ async function runChecks<Context>(
   started: number,
 ): Promise<CheckResult[]> {
   const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
-  using end = new EndOfRun(options);
+  using end = endOfRun(options);
   const session = new Session();
   const results = new Map<string, CheckResult>();
   const settle = (result: CheckResult): CheckResult => {
@@ -189,33 +189,25 @@ async function runChecks<Context>(
 }
 
 /** Ends a run when it is interrupted, its time is over, or enough has failed. Disposing of it stops the clock. */
-class EndOfRun implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #over = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly #bail: number;
-  readonly #excuses: (id: string) => boolean;
-  #failed = 0;
-
-  constructor(options: Pick<RunOptions<never>, 'signal' | 'maxTimeMs' | 'bail' | 'excuses'>) {
-    const { maxTimeMs = MAX_TIME_MS, bail = Number.POSITIVE_INFINITY, excuses = () => false } = options;
-    this.#bail = bail;
-    this.#excuses = excuses;
-    this.signal =
-      options.signal === undefined ? this.#over.signal : AbortSignal.any([options.signal, this.#over.signal]);
-    const reason = new RunOver(`not decided within ${readableDuration(maxTimeMs)}; --max-time gives the run more`);
-    this.#timer = setTimeout(() => this.#over.abort(reason), maxTimeMs);
-  }
-
-  count({ id, outcome }: CheckResult): void {
-    if (outcome !== 'fail' || this.#excuses(id)) return;
-    this.#failed += 1;
-    if (this.#failed >= this.#bail) this.#over.abort(new RunOver(`not run to its end: --bail ${this.#bail}`));
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
+function endOfRun({
+  signal,
+  maxTimeMs = MAX_TIME_MS,
+  bail = Number.POSITIVE_INFINITY,
+  excuses = () => false,
+}: Pick<RunOptions<never>, 'signal' | 'maxTimeMs' | 'bail' | 'excuses'>) {
+  const over = new AbortController();
+  const reason = new RunOver(`not decided within ${readableDuration(maxTimeMs)}; --max-time gives the run more`);
+  const timer = setTimeout(() => over.abort(reason), maxTimeMs);
+  let failed = 0;
+  return {
+    signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
+    count: ({ id, outcome }: CheckResult): void => {
+      if (outcome !== 'fail' || excuses(id)) return;
+      failed += 1;
+      if (failed >= bail) over.abort(new RunOver(`not run to its end: --bail ${bail}`));
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 }
 
 /** The failed check on which the premises rest, or which is one of them. */

@@ -122,8 +122,7 @@ async function drive(reached: Reached): Promise<Driven> {
   if (problem !== undefined) return none;
   let control: Control = noControl;
   try {
-    const own = await controlFor(reached);
-    control = started?.restart === undefined ? own : combinedControl(own, processControl(started.restart));
+    control = await controlFor(reached);
     // A target file may name limits and paths that a control API does not.
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
@@ -151,16 +150,15 @@ async function drive(reached: Reached): Promise<Driven> {
   }
 }
 
+/** What is attached comes first, and a restart of what Muster started last. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
-  const own = ownControl(settings, started, tokenOf(options));
-  const attached = await options.attach?.(http);
-  return attached === undefined ? own : combinedControl(attached, own);
-}
-
-function tokenOf({ controlToken, env = process.env, redactor }: DeviceTargetOptions): string | undefined {
-  const token = controlToken ?? env[CONTROL_TOKEN];
+  const { controlToken, redactor } = options;
+  const token = controlToken ?? settings.startOptions.env[CONTROL_TOKEN];
   redactor.add(token, CONTROL_TOKEN);
-  return token;
+  const own = ownControl(settings, started, token);
+  const attached = (await options.attach?.(http)) ?? noControl;
+  const restarts = started?.restart === undefined ? noControl : processControl(started.restart);
+  return combinedControl(combinedControl(attached, own), restarts);
 }
 
 /** A control API, or the commands of the target file. */
@@ -170,5 +168,5 @@ function ownControl(settings: DeviceSettings, started: Started | undefined, toke
   const { http: _, platform, fill, ...commands } = settings.file.control ?? {};
   if (!['drive', 'compact', 'stop', 'start'].some((name) => name in commands)) return noControl;
   const { folder, startOptions } = settings;
-  return new CommandControl(commands, { env: startOptions.env, ...defined({ cwd: folder }) });
+  return new CommandControl(commands, { env: startOptions.env, cwd: folder });
 }

@@ -210,24 +210,11 @@ function withPaths(line: string | undefined, paths: Readonly<Record<string, stri
 }
 
 /**
- * A command with paths in a private folder for `{socket}`, `{discovery}`, `{control}` and `{dir}`, and what the paths
- * are for.
+ * The command with paths in a private folder for its placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}`;
+ * undefined when it has none. The paths need no quoting, and they are short because the path of a socket may have 107
+ * bytes.
  */
-interface FilledCommand {
-  command: string;
-  /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
-  at: TransportAddress | undefined;
-  /** Where the command was asked to serve its control API. */
-  control: string | undefined;
-  /** Removes the folder. */
-  remove(): void;
-}
-
-/**
- * The command with paths for its placeholders; undefined when it has none. The paths need no quoting, and they are
- * short because the path of a socket may have 107 bytes.
- */
-function fillPlaceholders(command: string, transports: readonly Transport[]): FilledCommand | undefined {
+function fillPlaceholders(command: string, transports: readonly Transport[]) {
   const fileNames = new Map([
     ...transports.flatMap(({ addressField, placeholder }) =>
       placeholder === undefined ? [] : [[addressField, placeholder] as const],
@@ -242,8 +229,11 @@ function fillPlaceholders(command: string, transports: readonly Transport[]): Fi
   const transport = transports.find(({ addressField }) => used.includes(addressField));
   return {
     command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
+    /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
     at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },
+    /** Where the command was asked to serve its control API. */
     control: used.includes('control') ? path('control') : undefined,
+    /** Removes the folder. */
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -19,7 +19,7 @@ import {
   type Exact,
 } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { DriveConfirmation, Drives } from './drive-confirmation.ts';
+import { contradiction, Drives } from './drive-confirmation.ts';
 
 function inWords(call: ControlCall): string {
   switch (call.name) {
@@ -157,8 +157,8 @@ export class CheckControl extends Control implements TargetHooks {
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
     if (this.#control.seesDevice === true) return error;
-    const confirmation = new DriveConfirmation(this.#control, this.#agent, this.#signal);
-    const untrue = await confirmation.contradiction(this.#drives);
+    const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
+    const untrue = await contradiction(this.#drives, asked);
     if (untrue === undefined) return error;
     this.#agent.untrue.set(untrue.call, untrue.why);
     return new ControlError(untrue.why);

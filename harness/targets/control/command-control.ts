@@ -19,13 +19,8 @@ const LINE_MS = 60_000;
 /** The `control` of a target file, but for what is not done by a call. */
 export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;
 
-/** Where and how long the lines run. */
-export interface CommandControlOptions {
-  env: Record<string, string | undefined>;
-  cwd?: string;
-  /** Longest run of one command, milliseconds. Default 60 000. */
-  timeoutMs?: number;
-}
+/** Where and how long the lines run: 60 seconds by default. */
+export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
 /** Runs the shell line for each call; a call without a line throws ControlError. */
 export class CommandControl extends Control {

@@ -9,7 +9,7 @@ import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
-import { DriveConfirmation, Drives } from './drive-confirmation.ts';
+import { contradiction, Drives } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
@@ -226,7 +226,7 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   const { losesEvents = false } = given;
   const agent = { ask: asking(device.http), logTells: given.log !== undefined, losesEvents };
   const { signal } = new AbortController();
-  const untrue = await new DriveConfirmation(control, agent, signal, given.traceMs ?? 150).contradiction(drives);
+  const untrue = await contradiction(drives, { control, agent, signal, traceMs: given.traceMs ?? 150 });
   const [call, why] = given.untrue ?? [];
   expect(untrue).toEqual(call === undefined ? undefined : { call, why: expect.stringContaining(why ?? '') });
   if (given.asked !== undefined) expect(calls.map((one) => one.name)).toEqual(given.asked);
@@ -243,7 +243,7 @@ test('a device that does not answer says nothing for control, and a fault of our
   await gone[Symbol.asyncDispose]();
   const agent = { ask: asking(http), logTells: false, losesEvents: false };
   const { signal } = new AbortController();
-  const confirm = () => new DriveConfirmation(fakeControl({}).control, agent, signal).contradiction(drives);
+  const confirm = () => contradiction(drives, { control: fakeControl({}).control, agent, signal });
   expect(await confirm()).toBeUndefined();
   http.open = () => Promise.reject(new TypeError('a fault of ours'));
   await expect(confirm()).rejects.toThrow('a fault of ours');

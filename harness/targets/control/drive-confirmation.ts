@@ -142,7 +142,6 @@ function storesDrive(text: string, drive: Drive): boolean {
   return drive.kind === 'publish' ? new RegExp(`(?<![\\w.-])${id}(?![\\w.-])`).test(text) : text.includes(id);
 }
 
-/** Long enough for an event that is published to come, milliseconds. */
 const TRACE_MS = 2000;
 const LOOK_MS = 20;
 /** Several, as a device may give each subscriber a share of them. */
@@ -155,149 +154,147 @@ export interface Untrue {
   why: string;
 }
 
-/** What is asked of the agent, and learnt about it. */
-type Confirmed = Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents'>;
+/** Who is asked for traces. */
+export interface Asked {
+  control: Control;
+  /** Also what is learnt about it. */
+  agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents'>;
+  signal: AbortSignal;
+  /** How long a trace may take to come, milliseconds. Default 2000: long enough for an event that is published. */
+  traceMs?: number;
+}
+
+/** While the device is asked. */
+interface Looking extends Required<Asked> {
+  http: HttpClient;
+  drives: Drives;
+}
 
 /**
- * Compares what control said with what the device shows. Control is contradicted only when there is no trace at all.
+ * Compares what control said with what the device shows. Control is contradicted only when there is no trace at all;
+ * undefined when the target may have to answer for what was found.
  */
-export class DriveConfirmation {
-  readonly #control: Control;
-  readonly #agent: Confirmed;
-  readonly #signal: AbortSignal;
-  readonly #traceMs: number;
+export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
+  if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
+  const compare = async (http: HttpClient) => {
+    const looking = { traceMs: TRACE_MS, ...asked, http, drives };
+    return (await untrueCompaction(looking)) ?? (await untrueDrive(looking));
+  };
+  return await asked.agent.ask(asked.signal, compare).catch((error: unknown) => {
+    // A device that does not answer now says nothing for control.
+    if (SILENCES.some((kind) => error instanceof kind)) return undefined;
+    throw error;
+  });
+}
 
-  /** `traceMs`: how long a trace may take to come. */
-  constructor(control: Control, agent: Confirmed, signal: AbortSignal, traceMs = TRACE_MS) {
-    this.#control = control;
-    this.#agent = agent;
-    this.#signal = signal;
-    this.#traceMs = traceMs;
+/** The device still has events that control said were compacted away. */
+async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
+  const { compacted, all } = looking.drives;
+  if (compacted === undefined) return undefined;
+  const published = all.flatMap((drive) => (drive.kind === 'publish' && drive.first < compacted ? [drive.first] : []));
+  for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
+    if (cursor === undefined || cursor < 0n) continue;
+    const id = await firstAfter(looking, cursor);
+    if (id === undefined || id >= compacted) continue;
+    const why =
+      `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
+      `has event ${id}`;
+    return { call: 'compact', why };
   }
+  return undefined;
+}
 
-  /** Undefined when the target may have to answer for what was found. */
-  async contradiction(drives: Drives): Promise<Untrue | undefined> {
-    if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
-    const compare = async (http: HttpClient) =>
-      (await this.#compaction(http, drives)) ?? (await this.#drive(http, drives));
-    return await this.#agent.ask(this.#signal, compare).catch((error: unknown) => {
-      // A device that does not answer now says nothing for control.
-      if (SILENCES.some((kind) => error instanceof kind)) return undefined;
-      throw error;
-    });
-  }
-
-  /** The device still has events that control said were compacted away. */
-  async #compaction(http: HttpClient, { compacted, all }: Drives): Promise<Untrue | undefined> {
-    if (compacted === undefined) return undefined;
-    const published = all.flatMap((drive) =>
-      drive.kind === 'publish' && drive.first < compacted ? [drive.first] : [],
-    );
-    for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
-      if (cursor === undefined || cursor < 0n) continue;
-      const id = await this.#firstAfter(http, cursor);
-      if (id === undefined || id >= compacted) continue;
-      const why =
-        `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
-        `has event ${id}`;
-      return { call: 'compact', why };
-    }
-    return undefined;
-  }
-
-  async #drive(http: HttpClient, drives: Drives): Promise<Untrue | undefined> {
-    const { unseen } = drives;
-    for (const one of unseen) {
-      if (await this.#isTraced(http, drives, one)) continue;
-      const { drive } = one;
-      if (!this.#agent.logTells && (await this.#isTruthful(http, drive.kind))) return undefined;
-      const what =
-        drive.kind === 'publish'
-          ? `published the events ${drive.first} to ${drive.last}`
-          : `${DONE[drive.kind]} ${drive.id}`;
-      return { call: drive.kind, why: `control said that it had ${what}, and the device shows no trace of it` };
-    }
-    return undefined;
-  }
-
-  /**
-   * Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to
-   * `#isTruthful`.
-   */
-  async #isTraced(http: HttpClient, drives: Drives, one: Unseen): Promise<boolean> {
+async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
+  for (const one of looking.drives.unseen) {
+    if (await isTraced(looking, one)) continue;
     const { drive } = one;
-    if (drive.kind !== 'publish') {
-      const shown = await current(http);
-      const isActive = shown?.['id'] === drive.id && shown['activity_status'] === 'deployed';
-      if (drive.kind === 'remove' ? !isActive : shown?.['id'] === drive.id) return true;
-    }
-    if (!this.#agent.logTells) return false;
-    const look = async () => (await drives.isInLog(one)) || undefined;
-    return (await pollWithin('the log to be written', look, this.#wait)) ?? false;
+    if (!looking.agent.logTells && (await isTruthful(looking, drive.kind))) return undefined;
+    const what =
+      drive.kind === 'publish'
+        ? `published the events ${drive.first} to ${drive.last}`
+        : `${DONE[drive.kind]} ${drive.id}`;
+    return { call: drive.kind, why: `control said that it had ${what}, and the device shows no trace of it` };
   }
+  return undefined;
+}
 
-  /** Has control do such a thing once more beside a stream that is open: whether anything comes of it. */
-  async #isTruthful(http: HttpClient, kind: Drive['kind']): Promise<boolean> {
-    const stream = await openEvents(http);
-    try {
-      if (stream.status !== 200) return true;
-      return kind === 'publish' ? await this.#publishes(http, stream) : await this.#deploys(http, stream);
-    } catch (error) {
-      // A control that cannot do it again has shown nothing.
-      if (error instanceof ControlError) return false;
-      throw error;
-    } finally {
-      await stream.close();
-    }
+/**
+ * Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to
+ * `isTruthful`.
+ */
+async function isTraced(looking: Looking, one: Unseen): Promise<boolean> {
+  const { http, agent, drives } = looking;
+  const { drive } = one;
+  if (drive.kind !== 'publish') {
+    const shown = await current(http);
+    const isActive = shown?.['id'] === drive.id && shown['activity_status'] === 'deployed';
+    if (drive.kind === 'remove' ? !isActive : shown?.['id'] === drive.id) return true;
   }
+  if (!agent.logTells) return false;
+  const look = async () => (await drives.isInLog(one)) || undefined;
+  return (await pollWithin('the log to be written', look, waitOf(looking))) ?? false;
+}
 
-  async #publishes(http: HttpClient, stream: EventStream): Promise<boolean> {
-    if (this.#agent.losesEvents) return true;
-    const { last_id } = await this.#control.publish(SOME_EVENTS, this.#signal);
-    if ((await this.#firstId(stream)) !== undefined) return true;
-    const last = BigInt(last_id);
-    if ((await this.#firstAfter(http, last - 1n)) === last) return true;
-    // Deployed, and no event: it is the device that loses events.
-    const { id } = await this.#control.deploy({}, this.#signal);
-    this.#agent.losesEvents = (await this.#isCurrent(http, id)) && (await this.#firstId(stream)) === undefined;
-    return this.#agent.losesEvents;
-  }
-
-  async #deploys(http: HttpClient, stream: EventStream): Promise<boolean> {
-    const { id } = await this.#control.deploy({}, this.#signal);
-    return (await this.#isCurrent(http, id)) || (await this.#firstId(stream)) !== undefined;
-  }
-
-  async #isCurrent(http: HttpClient, id: string): Promise<boolean> {
-    const look = async () => ((await current(http))?.['id'] === id ? true : undefined);
-    return (await pollWithin('the deployment to be shown', look, this.#wait)) ?? false;
-  }
-
-  /** The id of the first event that is replayed after a cursor; undefined when there is none. */
-  async #firstAfter(http: HttpClient, after: bigint): Promise<bigint | undefined> {
-    const stream = await openEvents(http, { after });
-    try {
-      return stream.status === 200 ? await this.#firstId(stream) : undefined;
-    } finally {
-      await stream.close();
-    }
-  }
-
-  /** The id of the next event, 0 for one without; undefined when none comes in time. */
-  async #firstId(stream: EventStream): Promise<bigint | undefined> {
-    try {
-      const { data } = await stream.next({ within: this.#traceMs, for: 'an event' });
-      return idOf(data) ?? 0n;
-    } catch (error) {
-      if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
-      throw error;
-    }
-  }
-
-  get #wait() {
-    return { timeoutMs: this.#traceMs, firstPauseMs: LOOK_MS, signal: this.#signal };
+/** Has control do such a thing once more beside a stream that is open: whether anything comes of it. */
+async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolean> {
+  const stream = await openEvents(looking.http);
+  try {
+    if (stream.status !== 200) return true;
+    return kind === 'publish' ? await publishes(looking, stream) : await deploys(looking, stream);
+  } catch (error) {
+    // A control that cannot do it again has shown nothing.
+    if (error instanceof ControlError) return false;
+    throw error;
+  } finally {
+    await stream.close();
   }
 }
+
+async function publishes(looking: Looking, stream: EventStream): Promise<boolean> {
+  const { agent, control, signal } = looking;
+  if (agent.losesEvents) return true;
+  const { last_id } = await control.publish(SOME_EVENTS, signal);
+  if ((await firstId(looking, stream)) !== undefined) return true;
+  const last = BigInt(last_id);
+  if ((await firstAfter(looking, last - 1n)) === last) return true;
+  // Deployed, and no event: it is the device that loses events.
+  const { id } = await control.deploy({}, signal);
+  agent.losesEvents = (await isCurrent(looking, id)) && (await firstId(looking, stream)) === undefined;
+  return agent.losesEvents;
+}
+
+async function deploys(looking: Looking, stream: EventStream): Promise<boolean> {
+  const { id } = await looking.control.deploy({}, looking.signal);
+  return (await isCurrent(looking, id)) || (await firstId(looking, stream)) !== undefined;
+}
+
+async function isCurrent(looking: Looking, id: string): Promise<boolean> {
+  const look = async () => ((await current(looking.http))?.['id'] === id ? true : undefined);
+  return (await pollWithin('the deployment to be shown', look, waitOf(looking))) ?? false;
+}
+
+/** The id of the first event that is replayed after a cursor; undefined when there is none. */
+async function firstAfter(looking: Looking, after: bigint): Promise<bigint | undefined> {
+  const stream = await openEvents(looking.http, { after });
+  try {
+    return stream.status === 200 ? await firstId(looking, stream) : undefined;
+  } finally {
+    await stream.close();
+  }
+}
+
+/** The id of the next event, 0 for one without; undefined when none comes in time. */
+async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
+  try {
+    const { data } = await stream.next({ within: traceMs, for: 'an event' });
+    return idOf(data) ?? 0n;
+  } catch (error) {
+    if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
+    throw error;
+  }
+}
+
+const waitOf = ({ traceMs, signal }: Looking) => ({ timeoutMs: traceMs, firstPauseMs: LOOK_MS, signal });
 
 const SILENCES = [NoAnswer, Unfinished, Unreachable];
 const DONE = { deploy: 'deployed', remove: 'removed' };

@@ -5,7 +5,7 @@
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Restarter } from '../launch/started.ts';
-import { runControlLine } from './command-control.ts';
+import { type LineOptions, runControlLine } from './command-control.ts';
 import {
   AgentEnded,
   type Answer,
@@ -107,13 +107,11 @@ export function processControl(restarter: Restarter): Control {
 }
 
 /** How a log is filled, for an agent that compacts its event log by itself alone. */
-export interface Filling {
+export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
   /** Path of the log. */
   log: string;
   /** Shell line of the target file. */
   line: string;
-  env: Record<string, string | undefined>;
-  cwd: string | undefined;
   files: TargetFiles;
 }
 

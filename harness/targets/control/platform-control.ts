@@ -51,13 +51,9 @@ export class PlatformClient {
     return new PlatformClient(this.#http.with({ signal }), this.#made);
   }
 
-  /**
-   * A release whose schema has one slot for each file, and the instances that fill them. No files: an empty release.
-   */
+  /** A release whose schema has one slot for each file, and the instances that fill them. */
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
     const version = `muster-${randomUUID()}`;
-    if (files.length === 0)
-      return { releaseId: await this.#create('/releases', { version, config_schema_ids: [] }), instanceIds: [] };
     this.#made.typeId ??= await this.#create('/config_types', { name: 'Muster', slug: `muster-${randomUUID()}` });
     const schemaId = await this.#create('/config_schemas', {
       config_type_ref: { id: this.#made.typeId },
