@@ -70,7 +70,6 @@ export interface RunOptions<Context> {
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  clock?: () => Date;
 }
 
 /** Milliseconds that a run may take unless it is told otherwise. */
@@ -86,7 +85,7 @@ const SHARE_OF_ONE_CHECK = 0.5;
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
-  const startedAt = options.clock?.() ?? new Date();
+  const startedAt = new Date();
   const started = performance.now();
   const audience = new Audience(options.listeners ?? []);
   audience.tell((listener) =>

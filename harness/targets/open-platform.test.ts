@@ -39,12 +39,13 @@ test('declares what the platform turns out to have', async () => {
   expect(target.description).toMatchObject({ address: `${url}/beta`, dialect: 'spec' });
 });
 
-test('drops the capability to write with read-only, even when it is declared', async () => {
+test('drops the capability to write with read-only, even when it is declared; a named device wins', async () => {
   const url = `${await serve(platform)}/beta`;
-  const given = { ...options(), url, readOnly: true, capability: ['write'], apiVersion: '2026-03-09.tetons' };
-  await using target = await openPlatformTarget(given);
-  expect(target.capabilities.has('write')).toBe(false);
-  expect(target.capabilities.has('seed-data')).toBe(true);
+  const named = { readOnly: true, capability: ['write'], onlineDevice: 'dvc_x' };
+  await using target = await openPlatformTarget({ ...options(), ...named, url, apiVersion: '2026-03-09.tetons' });
+  expect(target.onlineDevice).toBe('dvc_x');
+  expect([...target.capabilities]).toEqual(expect.arrayContaining(['seed-data', 'online-device']));
+  expect(target.capabilities).not.toContain('write');
 });
 
 test('waits for the first answer longer than for any other', async () => {
@@ -74,13 +75,6 @@ test('leaves it to the checks to find what alone hangs', async () => {
   });
   await using target = await openPlatformTarget({ ...options(), url, patienceMs: 200 });
   expect(target.unreachable).toBeUndefined();
-});
-
-test('prefers named devices over detected ones', async () => {
-  const url = await serve(platform);
-  await using target = await openPlatformTarget({ ...options(), url, onlineDevice: 'dvc_x' });
-  expect(target.onlineDevice).toBe('dvc_x');
-  expect(target.capabilities.has('online-device')).toBe(true);
 });
 
 test('declares nothing for a platform that answers nonsense', async () => {

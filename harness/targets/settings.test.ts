@@ -5,63 +5,51 @@ import { expect, test } from 'vitest';
 import { Redactor } from '../client/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
-import type { DeviceTargetOptions, PlatformTargetOptions } from './fields.ts';
+import type { DeviceTargetOptions, PlatformTargetOptions, TargetFile } from './fields.ts';
 import { declaredCapabilities, deviceSettings, platformSettings } from './settings.ts';
 import { temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();
-function file(text: string): string {
+/** What the options say, where `target` is the text of the target file. */
+function given<O extends { target?: string }>(options: O): O & { redactor: Redactor } {
   const path = join(folder, 'target.yaml');
-  writeFileSync(path, text);
-  return path;
+  if (options.target !== undefined) writeFileSync(path, options.target);
+  return {
+    redactor: new Redactor(),
+    env: {},
+    ...options,
+    ...(options.target === undefined ? {} : { target: path }),
+  };
 }
-const device = (options: Partial<DeviceTargetOptions>, text?: string) =>
-  deviceSettings({
-    redactor: new Redactor(),
-    env: {},
-    ...options,
-    ...(text === undefined ? {} : { target: file(text) }),
-  });
-const platform = (options: Partial<PlatformTargetOptions>, text?: string) =>
-  platformSettings({
-    redactor: new Redactor(),
-    env: {},
-    apiKey: 'k',
-    url: 'http://x',
-    ...options,
-    ...(text === undefined ? {} : { target: file(text) }),
-  });
+const device = (options: Partial<DeviceTargetOptions>) => deviceSettings(given(options));
+const platform = (options: Partial<PlatformTargetOptions>) =>
+  platformSettings(given({ apiKey: 'k', url: 'http://x', ...options }));
 
-test.each<[string, Partial<DeviceTargetOptions>, string | undefined, object]>([
-  ['an option names the device', { socket: '/a' }, undefined, { at: { address: '/a' }, command: undefined }],
-  ['over the file', { url: 'http://o' }, 'device: {socket: /f}', { at: { transport: { name: 'url' } } }],
-  ['as the file does', {}, 'device: {socket: /f}', { at: { address: '/f', transport: { name: 'unix' } }, folder }],
-  ['the first of two in a file', {}, 'device: {url: "http://f", discovery: /d}', { at: { address: '/d' } }],
-  ['a command runs here', { command: 'agent' }, 'device: {cwd: /f}', { command: 'agent', cwd: undefined }],
-  ['that of a file where it says', {}, 'device: {command: agent, cwd: w}', { cwd: join(folder, 'w') }],
-  ['or beside it', {}, 'device: {command: agent}', { command: 'agent', cwd: folder }],
-  [
-    'paths of the caller',
-    { command: '{ca} {ca} {x}', placeholders: { ca: '/c' } },
-    undefined,
-    { command: '/c /c {x}' },
-  ],
-  ['an image by its name', { image: 'i' }, undefined, { image: { name: 'i' }, at: undefined, command: undefined }],
-  ['an image has its own socket', { image: 'i', socket: '/s' }, undefined, { image: { socket: '/s' }, at: undefined }],
+const unix = { at: { address: '/f', transport: { name: 'unix' } } };
+test.each<[string, Partial<DeviceTargetOptions>, object]>([
+  ['an option names the device', { socket: '/a' }, { at: { address: '/a' }, command: undefined }],
+  ['over the file', { url: 'http://o', target: 'device: {socket: /f}' }, { at: { transport: { name: 'url' } } }],
+  ['as the file does', { target: 'device: {socket: /f}' }, { ...unix, folder }],
+  ['the first of two in a file', { target: 'device: {url: "http://f", discovery: /d}' }, { at: { address: '/d' } }],
+  ['a command runs here', { command: 'a', target: 'device: {cwd: /f}' }, { command: 'a', cwd: undefined }],
+  ['that of a file where it says', { target: 'device: {command: agent, cwd: w}' }, { cwd: join(folder, 'w') }],
+  ['or beside it', { target: 'device: {command: agent}' }, { command: 'agent', cwd: folder }],
+  ['paths of the caller', { command: '{ca} {ca} {x}', placeholders: { ca: '/c' } }, { command: '/c /c {x}' }],
+  ['an image by its name', { image: 'i' }, { image: { name: 'i' }, at: undefined, command: undefined }],
+  ['an image has its own socket', { image: 'i', socket: '/s' }, { image: { socket: '/s' }, at: undefined }],
   [
     'an image of a file',
-    { port: 7 },
-    'device: {image: {name: i, port: 8, user: u}}',
+    { port: 7, target: 'device: {image: {name: i, port: 8, user: u}}' },
     { image: { name: 'i', port: 7, user: 'u' } },
   ],
-  ['a control inside it', { image: 'i', control: '/c' }, undefined, { image: { control: '/c' }, control: undefined }],
-  ['a control outside of it', { image: 'i', control: '8080' }, undefined, { image: { name: 'i' }, control: '8080' }],
-  ['a control of the file', { socket: '/a' }, 'control: {http: c.sock}', { control: join(folder, 'c.sock') }],
-  ['over it an option', { socket: '/a', control: '1' }, 'control: {http: c.sock}', { control: '1' }],
-  ['seconds to start', { socket: '/a' }, 'device: {start_seconds: 2}', { startOptions: { timeoutMs: 2000 } }],
-  ['a minute to start', { socket: '/a' }, undefined, { startOptions: { timeoutMs: 60_000 } }],
-])('%s: %j and %s', (_, options, text, settings) => {
-  expect(device(options, text)).toMatchObject(settings);
+  ['a control inside it', { image: 'i', control: '/c' }, { image: { control: '/c' }, control: undefined }],
+  ['a control outside of it', { image: 'i', control: '8080' }, { image: { name: 'i' }, control: '8080' }],
+  ['a control of the file', { socket: '/a', target: 'control: {http: c}' }, { control: join(folder, 'c') }],
+  ['over it an option', { socket: '/a', control: '1', target: 'control: {http: c.sock}' }, { control: '1' }],
+  ['seconds to start', { target: 'device: {socket: /a, start_seconds: 2}' }, { startOptions: { timeoutMs: 2000 } }],
+  ['a minute to start', { socket: '/a' }, { startOptions: { timeoutMs: 60_000 } }],
+])('%s: %j', (_, options, settings) => {
+  expect(device(options)).toMatchObject(settings);
 });
 
 test.each<[Partial<DeviceTargetOptions>, RegExp]>([
@@ -77,13 +65,8 @@ test('the places of a command are in a private folder, which goes in the end', (
   const { at, command, control, removeFolder } = device({ command: 'a {socket} {control} {dir} {other} {socket}' });
   const [, socket = '', ...rest] = command?.split(' ') ?? [];
   const place = dirname(socket);
-  expect([basename(socket), ...rest]).toEqual([
-    'agent.sock',
-    `${place}/control.sock`,
-    `${place}/agent`,
-    '{other}',
-    socket,
-  ]);
+  const places = ['agent.sock', `${place}/control.sock`, `${place}/agent`, '{other}', socket];
+  expect([basename(socket), ...rest]).toEqual(places);
   expect(at).toMatchObject({ transport: { name: 'unix' }, address: socket });
   expect(control).toBe(`${place}/control.sock`);
   expect(existsSync(place)).toBe(true);
@@ -100,47 +83,29 @@ test('the places of a command are in a private folder, which goes in the end', (
 test('a token is a secret wherever it comes from, under the name of its variable', () => {
   const redactor = new Redactor();
   device({ url: 'http://x', token: 'the-token-of-an-option', redactor });
-  device({ redactor }, 'device: {url: "http://x", token: the-token-of-a-file}');
+  device({ redactor, target: 'device: {url: "http://x", token: the-token-of-a-file}' });
   expect(redactor.text('the-token-of-an-option the-token-of-a-file')).toBe('*** ***');
 });
 
-test.each<[string, Partial<PlatformTargetOptions>, string | undefined, object]>([
-  [
-    'defaults',
-    {},
-    undefined,
-    { dialect: 'spec', apiVersion: NEWEST_VERSION, readOnly: false, apiKey: 'k', cwd: undefined },
-  ],
-  [
-    'a file',
-    {},
-    'platform: {dialect: miru, read_only: true, online_device: d}',
-    { dialect: 'miru', readOnly: true, onlineDevice: 'd', versionHeader: 'Miru-Version' },
-  ],
-  [
-    'options over a file',
-    { dialect: 'spec', offlineDevice: 'o' },
-    'platform: {dialect: miru, offline_device: d}',
-    { dialect: 'spec', offlineDevice: 'o' },
-  ],
-  ['a flag by either', { readOnly: false }, 'platform: {read_only: true}', { readOnly: true }],
-  ['keys of the environment', { env: { MUSTER_LIMITED_KEY: 'l' } }, undefined, { limitedKey: 'l' }],
-  ['keys of a file before it', { env: { MUSTER_LIMITED_KEY: 'l' } }, 'platform: {limited_key: f}', { limitedKey: 'f' }],
-  ['an image without a port', { image: 'i' }, undefined, { image: { name: 'i', port: 8080 } }],
-  [
-    'an image',
-    { image: 'i', port: 9 },
-    undefined,
-    { image: { name: 'i', port: 9 }, startOptions: { timeoutMs: 60_000 } },
-  ],
+const usual = { dialect: 'spec', apiVersion: NEWEST_VERSION, readOnly: false, apiKey: 'k', cwd: undefined };
+const miru = 'platform: {dialect: miru, read_only: true, online_device: d}';
+const limited = { MUSTER_LIMITED_KEY: 'l' };
+test.each<[string, Partial<PlatformTargetOptions>, object]>([
+  ['defaults', {}, usual],
+  ['a file', { target: miru }, { dialect: 'miru', readOnly: true, onlineDevice: 'd', versionHeader: 'Miru-Version' }],
+  ['options over a file', { dialect: 'spec', onlineDevice: 'o', target: miru }, { dialect: 'spec', onlineDevice: 'o' }],
+  ['a flag by either', { readOnly: false, target: 'platform: {read_only: true}' }, { readOnly: true }],
+  ['keys of the environment', { env: limited }, { limitedKey: 'l' }],
+  ['keys of a file before it', { env: limited, target: 'platform: {limited_key: f}' }, { limitedKey: 'f' }],
+  ['an image without a port', { image: 'i' }, { image: { name: 'i', port: 8080 } }],
+  ['an image', { image: 'i', port: 9 }, { image: { name: 'i', port: 9 }, startOptions: { timeoutMs: 60_000 } }],
   [
     'a command of a file',
-    {},
-    'platform: {command: p, start_seconds: 3}',
+    { target: 'platform: {command: p, start_seconds: 3}' },
     { command: 'p', cwd: folder, startOptions: { timeoutMs: 3000 } },
   ],
-])('a platform by %s', (_, options, text, settings) => {
-  expect(platform(options, text)).toMatchObject(settings);
+])('a platform by %s', (_, options, settings) => {
+  expect(platform(options)).toMatchObject(settings);
 });
 
 test.each<[Partial<PlatformTargetOptions>, string[]]>([
@@ -164,22 +129,17 @@ test('the authorities of --ca are read, and must be some', () => {
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, localhostTls.cert);
   expect(platform({ ca })).toMatchObject({ ca: localhostTls.cert, caFile: ca });
-  expect(device({}, `device: {socket: /a, ca: ca.pem}`)).toMatchObject({ ca: localhostTls.cert, caFile: ca });
+  expect(device({ target: 'device: {socket: /a, ca: ca.pem}' })).toMatchObject({ ca: localhostTls.cert, caFile: ca });
   writeFileSync(ca, localhostTls.key);
   expect(() => platform({ ca })).toThrow(`--ca ${ca}: holds no certificate in PEM form`);
 });
 
 test('capabilities are declared by name or by list, beside those of a file, for a target that can have them', () => {
-  const declared = declaredCapabilities(
-    'device',
-    { capability: ['drive,log', 'files'] },
-    { capabilities: ['restart', 'write'] },
-  );
+  const file: TargetFile = { capabilities: ['restart', 'write'] };
+  const declared = declaredCapabilities('device', { capability: ['drive,log', 'files'] }, file);
   expect([...declared]).toEqual(['drive', 'log', 'files', 'restart', 'write']);
-  expect(() => declaredCapabilities('platform', { capability: ['wirte'] }, {})).toThrow(
-    /^--capability wirte: did you mean write\? acc/,
-  );
-  expect(() => declaredCapabilities('client', { capability: ['zzzzzzzz'] }, {})).toThrow(
-    /^--capability zzzzzzzz: accepted are /,
-  );
+  const refused = (kind: 'platform' | 'client', name: string) => () =>
+    declaredCapabilities(kind, { capability: [name] }, {});
+  expect(refused('platform', 'wirte')).toThrow(/^--capability wirte: did you mean write\? acc/);
+  expect(refused('client', 'zzzzzzzz')).toThrow(/^--capability zzzzzzzz: accepted are /);
 });

@@ -153,11 +153,16 @@ function positionOf(pointer: string, files: readonly Parsed[]): string {
   return files.at(-1)?.file ?? '';
 }
 
+/** As much of a schema as names the members of an object. */
+interface Members {
+  properties?: { readonly [name: string]: object };
+}
+
 /** Names that a schema accepts in the object that holds what the pointer leads to. */
-function knownBeside(pointer: string, schema: object): string[] {
-  let at: unknown = schema;
-  for (const step of stepsOf(pointer).slice(0, -1)) at = propertiesOf(at)[step];
-  return Object.keys(propertiesOf(at));
+function knownBeside(pointer: string, schema: Members): string[] {
+  const steps = stepsOf(pointer).slice(0, -1);
+  const holder = steps.reduce<Members | undefined>((at, step) => at?.properties?.[step], schema);
+  return Object.keys(holder?.properties ?? {});
 }
 
 const stepsOf = (pointer: string): string[] =>
@@ -165,15 +170,6 @@ const stepsOf = (pointer: string): string[] =>
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-
-/** The properties of an object's schema; of alternatives, those of the first object. */
-function propertiesOf(schema: unknown): Record<string, unknown> {
-  if (schema === null || typeof schema !== 'object') return {};
-  if ('properties' in schema && schema.properties !== null && typeof schema.properties === 'object')
-    return schema.properties as Record<string, unknown>;
-  const options = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
-  return options.map(propertiesOf).find((properties) => Object.keys(properties).length > 0) ?? {};
-}
 
 /** Offset of the key itself, or of an item of a list. */
 function keyAt(document: Document.Parsed, path: readonly string[]): number | undefined {

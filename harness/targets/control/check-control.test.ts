@@ -169,28 +169,30 @@ test('control that sees the device is believed', async () => {
   expect(calls).toHaveLength(1);
 });
 
+const hangs = (_: unknown, signal?: AbortSignal) =>
+  new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+
 test('a stop ends the calls of a control that works through the agent', async () => {
-  const hangs = (_: unknown, signal?: AbortSignal) =>
-    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
   const made = await checking({ publish: hangs, ...stops(() => made.device) }, seeing);
   const publishing = made.own.publish(1).catch((error: unknown) => error);
   await made.own.stop();
-  expect(await publishing).toMatchObject({
-    name: 'ControlRefused',
-    message: 'control: the agent was stopped meanwhile',
-  });
+  const message = 'control: the agent was stopped meanwhile';
+  expect(await publishing).toMatchObject({ name: 'ControlRefused', message });
 });
 
-test('after its check nothing is called, and what was under way has failed', async () => {
+test('with its check a call ends, though it was answered, and nothing is called any more', async () => {
   const made = await checking({
+    publish: hangs,
     deploy: () => {
       made.limit.abort();
       return { id: 'd1' };
     },
   });
-  for (const call of [() => made.own.deploy(), () => made.own.publish(1)])
-    await expect(call()).rejects.toThrow('control: the check is over');
-  expect(made.calls).toHaveLength(1);
+  const calls = [made.own.publish(1), made.own.deploy()];
+  for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+    expect([status, String(reason)]).toEqual(['rejected', 'ControlError: control: the check is over']);
+  await expect(made.own.publish(1)).rejects.toThrow('control: the check is over');
+  expect(made.calls).toHaveLength(2);
 });
 
 test('a stop that did not happen is no stop', async () => {

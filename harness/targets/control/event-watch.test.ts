@@ -17,7 +17,12 @@ async function watching(change: Partial<FakeDevice> = {}) {
   const streams = () => device.requests.filter((request) => request.startsWith('GET /events'));
   const opened = (count: number) =>
     poll('the stream to be opened again', () => streams().length >= count || undefined, { timeoutMs: IN_TIME_MS });
-  return { device, watch, streams, opened };
+  const seeEvent7 = async () => {
+    await watch.start(IN_TIME_MS);
+    device.sendEvent(7);
+    await watch.until(({ id }) => id === 7, 0, IN_TIME_MS);
+  };
+  return { device, watch, streams, opened, seeEvent7 };
 }
 
 test('events are kept in order from a mark, and what is none is passed over', async () => {
@@ -41,10 +46,8 @@ test('events are kept in order from a mark, and what is none is passed over', as
 });
 
 test('after a lost connection it goes on from the last event', async () => {
-  const { device, watch, streams, opened } = await watching();
-  await watch.start(IN_TIME_MS);
-  device.sendEvent(7);
-  await watch.until(({ id }) => id === 7, 0, IN_TIME_MS);
+  const { device, watch, streams, opened, seeEvent7 } = await watching();
+  await seeEvent7();
   device.retained = [7, 8];
   device.cut();
   expect(await watch.until(({ id }) => id === 8, 1, IN_TIME_MS)).toMatchObject({ id: 8 });
@@ -54,10 +57,8 @@ test('after a lost connection it goes on from the last event', async () => {
 });
 
 test('where its cursor was compacted away, it begins with what is new', async () => {
-  const { device, watch, streams, opened } = await watching();
-  await watch.start(IN_TIME_MS);
-  device.sendEvent(7);
-  await watch.until(({ id }) => id === 7, 0, IN_TIME_MS);
+  const { device, streams, opened, seeEvent7 } = await watching();
+  await seeEvent7();
   device.eventsStatus = 503;
   device.cut();
   await opened(2);

@@ -111,38 +111,27 @@ export async function waitUntil<T>(
   );
 }
 
-/** Keeps the last characters of what a program writes, for messages about it, in a buffer that never grows. */
+/** Keeps the last characters of what a program writes, for messages about it. */
 export class OutputTail {
   readonly #limit: number;
-  /** Bytes that surely hold the characters: one has at most four bytes, and the first may be torn. */
-  readonly #enough: number;
-  readonly #buffer: Buffer;
-  #end = 0;
+  readonly #decoder = new StringDecoder('utf8');
+  #kept = '';
   #cut = false;
 
   /** `limit`: characters that are kept. */
   constructor(limit: number = KEPT_CHARACTERS) {
     this.#limit = limit;
-    this.#enough = 4 * (limit + 1);
-    this.#buffer = Buffer.alloc(2 * this.#enough);
   }
 
   add(output: Buffer | string): void {
-    const piece = typeof output === 'string' ? Buffer.from(output) : output;
-    const last = piece.subarray(-this.#enough);
-    if (this.#end + last.length > this.#buffer.length) {
-      this.#buffer.copyWithin(0, this.#end - this.#enough, this.#end);
-      this.#end = this.#enough;
-      this.#cut = true;
-    }
-    this.#cut ||= last.length < piece.length;
-    this.#end += last.copy(this.#buffer, this.#end);
+    const all = this.#kept + (typeof output === 'string' ? output : this.#decoder.write(output));
+    this.#cut ||= all.length > this.#limit;
+    this.#kept = all.slice(-this.#limit);
   }
 
   /** The mark tells the reader, and the redactor, that the beginning is missing. */
   get text(): string {
-    const all = this.#buffer.toString('utf8', 0, this.#end);
-    return this.#cut || all.length > this.#limit ? `…${all.slice(-this.#limit)}` : all;
+    return this.#cut ? `…${this.#kept}` : this.#kept;
   }
 }
 
