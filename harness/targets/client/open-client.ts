@@ -8,6 +8,7 @@ import { CLIENT_JOBS, CLIENT_PLACES, CLIENT_VARIABLES, DEVICE_JOBS } from '../..
 import { type ClientDescription, clientDescription } from '../../contract/client-lines.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
+import { jsonOf } from '../control/control.ts';
 import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
 import { concludeIdentity, identityOf, measureExecutable } from '../identity.ts';
 import { labelOf } from '../launch/process.ts';
@@ -180,9 +181,9 @@ async function describeClient(
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<Described> {
   const told = Promise.withResolvers<void>();
-  let found: { value: unknown } | undefined;
+  let found: unknown;
   const line = (text: string): void => {
-    found ??= objectIn(text);
+    if (text.trimStart().startsWith('{')) found ??= jsonOf(text);
     if (found !== undefined) told.resolve();
   };
   const run = start({ variables: { [CLIENT_VARIABLES.job]: 'describe' } }, { line, ended: told.resolve });
@@ -196,9 +197,8 @@ async function describeClient(
         problem: `${label} was asked with ${CLIENT_VARIABLES.job}=describe for {"jobs":[…]} in one line: ${why}`,
       };
     }
-    const { value } = found;
-    if (clientDescription.is(value)) return { said: value };
-    const problems = clientDescription.problems(value).map(({ path, message }) => `${path} ${message}`.trim());
+    if (clientDescription.is(found)) return { said: found };
+    const problems = clientDescription.problems(found).map(({ path, message }) => `${path} ${message}`.trim());
     return { problem: `${label} describes itself wrongly: ${problems.join(', ')}` };
   } finally {
     await run.stop();
@@ -214,13 +214,4 @@ function capabilitiesOf(said: ClientDescription): Capability[] {
     ...(said.deduplicates === true ? (['deduplicates'] as const) : []),
     ...(said.heartbeat === true ? (['heartbeat'] as const) : []),
   ];
-}
-
-function objectIn(line: string): { value: unknown } | undefined {
-  if (!line.trimStart().startsWith('{')) return undefined;
-  try {
-    return { value: JSON.parse(line) };
-  } catch {
-    return undefined;
-  }
 }

@@ -152,7 +152,8 @@ export function notOf(shape: Shape, value: unknown, said: string): ControlError 
   return new ControlError(`${said} something that is not a ${shape.name}: ${why}`);
 }
 
-function jsonOf(text: string): unknown {
+/** Undefined for what is no JSON. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

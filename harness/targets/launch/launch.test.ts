@@ -6,8 +6,9 @@ import { poll } from '../../common/waiting.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
 import { temporaryFolder } from '../testing/places.ts';
-import { ProcessGroup } from './process.ts';
-import { Lines, OutputTail, readyObject, waitUntil } from './started.ts';
+import { TRANSPORTS } from '../transports/index.ts';
+import { ProcessGroup, readyLine } from './process.ts';
+import { Lines, OutputTail, waitUntil } from './started.ts';
 
 const folder = temporaryFolder();
 
@@ -220,7 +221,7 @@ test('a ready line is found in any pieces, among lines that are none', () => {
   const output = Buffer.from(`${lines.join('\n')}\n${unended}`);
   for (const piece of [1, 5, 1000, output.length]) {
     const found: string[] = [];
-    const read = new Lines(1000, (text) => void (readyObject(text) && found.push(text)));
+    const read = new Lines(1000, (text) => void (readyLine(text, TRANSPORTS) && found.push(text)));
     for (let at = 0; at < output.length; at += piece) read.add(output.subarray(at, at + piece));
     expect(found).toEqual([ready]);
     read.end();

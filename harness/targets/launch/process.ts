@@ -7,20 +7,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
+import { jsonOf } from '../control/control.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { measureExecutable } from '../identity.ts';
 import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
-import {
-  Lines,
-  lastLines,
-  OutputTail,
-  readyObject,
-  type Started,
-  StartFailed,
-  type StartOptions,
-  waitUntil,
-} from './started.ts';
+import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
@@ -217,24 +209,6 @@ function hasLiving(group: number): boolean {
   });
 }
 
-/** Far more than any ready line has. */
-const LONGEST_READY_LINE = 65_536;
-
-/** A run of a command that is to serve. */
-class ServingGroup extends ProcessGroup {
-  /** The line by which it said that it serves; undefined until then. */
-  readonly ready: () => Readonly<Record<string, unknown>> | undefined;
-
-  constructor({ line, env, cwd }: Pick<CommandOptions, 'line' | 'env' | 'cwd'>) {
-    let ready: Readonly<Record<string, unknown>> | undefined;
-    const lines = new Lines(LONGEST_READY_LINE, (text) => {
-      ready ??= readyObject(text);
-    });
-    super(line, env, { cwd, onStdout: (output) => lines.add(output) });
-    this.ready = () => ready;
-  }
-}
-
 /** A shell line and where it is to serve. */
 export interface CommandOptions extends StartOptions {
   line: string;
@@ -245,10 +219,102 @@ export interface CommandOptions extends StartOptions {
   control?: string | undefined;
 }
 
-/** What a target may print on stdout once it serves: `{"ready":true,"socket"|"discovery"|"url"|"control":…}`. */
+/** What a target says once it serves. */
 interface ReadyLine {
-  at?: TransportAddress | undefined;
+  at: TransportAddress | undefined;
   control?: string;
+}
+
+/**
+ * What a line on stdout says, when it is `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for any
+ * other.
+ */
+export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
+  const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
+  if (said?.['ready'] !== true) return undefined;
+  const text: Record<string, string> = {};
+  for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
+    const field = said[name];
+    if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
+  }
+  const [at] = addressesIn(text, transports);
+  const { control } = text;
+  return { at, ...defined({ control }) };
+}
+
+/** Far more than any ready line has. */
+const LONGEST_READY_LINE = 65_536;
+
+/** A run of a command that is to serve. */
+class ServingGroup extends ProcessGroup {
+  readonly #options: CommandOptions;
+  /** The first ready line; undefined until it came. */
+  readonly #ready: () => ReadyLine | undefined;
+
+  constructor(options: CommandOptions) {
+    const { line, env, cwd, transports } = options;
+    let ready: ReadyLine | undefined;
+    const lines = new Lines(LONGEST_READY_LINE, (text) => {
+      ready ??= readyLine(text, transports);
+    });
+    super(line, env, { cwd, onStdout: (output) => lines.add(output) });
+    this.#options = options;
+    this.#ready = () => ready;
+  }
+
+  /** How it ended, with its last lines. */
+  ending(how: string): string {
+    return `${this.label} ${how}${lastLines(this.#output)}`;
+  }
+
+  /**
+   * What the target announced, with the address at which it serves: the expected one, or that of its ready line. Its
+   * control API accepts connections too then.
+   */
+  async untilServing(
+    at = this.#options.at,
+    signal = this.#options.signal,
+  ): Promise<ReadyLine & { at: TransportAddress }> {
+    const { control, transports } = this.#options;
+    const ready =
+      at === undefined
+        ? await this.#waitFor(`printed ${readyForm(transports)}`, signal, () => this.#readyPlace())
+        : await this.#waitFor(`served ${at.transport.served(at.address)}`, signal, async () =>
+            (await at.transport.accepts(at.address)) ? { ...this.#ready(), at } : undefined,
+          );
+    if (control !== undefined)
+      await this.#waitFor(`served its control API at ${control}`, signal, async () =>
+        (await acceptsControl(control)) ? true : undefined,
+      );
+    return ready;
+  }
+
+  /** The ready line, which has to name a place: as there is one, no other will say it. */
+  #readyPlace(): (ReadyLine & { at: TransportAddress }) | undefined {
+    const ready = this.#ready();
+    if (ready === undefined) return undefined;
+    const { at } = ready;
+    if (at !== undefined) return { ...ready, at };
+    throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(this.#options.transports)}`);
+  }
+
+  #waitFor<T>(
+    what: string,
+    signal: AbortSignal | undefined,
+    look: () => Promise<T | undefined> | T | undefined,
+  ): Promise<T> {
+    const hint = (): string | undefined => {
+      const ready = this.#ready();
+      return ready === undefined ? undefined : `its ready line names ${ready.at?.address ?? 'no address'}`;
+    };
+    const { timeoutMs, notify } = this.#options;
+    const [ended, output] = [() => this.how, () => this.#output];
+    return waitUntil(what, look, { timeoutMs, signal, notify, name: this.label, hint, ended, output });
+  }
+
+  get #output(): string {
+    return this.stderr.trim() || this.stdout;
+  }
 }
 
 /** Throws StartFailed; nothing is left running then. */
@@ -256,14 +322,10 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
   options.notify(`starting ${labelOf(options.line)}`);
   const ran = measureExecutable(options.line, options.cwd, options.env);
   let group = await launch(options);
-  let ready: ReadyLine & { at: TransportAddress };
-  try {
-    ready = await untilServing(group, options);
-  } catch (error) {
+  const { at, control } = await group.untilServing().catch(async (error: unknown) => {
     await group.stop();
     throw error;
-  }
-  const { at, control } = ready;
+  });
   let told = false;
   const stop = async (signal?: StopSignal): Promise<void> => {
     await group.stop(signal);
@@ -282,14 +344,11 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
       stop,
       start: async (signal) => {
         if (!group.running) group = await launch(options);
-        await untilServing(group, { ...options, at, ...defined({ signal }) });
+        await group.untilServing(at, signal);
       },
-      endedByItself: () => {
-        const how = group.endedByItself;
-        return how === undefined ? undefined : `${group.label} ${how}${lastLines(outputOf(group))}`;
-      },
+      endedByItself: () => (group.endedByItself === undefined ? undefined : group.ending(group.endedByItself)),
     },
-    diagnostics: () => (group.running ? group.stderr : `${group.label} ${group.how}${lastLines(outputOf(group))}`),
+    diagnostics: () => (group.how === undefined ? group.stderr : group.ending(group.how)),
     close: () => stop(),
   };
 }
@@ -300,40 +359,6 @@ async function launch(options: CommandOptions): Promise<ServingGroup> {
     throw new StartFailed(`--command: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   });
   return new ServingGroup(options);
-}
-
-/**
- * What the target announced, with the address at which it serves: the expected one, or that of its ready line. Its
- * control API accepts connections too then.
- */
-async function untilServing(
-  group: ServingGroup,
-  options: CommandOptions,
-): Promise<ReadyLine & { at: TransportAddress }> {
-  const { at, control, transports } = options;
-  const ready =
-    at === undefined
-      ? await waitFor(`printed ${readyForm(transports)}`, group, options, () => readyPlace(group, transports))
-      : await waitFor(`served ${at.transport.served(at.address)}`, group, options, async () =>
-          (await at.transport.accepts(at.address)) ? { ...announced(group, transports), at } : undefined,
-        );
-  if (control !== undefined)
-    await waitFor(`served its control API at ${control}`, group, options, async () =>
-      (await acceptsControl(control)) ? true : undefined,
-    );
-  return ready;
-}
-
-/** The ready line, which has to name a place: as there is one, no other will say it. */
-function readyPlace(
-  group: ServingGroup,
-  transports: readonly Transport[],
-): (ReadyLine & { at: TransportAddress }) | undefined {
-  const ready = announced(group, transports);
-  if (ready === undefined) return undefined;
-  const { at } = ready;
-  if (at !== undefined) return { ...ready, at };
-  throw new StartFailed(`${group.label} is ready, but has not printed ${readyForm(transports)}`);
 }
 
 /** What a command that names no place has to print, and the ways to name one. */
@@ -348,39 +373,3 @@ function readyForm(transports: readonly Transport[]): string {
     `place to serve at: put ${places.join(' or ')} into it, or give ${options.join(', ')})`
   );
 }
-
-/** What the ready line says; undefined when there is none yet. */
-function announced(group: ServingGroup, transports: readonly Transport[]): ReadyLine | undefined {
-  const ready = group.ready();
-  if (ready === undefined) return undefined;
-  const text: Record<string, string> = {};
-  for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
-    const field = ready[name];
-    if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
-  }
-  const [at] = addressesIn(text, transports);
-  const { control } = text;
-  return { at, ...defined({ control }) };
-}
-
-const waitFor = <T>(
-  what: string,
-  group: ServingGroup,
-  { timeoutMs, signal, notify, transports }: StartOptions,
-  look: () => Promise<T | undefined> | T | undefined,
-): Promise<T> =>
-  waitUntil(what, look, {
-    timeoutMs,
-    signal,
-    notify,
-    name: group.label,
-    hint: () => {
-      const ready = announced(group, transports);
-      if (ready === undefined) return undefined;
-      return `its ready line names ${ready.at === undefined ? 'no address' : ready.at.address}`;
-    },
-    ended: () => group.how,
-    output: () => outputOf(group),
-  });
-
-const outputOf = (group: ServingGroup): string => group.stderr.trim() || group.stdout;

@@ -183,14 +183,3 @@ export class Lines {
     this.#onLine(line);
   }
 }
-
-/** A line by which a target says that it serves: a JSON object with `"ready":true`. Undefined for any other. */
-export function readyObject(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith('{')) return undefined;
-  try {
-    const value = JSON.parse(line) as Record<string, unknown>;
-    return value['ready'] === true ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
