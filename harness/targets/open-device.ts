@@ -29,7 +29,7 @@ const HEARTBEAT_SECONDS = 30;
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);
-  return opening(async (closers, close): Promise<OpenDeviceTarget> => {
+  return opening(async (closers) => {
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
     // An agent that ends may still write to its places.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
@@ -71,8 +71,6 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           reconsider: (error) => own.reconsider(error),
         };
       },
-      close,
-      [Symbol.asyncDispose]: close,
     };
   });
 }

@@ -19,7 +19,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = platformSettings(options);
   const { dialect, versionHeader, apiVersion, apiKey, limitedKey, readOnly, capabilities } = settings;
-  return opening(async (closers, close): Promise<OpenPlatformTarget> => {
+  return opening(async (closers) => {
     const { started, problem: startProblem } = await tryStart(settings);
     closers.push(() => started?.close());
     const http = clientOf(settings, started, new Recorder(redactor));
@@ -56,8 +56,6 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
       }),
-      close,
-      [Symbol.asyncDispose]: close,
     };
   });
 }

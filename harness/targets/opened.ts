@@ -142,12 +142,16 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly redactor?: Redactor;
 }
 
-interface OpenTarget<Context> extends OpenedTarget<Context> {
+/** Ends what was opened. */
+interface Closing extends AsyncDisposable {
+  /** Idempotent. Throws AggregateError. */
+  close(): Promise<void>;
+}
+
+interface OpenTarget<Context> extends OpenedTarget<Context>, Closing {
   /** A client without a recorder of its own; `http.with({ recorder })` for each check. */
   readonly http: HttpClient;
   readonly redactor: Redactor;
-  /** Ends what was started for this target. Idempotent. Throws AggregateError. */
-  close(): Promise<void>;
 }
 
 /** An opened Device API. `control` throws ControlError on every call when the target has none. */
@@ -174,9 +178,9 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
 
 /**
  * Calls `open`, which adds a closer for everything that it opens. When `open` throws, for example because of an
- * interrupt while an agent starts, what it opened so far is closed and the error is passed on. `close` is idempotent.
+ * interrupt while an agent starts, what it opened so far is closed and the error is passed on.
  */
-export async function opening<T>(open: (closers: Closer[], close: () => Promise<void>) => Promise<T>): Promise<T> {
+export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promise<T & Closing> {
   const closers: Closer[] = [];
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -184,7 +188,7 @@ export async function opening<T>(open: (closers: Closer[], close: () => Promise<
     return closing;
   };
   try {
-    return await open(closers, close);
+    return { ...(await open(closers)), close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close().catch(() => {});
     throw error;

@@ -42,7 +42,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
   refuseNone(options);
   const capabilities = declaredCapabilities('client', options, {});
   const way = await wayOf(options);
-  return opening(async (closers, close) => {
+  return opening(async (closers) => {
     const { start, running, last } = counted(way.start);
     closers.push(async () => void (await Promise.all([...running].map((run) => run.stop()))));
     const described =
@@ -72,7 +72,6 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       diagnostics: async () => last()?.diagnostics ?? '',
       conclude: () => concludeIdentity(description, way.ran),
       context: (recorder) => ({ start, versionHeader, recorder, capabilities, patienceMs }),
-      [Symbol.asyncDispose]: close,
     };
   });
 }

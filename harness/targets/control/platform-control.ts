@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/recorder.ts';
+import { defined } from '../../common/defined.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
@@ -46,9 +47,9 @@ export class PlatformClient {
     this.#made = made;
   }
 
-  /** The same client for as long as `signal` lasts. */
-  bound(signal: AbortSignal): PlatformClient {
-    return new PlatformClient(this.#http.with({ signal }), this.#made);
+  /** The same client, for as long as `signal` lasts. */
+  with(bound: { signal?: AbortSignal }): PlatformClient {
+    return new PlatformClient(this.#http.with(bound), this.#made);
   }
 
   /** A release whose schema has one slot for each file, and the instances that fill them. */
@@ -201,10 +202,8 @@ export class PlatformControl extends Control {
    * shell line.
    */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
-    const reach: Reach =
-      signal === undefined
-        ? { platform: this.#platform, device: this.#device, signal }
-        : { platform: this.#platform.bound(signal), device: this.#device.with({ signal }), signal };
+    const bound = defined({ signal });
+    const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };
     switch (call.name) {
       case 'deploy':
         return this.#inTurn(signal, () => this.#deploy(call.request, reach));
