@@ -30,18 +30,15 @@ export interface TarEntry {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Of a file, when it was asked for. */
+  /** Of a file, when it is wanted. */
   readonly content: Buffer | undefined;
 }
 
 /**
- * The members of an archive, in order; never more than one content is held. `wanted` says of which files to keep the
- * content. Throws Error for what is no archive, or ends in the middle.
+ * The members of an archive, in order; never more than one content is held, and none unless they are wanted. Throws
+ * Error for what is no archive, or ends in the middle.
  */
-export async function* readTar(
-  archive: Readable,
-  wanted: (name: string, size: number) => boolean,
-): AsyncGenerator<TarEntry> {
+export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerator<TarEntry> {
   const input = new ByteReader(archive);
   let extended: { path?: string; size?: number } = {};
   for (;;) {
@@ -62,7 +59,7 @@ export async function* readTar(
     const name = (extended.path ?? nameIn(header)).replace(/\/+$/, '');
     extended = {};
     const kind = KINDS[type] ?? 'other';
-    const kept = kind === 'file' && wanted(name, size);
+    const kept = kind === 'file' && wanted;
     const content = kept ? await input.content(size) : undefined;
     if (!kept) await input.skip(size + padding(size));
     const [mode, uid, gid] = [numberIn(header, 100, 8), numberIn(header, 108, 8), numberIn(header, 116, 8)];
@@ -192,6 +189,21 @@ const MOST_LINKS = 40;
 export class ContainerFiles implements TargetFiles {
   readonly #mounts: readonly Mount[];
   readonly #docker: ArchiveApi;
+  readonly #inside: TargetFiles = {
+    stat: async (path) => {
+      const found = await this.#look(path);
+      return found === undefined ? undefined : { kind: found.kind, size: found.size };
+    },
+    read: async (path) => (await this.#file(path))?.content,
+    list: (folder, { deep = false } = {}) => this.#list(folder, deep),
+    append: async (path, bytes) => {
+      const file = await this.#file(path);
+      if (file?.content === undefined)
+        throw new FilesUnreadable(`there is no file ${path} in the container to write to`);
+      const archive = tarOf({ ...file, name: basename(file.path) }, Buffer.concat([file.content, bytes]));
+      await this.#asked(path, () => this.#docker.putArchive(archive, { path: dirname(file.path) }));
+    },
+  };
 
   constructor(mounts: readonly Mount[], docker: ArchiveApi) {
     this.#mounts = mounts;
@@ -199,53 +211,34 @@ export class ContainerFiles implements TargetFiles {
   }
 
   stat(path: string): Promise<FileInfo | undefined> {
-    return this.#either(
-      path,
-      (here) => hostFiles.stat(here),
-      () => this.#statInside(path),
-    );
+    return this.#either(path, (files, at) => files.stat(at));
   }
 
   read(path: string): Promise<Buffer | undefined> {
-    return this.#either(
-      path,
-      (here) => hostFiles.read(here),
-      async () => (await this.#fileInside(path))?.content,
-    );
+    return this.#either(path, (files, at) => files.read(at));
   }
 
-  list(folder: string, { deep = false } = {}): Promise<FileEntry[]> {
-    const onHost = async (here: string): Promise<FileEntry[]> =>
-      (await hostFiles.list(here, { deep })).map((entry) => ({
-        ...entry,
-        path: join(folder, entry.path.slice(here.length)),
-      }));
-    return this.#either(folder, onHost, () => this.#listInside(folder, deep));
+  list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]> {
+    return this.#either(folder, async (files, at) => {
+      const entries = await files.list(at, options);
+      if (files !== hostFiles) return entries;
+      return entries.map((entry) => ({ ...entry, path: join(folder, entry.path.slice(at.length)) }));
+    });
   }
 
   append(path: string, bytes: Buffer): Promise<void> {
-    return this.#either(
-      path,
-      (here) => hostFiles.append(here, bytes),
-      async () => {
-        const file = await this.#fileInside(path);
-        if (file?.content === undefined)
-          throw new FilesUnreadable(`there is no file ${path} in the container to write to`);
-        const archive = tarOf({ ...file, name: basename(file.path) }, Buffer.concat([file.content, bytes]));
-        await this.#asked(path, () => this.#docker.putArchive(archive, { path: dirname(file.path) }));
-      },
-    );
+    return this.#either(path, (files, at) => files.append(at, bytes));
   }
 
   /** On this machine when the path leads below a mounted folder and this user may go there, otherwise inside. */
-  async #either<T>(path: string, onHost: (here: string) => Promise<T>, inside: () => Promise<T>): Promise<T> {
+  async #either<T>(path: string, ask: (files: TargetFiles, at: string) => Promise<T>): Promise<T> {
     const here = this.#onHost(path);
-    if (here === undefined) return inside();
+    if (here === undefined) return ask(this.#inside, path);
     try {
-      return await onHost(here);
+      return await ask(hostFiles, here);
     } catch (error) {
       if (!(error instanceof FilesUnreadable) || !isForbidden(error.cause)) throw error;
-      return inside();
+      return ask(this.#inside, path);
     }
   }
 
@@ -288,36 +281,31 @@ export class ContainerFiles implements TargetFiles {
     return mount === undefined ? undefined : mount.source + path.slice(mount.target.length);
   }
 
-  async #statInside(path: string): Promise<FileInfo | undefined> {
-    const found = await this.#lookInside(path);
-    return found === undefined ? undefined : { kind: found.kind, size: found.size };
-  }
-
   /** What is at the path, with the path that a link there leads to. */
-  async #lookInside(path: string): Promise<(FileInfo & { path: string }) | undefined> {
+  async #look(path: string): Promise<(FileInfo & { path: string }) | undefined> {
     const said = await this.#absentOr(path, () => this.#docker.infoArchive({ path }));
     if (said === undefined) return undefined;
     said.destroy();
     const header = said.headers['x-docker-container-path-stat'];
     const { size, mode, linkTarget } = JSON.parse(Buffer.from(String(header), 'base64').toString('utf8')) as PathStat;
-    if (mode & LINK) return linkTarget === '' || linkTarget === path ? undefined : this.#lookInside(linkTarget);
+    if (mode & LINK) return linkTarget === '' || linkTarget === path ? undefined : this.#look(linkTarget);
     return { path, size, kind: mode & FOLDER ? 'folder' : mode & NO_FILE ? 'other' : 'file' };
   }
 
-  async #fileInside(path: string): Promise<(TarEntry & { path: string }) | undefined> {
-    const found = await this.#lookInside(path);
+  async #file(path: string): Promise<(TarEntry & { path: string }) | undefined> {
+    const found = await this.#look(path);
     if (found?.kind !== 'file') return undefined;
     if (found.size > LARGEST_FILE_BYTES)
       throw new FilesUnreadable(`${path} in the container has ${found.size} bytes, too many to copy`);
-    for await (const entry of this.#archive(found.path, () => true)) return { ...entry, path: found.path };
+    for await (const entry of this.#archive(found.path, true)) return { ...entry, path: found.path };
     return undefined;
   }
 
-  async #listInside(folder: string, deep: boolean): Promise<FileEntry[]> {
-    const found = await this.#lookInside(folder);
+  async #list(folder: string, deep: boolean): Promise<FileEntry[]> {
+    const found = await this.#look(folder);
     if (found?.kind !== 'folder') return [];
     const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
-    for await (const { name, kind, size } of this.#archive(found.path, () => false)) listed.push({ name, kind, size });
+    for await (const { name, kind, size } of this.#archive(found.path, false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
     // Not before the archive has ended: Docker answers no other question about a container that it is still sending.
     for (const { name, kind, size } of listed) {
@@ -325,13 +313,13 @@ export class ContainerFiles implements TargetFiles {
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;
       const path = join(folder, ...below);
-      const seen = kind === 'link' ? await this.#statInside(path) : { kind, size };
+      const seen = kind === 'link' ? await this.#inside.stat(path) : { kind, size };
       if (seen !== undefined) entries.push({ path, ...seen });
     }
     return entries;
   }
 
-  async *#archive(path: string, wanted: () => boolean): AsyncGenerator<TarEntry> {
+  async *#archive(path: string, wanted: boolean): AsyncGenerator<TarEntry> {
     const archive = await this.#absentOr(path, () => this.#docker.getArchive({ path }));
     if (archive === undefined) return;
     try {

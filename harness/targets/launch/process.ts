@@ -89,10 +89,6 @@ export class ProcessGroup {
     this.#child.once('close', () => ended.resolve());
   }
 
-  get running(): boolean {
-    return this.#how === undefined;
-  }
-
   /** How it ended, in words; undefined while it runs. */
   get how(): string | undefined {
     return this.#how;
@@ -343,7 +339,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
     restart: {
       stop,
       start: async (signal) => {
-        if (!group.running) group = await launch(options);
+        if (group.how !== undefined) group = await launch(options);
         await group.untilServing(at, signal);
       },
       endedByItself: () => (group.endedByItself === undefined ? undefined : group.ending(group.endedByItself)),
