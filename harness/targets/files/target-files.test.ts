@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/places.ts';
-import { hostFiles } from './target-files.ts';
+import { hostFiles, withReadablePaths } from './target-files.ts';
 
 const folder = temporaryFolder();
 const at = (...names: string[]): string => join(folder, ...names);
@@ -39,4 +39,16 @@ test('bytes are added to a file that is there, and none is made', async () => {
   expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
   await expect(hostFiles.append(at('other'), Buffer.from('x'))).rejects.toThrow(/there is no file .*other/);
   expect(await hostFiles.stat(at('other'))).toBeUndefined();
+});
+
+test('a path that control names and that leads nowhere costs its capability', async () => {
+  const said: string[] = [];
+  const info = { capabilities: ['log', 'files', 'drive'], event_log: at('none/below/log'), config_root: at('new') };
+  const { event_log: log, ...rest } = info;
+  const kept = await withReadablePaths(info, hostFiles, (text) => void said.push(text));
+  expect(kept).toEqual({ ...rest, capabilities: ['files', 'drive'] });
+  expect(said).toEqual([expect.stringContaining(`control names ${log} as event_log, and the container has no such`)]);
+  expect(await withReadablePaths({ capabilities: ['drive'] }, hostFiles, () => {})).toEqual({
+    capabilities: ['drive'],
+  });
 });
