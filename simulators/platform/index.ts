@@ -5,8 +5,12 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
-import type { AgentConfigInstance } from '../../harness/contract/agent.ts';
-import type { AgentDeployment, AgentGitCommit, AgentRelease } from '../../harness/contract/agent-strict.ts';
+import type {
+  AgentConfigInstance,
+  AgentDeployment,
+  AgentGitCommit,
+  AgentRelease,
+} from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';

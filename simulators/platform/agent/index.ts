@@ -6,11 +6,11 @@ import type { Logger } from 'pino';
 import Type from 'typebox';
 import {
   AGENT_BASE_PATH,
+  agentDevice,
   deploymentReport,
   provisionRequest,
   reprovisionRequest,
 } from '../../../harness/contract/agent.ts';
-import { device as publishedDevice } from '../../../harness/contract/agent-strict.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
   type DeploymentActivityStatus,
@@ -129,7 +129,10 @@ export function expansions(query: Query, more: readonly string[] = []): string[]
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
 /** The fields that are published: an agent never needs its own public key back. */
-const DEVICE_FIELDS = Object.keys(publishedDevice.properties);
+const DEVICE_FIELDS = [
+  ...Object.keys(agentDevice.schema.properties),
+  ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
+];
 
 function answer(record: AgentDeviceRecord) {
   const known: Readonly<Record<string, unknown>> = { ...record, object: 'device' };
