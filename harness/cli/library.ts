@@ -5,7 +5,7 @@
  *     if (report.exit_code !== 0) …
  */
 import { defined } from '../common/defined.ts';
-import './node22.ts';
+import '../common/node22.ts';
 import { randomInt } from 'node:crypto';
 import { Redactor } from '../client/redact.ts';
 import type { Demands } from '../runner/coverage.ts';

@@ -2,7 +2,7 @@
 /**
  * The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here.
  */
-import './node22.ts';
+import '../common/node22.ts';
 import { realpathSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { extname, join } from 'node:path';

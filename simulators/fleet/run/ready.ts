@@ -3,9 +3,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { DirectoryInUseError, lockDirectory } from '../../device/device-directory.ts';
+import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
 import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
 import type { Exposed } from '../report/exposition.ts';
+import type { Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
@@ -104,24 +105,31 @@ export function lockFolders({
   shard,
   namePrefix = 'robot',
 }: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
-  using locks = new DisposableStack();
-  const lock = (folder: string, name?: string): void => {
-    locks.adopt(lockDirectory(folder, name), (held) => held.release());
+  // Node 22 has no DisposableStack.
+  const held: Lock[] = [];
+  const release = (): void => {
+    for (const lock of held.splice(0).toReversed()) lock.release();
   };
-  orRefuse('out', out, () => lock(out));
-  // Robots without an uplink have no keys.
-  if (scenario.uplink === 'none') return locks.move();
+  try {
+    orRefuse('out', out, () => held.push(lockDirectory(out)));
+    // Robots without an uplink have no keys.
+    if (scenario.uplink !== 'none') orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return { [Symbol.dispose]: release };
+}
+
+function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | undefined): void {
   const { index, count } = shard ?? { index: 1, count: 1 };
-  orRefuse('state', stateDir, () => {
-    lock(stateDir, `lock-${namePrefix}-${index}-of-${count}`);
-    for (const name of readdirSync(stateDir)) {
-      const [, prefix, other] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-      // Robots are told apart by prefix and index, and shards of the same number have different robots. To take
-      // another's lock shows that its owner is dead.
-      if (prefix === namePrefix && Number(other) !== count) lockDirectory(stateDir, name).release();
-    }
-  });
-  return locks.move();
+  held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
+  for (const name of readdirSync(dir)) {
+    const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
+    // Robots are told apart by prefix and index, and shards of the same number have different robots. To take
+    // another's lock shows that its owner is dead.
+    if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
+  }
 }
 
 function orRefuse(option: string, folder: string, lock: () => void): void {
