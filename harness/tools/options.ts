@@ -1,56 +1,84 @@
-/** Options of the tools: parsed by node:util, so that help and usage errors are the same everywhere. */
-import process from 'node:process';
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { EXIT } from '../common/usage.ts';
-
 /**
- * The values of the options, in the words of the command line unless others are given. `--help` prints `help` and ends
- * the process; a usage error ends it with 64.
+ * What a tool has from its command line and leaves behind: options, parsed by yargs from a table of each tool, so that
+ * help and usage errors are the same everywhere; work beside each other; and results for `.ci/`.
  */
-export function toolOptions<const T extends ParseArgsOptionsConfig>(
-  help: string,
-  options: T,
-  words: readonly string[] = process.argv.slice(2),
-) {
-  try {
-    const { values } = parseArgs({ args: [...words], options: { ...options, help: { type: 'boolean' } } as T });
-    if ((values as { help?: boolean }).help !== true) return values;
-    process.stdout.write(help);
-  } catch (error) {
-    refuse(error instanceof Error ? error.message : String(error), help);
-  }
-  return process.exit();
-}
-
-/** Ends the process with the message and the help, as after a usage error. */
-export function refuse(message: string, help: string): never {
-  process.stderr.write(`${message}\n\n${help}`);
-  process.exit(EXIT.usage);
-}
-
-/** The names in `--OPTION NAME,NAME`; undefined when the option is absent. An unknown name is a usage error. */
-export function namesOf(
-  option: string,
-  text: string | undefined,
-  known: readonly string[],
-  help: string,
-): string[] | undefined {
-  if (text === undefined) return undefined;
-  const names = text.split(',');
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) refuse(`--${option} ${unknown.join(',')}: unknown; known are ${known.join(', ')}`, help);
-  return names;
-}
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import yargs, { type InferredOptionTypes, type Options } from 'yargs';
+import { EXIT } from '../common/usage.ts';
 
 /**
  * A whole number from `least` on: with none of something that does the work, a tool would do nothing and report
  * success.
  */
-export function countOf(option: string, text: string, help: string, least = 1): number {
-  const count = Number(text);
-  if (!Number.isSafeInteger(count) || count < least)
-    refuse(`--${option}: must be a whole number from ${least} on`, help);
-  return count;
+export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
+  type: 'number' as const,
+  requiresArg: true,
+  describe,
+  default: otherwise,
+  coerce: (given: number): number | D => {
+    if (given !== otherwise && (!Number.isSafeInteger(given) || given < least))
+      throw new Error(`must be a whole number from ${least} on: ${describe}`);
+    return given;
+  },
+});
+
+/** A number that is drawn when none is given. */
+export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
+
+/** A number above 0. */
+export const amount = (describe: string, otherwise: number) => ({
+  type: 'number' as const,
+  requiresArg: true,
+  describe,
+  default: otherwise,
+  coerce: (given: number): number => {
+    if (!(given > 0)) throw new Error(`must be a number above 0: ${describe}`);
+    return given;
+  },
+});
+
+/** Names with commas between them; undefined when the option is absent. */
+export const names = <N extends string>(describe: string, known: readonly N[]) => ({
+  type: 'string' as const,
+  requiresArg: true,
+  describe,
+  coerce: (given: string): N[] | undefined => knownOf(given.split(','), known),
+});
+
+/** Throws with those that are unknown. */
+export function knownOf<N extends string>(given: readonly string[], known: readonly N[]): N[] {
+  const unknown = given.filter((name) => known.every((one) => one !== name));
+  if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: unknown; known are ${known.join(', ')}`);
+  return given as N[];
+}
+
+/**
+ * The values of the options, and in `_` what stands without one, which has to be among `loose`. `--help` prints what
+ * they mean, and ends the process; a usage error ends it with 64.
+ */
+export function toolOptions<O extends Record<string, Options>>(
+  usage: string,
+  options: O,
+  { words = process.argv.slice(2), loose = [] }: { words?: readonly string[]; loose?: readonly string[] } = {},
+): InferredOptionTypes<O> & { _: string[] } {
+  const cli = yargs([...words])
+    .scriptName('')
+    .usage(usage)
+    .options(options)
+    .parserConfiguration({ 'parse-positional-numbers': false })
+    .version(false)
+    .strictOptions()
+    .wrap(120)
+    .check(({ _: given }) => knownOf(given.map(String), loose).length >= 0)
+    .fail((message, error) => refuse(message ?? error.message));
+  return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
+}
+
+/** Ends the process with the message, as after a usage error. */
+export function refuse(message: string): never {
+  process.stderr.write(`${message}; see --help\n`);
+  process.exit(EXIT.usage);
 }
 
 /** Works through the items, `width` at a time. */
@@ -64,4 +92,25 @@ export async function inParallel<T>(
     for (let next = queue.next(); next.done !== true; next = queue.next()) await work(next.value);
   };
   await Promise.all(Array.from({ length: width }, worker));
+}
+
+interface Tested {
+  fullName: string;
+  duration?: number;
+  /** Of one that failed. */
+  failureMessages?: string[];
+}
+
+/** Leaves them as vitest reports tests where `.ci/` asks for that. `passed`: how many passed. */
+export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
+  const report = process.env['MUSTER_TEST_RESULTS'];
+  if (report === undefined) return;
+  const statusOf = ({ failureMessages }: Tested) => (failureMessages === undefined ? 'passed' : 'failed');
+  const assertionResults = tests.map((test) => ({ ...test, status: statusOf(test) }));
+  const results = {
+    numPassedTests: passed,
+    numFailedTests: assertionResults.filter(({ status }) => status === 'failed').length,
+    testResults: [{ name: file, assertionResults }],
+  };
+  writeFileSync(report, JSON.stringify(results));
 }

@@ -3,15 +3,15 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, CDPSession } from 'playwright-core';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FleetDocument, Second } from '../../../simulators/console/page/fleet/document.ts';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { mapRollouts } from '../../../simulators/fleet/result/rollout-map.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
-import { defined } from '../../common/defined.ts';
 import { openBrowser } from '../../common/testing/browser.ts';
-import { atMost, type Figure, inScratch, median, ofFloor } from '../measure/figure.ts';
+import { atMost, type Figure, inTurns, median, ofFloor } from '../measure/figure.ts';
 import { cpuSecondsOfEnded } from '../measure/process.ts';
 import { runFleet } from './fleet.ts';
 import { arrivalServer } from './lateness.ts';
@@ -28,12 +28,8 @@ const VIEW = { width: 1280, height: 900 };
 
 /** The page while a roll-out goes on, and a report of the same size. */
 export async function benchConsole(): Promise<Figure[]> {
-  const browser = await openBrowser();
-  try {
-    return [...(await pageOfFleet(browser)), ...(await report(browser)), await costOfWatching(browser)];
-  } finally {
-    await browser.close();
-  }
+  await using browser = await openBrowser();
+  return [...(await pageOfFleet(browser)), ...(await report(browser)), await costOfWatching(browser)];
 }
 
 async function pageOfFleet(browser: Browser): Promise<Figure[]> {
@@ -52,9 +48,9 @@ async function pageOfFleet(browser: Browser): Promise<Figure[]> {
   const blank = await repeated(browser, 'data:text/html,<p>empty</p>');
   return [
     ofFloor('frames of the page of 10,000 robots, beside an empty page', shown.perSecond, floor.perSecond, 0.5, '1/s'),
-    atMost('processor of that page, its renderer', shown.cores, 0.5, 'cores', floor.cores),
-    atMost('first paint of the page', paints, 300, 'ms', blank),
-    atMost('the page until it shows its robots', robots, 1_000, 'ms', blank),
+    atMost('processor of that page, its renderer', shown.cores, 0.5, 'cores', { floor: floor.cores }),
+    atMost('first paint of the page', paints, 300, 'ms', { floor: blank }),
+    atMost('the page until it shows its robots', robots, 1_000, 'ms', { floor: blank }),
   ];
 }
 
@@ -126,15 +122,13 @@ async function repeated(browser: Browser, url: string, seen = FIRST_PAINT): Prom
 }
 
 async function report(browser: Browser): Promise<Figure[]> {
-  return await inScratch(async (folder) => {
-    const file = join(folder, 'report.html');
-    writeFileSync(file, reportHtml(largeResult()));
-    const opened = await repeated(browser, pathToFileURL(file).href);
-    return [
-      atMost('report of 10,000 robots and an hour', statSync(file).size / 1_000_000, 1, 'MB'),
-      atMost('first paint of that report', opened, 1_000, 'ms'),
-    ];
-  });
+  using home = scratch();
+  const file = join(home.path, 'report.html');
+  writeFileSync(file, reportHtml(largeResult()));
+  return [
+    atMost('report of 10,000 robots and an hour', statSync(file).size / 1_000_000, 1, 'MB'),
+    atMost('first paint of that report', await repeated(browser, pathToFileURL(file).href), 1_000, 'ms'),
+  ];
 }
 
 /** An hour of a fleet that rolls out twice, with a few that missed it. */
@@ -217,13 +211,14 @@ phases:
 
 /** About three minutes. */
 async function costOfWatching(browser: Browser): Promise<Figure> {
-  const shares: number[] = [];
-  const alone: number[] = [];
-  for (let pair = 0; pair < PAIRS; pair += 1) {
-    const seconds = await processorSeconds();
-    alone.push(seconds);
-    shares.push((100 * ((await processorSeconds(browser)) - seconds)) / seconds);
-  }
+  const { alone, watched } = await inTurns(PAIRS, {
+    alone: () => processorSeconds(),
+    watched: async () => {
+      await using page = await browser.newPage();
+      return await processorSeconds((url) => void page.goto(url));
+    },
+  });
+  const shares = alone.map((seconds, pair) => (100 * ((watched[pair] ?? Number.NaN) - seconds)) / seconds);
   const all = shares.toSorted((a, b) => a - b).map((share) => share.toFixed(1));
   const load = `${RATE.toLocaleString('en')} requests/s, ${WATCHED_ROBOTS.toLocaleString('en')} robots`;
   const figure = atMost('processor time that the page costs a fleet', median(shares), 2, '%');
@@ -234,14 +229,10 @@ async function costOfWatching(browser: Browser): Promise<Figure> {
 }
 
 /** Processor seconds of the command and all of its processes, without those of the browser and of the target. */
-async function processorSeconds(browser?: Browser): Promise<number> {
-  return await inScratch(async (dir) => {
-    await using server = arrivalServer();
-    await using page = await browser?.newPage();
-    const port = await server.call('listen', undefined);
-    const before = cpuSecondsOfEnded();
-    const onPage = page && ((url: string): void => void page.goto(url));
-    await runFleet(dir, { robots: WATCHED_ROBOTS, port, scenario: WATCHED, ...defined({ onPage }) });
-    return cpuSecondsOfEnded() - before;
-  });
+async function processorSeconds(onPage?: (url: string) => void): Promise<number> {
+  await using server = arrivalServer();
+  const port = await server.call('listen', undefined);
+  const before = cpuSecondsOfEnded();
+  await runFleet({ robots: WATCHED_ROBOTS, port, scenario: WATCHED, ...(onPage && { onPage }) });
+  return cpuSecondsOfEnded() - before;
 }

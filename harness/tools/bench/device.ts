@@ -1,6 +1,5 @@
 /**
- * Figures of the simulated device: live delivery, its log, and what an idle one costs, each beside the floor that the
- * same run measured. Clients are in a process of their own that only counts bytes; the floor of delivery writes the
+ * Figures of the simulated device: live delivery and its log, each beside the floor that the same run measured. Clients are in a process of their own that only counts bytes; the floor of delivery writes the
  * same bytes, framed before, to as many raw sockets.
  */
 import { once } from 'node:events';
@@ -9,6 +8,7 @@ import net from 'node:net';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../simulators/common/clock.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
 import { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { writeMark } from '../../../simulators/device/log/high-water-mark.ts';
@@ -17,17 +17,15 @@ import { eventLine, sealed } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
 import { chunk, frame } from '../../../simulators/device/stream/protocol.ts';
-import { atMost, type Figure, grown, inScratch, median, ofFloor, settledMemory } from '../measure/figure.ts';
+import { type Figure, inTurns, median, ofFloor, timesFloor } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 export async function benchDevice(): Promise<Figure[]> {
-  const figures: Figure[] = [];
   // One after the other: they would disturb each other.
-  for (const measure of [delivering, appending, opening, idling]) figures.push(...(await measure()));
-  return figures;
+  return [...(await delivering()), await appending(), await opening()];
 }
 
 const SUBSCRIBERS = 1_000;
@@ -36,21 +34,18 @@ const ROUNDS = 5;
 const SETTLE_MS = 200;
 
 async function delivering(): Promise<Figure[]> {
-  return await inScratch(async (directory) => {
-    const floors: number[] = [];
-    const alone: number[] = [];
-    const together: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      floors.push(await rawSockets(`${directory}/raw${round}.sock`));
-      alone.push(await oneDevice(`${directory}/a${round}`, 'os', 1));
-      together.push(await oneDevice(`${directory}/s${round}`, 'sync', 8));
-    }
-    const floor = median(floors);
-    return [
-      ofFloor('SSE frames delivered to 1,000 subscribers, one event at a time', median(alone), floor, 0.9, 'frames/s'),
-      ofFloor('the same, each event on the disk first, 8 publishers', median(together), floor, 0.9, 'frames/s'),
-    ];
+  using home = scratch();
+  const { path } = home;
+  const { raw, alone, together } = await inTurns(ROUNDS, {
+    raw: (round) => rawSockets(`${path}/raw${round}.sock`),
+    alone: (round) => oneDevice(`${path}/a${round}`, 'os', 1),
+    together: (round) => oneDevice(`${path}/s${round}`, 'sync', 8),
   });
+  const name = 'SSE frames delivered to 1,000 subscribers, one event at a time';
+  return [
+    ofFloor(name, median(alone), median(raw), 0.9, 'frames/s'),
+    ofFloor('the same, each event on the disk first, 8 publishers', median(together), median(raw), 0.9, 'frames/s'),
+  ];
 }
 
 async function rawSockets(path: string): Promise<number> {
@@ -62,16 +57,15 @@ async function rawSockets(path: string): Promise<number> {
   });
   server.listen({ path, backlog: 4_096 });
   await once(server, 'listening');
-  const clients = await Clients.connect(path);
+  await using clients = await connected(path);
   while (sockets.length < SUBSCRIBERS) await turn();
   const bytes = chunk(Buffer.from(frame(sample())));
-  const rate = await clients.measure(bytes.length * EVENTS, async () => {
+  const rate = await framesPerSecond(clients, bytes.length, async () => {
     for (let at = 0; at < EVENTS; at += 1) {
       for (const socket of sockets) socket.write(bytes);
       await turn();
     }
   });
-  await clients.close();
   server.close();
   for (const socket of sockets) socket.destroy();
   return rate;
@@ -79,23 +73,20 @@ async function rawSockets(path: string): Promise<number> {
 
 async function oneDevice(directory: string, durability: 'os' | 'sync', publishers: number): Promise<number> {
   const socket = `${directory}.sock`;
-  const device = await simulateDevice({ dir: directory, socket, durability, heartbeatMs: 600_000 });
-  const clients = await Clients.connect(socket);
+  await using device = await simulateDevice({ dir: directory, socket, durability, heartbeatMs: 600_000 });
+  await using clients = await connected(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
   // Filler events are all of one length; the first shows how many bytes a client gets for each.
-  const before = await clients.settled();
+  const before = await clients.call('settle');
   await device.publish(1);
-  const each = (await clients.settled()) - before;
-  const rate = await clients.measure(each * EVENTS, async () => {
+  const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
+  return await framesPerSecond(clients, each, async () => {
     const publish = async (): Promise<void> => {
       for (let at = 0; at < EVENTS / publishers; at += 1) await device.publish(1);
     };
     await Promise.all(Array.from({ length: publishers }, publish));
   });
-  await clients.close();
-  await device[Symbol.asyncDispose]();
-  return rate;
 }
 
 const sample = () =>
@@ -110,38 +101,25 @@ const sample = () =>
   });
 
 /** Clients of one socket in a process of their own, which count the bytes that all of them have read. */
-class Clients {
-  readonly #task: Task<typeof tasks>;
+async function connected(path: string): Promise<Task<typeof tasks>> {
+  const task = new Task<typeof tasks>(import.meta.url);
+  await task.call('connect', path);
+  return task;
+}
 
-  private constructor(task: Task<typeof tasks>) {
-    this.#task = task;
-  }
-
-  static async connect(path: string): Promise<Clients> {
-    const task = new Task<typeof tasks>(import.meta.url);
-    await task.call('connect', path);
-    return new Clients(task);
-  }
-
-  /** Bytes read by one client on average, once no more have come for a moment. */
-  async settled(): Promise<number> {
-    return (await this.#task.call('settle')) / SUBSCRIBERS;
-  }
-
-  /** Frames a second, when `write` makes each client read about `bytes` more: until 99 % of all have been read. */
-  async measure(bytes: number, write: () => Promise<void>): Promise<number> {
-    // Bytes that arrive before the clients know where to begin would be missing at the end.
-    await this.#task.call('expect', Math.floor(bytes * SUBSCRIBERS * 0.99));
-    const read = this.#task.call('read');
-    const started = performance.now();
-    await write();
-    await read;
-    return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
-  }
-
-  async close(): Promise<void> {
-    await this.#task[Symbol.asyncDispose]();
-  }
+/** Frames a second, when `write` sends each client `EVENTS` of so many bytes: until 99 % of all have been read. */
+async function framesPerSecond(
+  clients: Task<typeof tasks>,
+  bytes: number,
+  write: () => Promise<void>,
+): Promise<number> {
+  // Bytes that arrive before the clients know where to begin would be missing at the end.
+  await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
+  const read = clients.call('read');
+  const started = performance.now();
+  await write();
+  await read;
+  return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
 /** The log of a robot, that stores on the disk before it says so. Throws what it would only have noted. */
@@ -174,18 +152,14 @@ const APPENDS = 30;
 const APPEND_ROUNDS = 15;
 
 /** Durable appends of many robots at once, against a raw write and fdatasync of the same bytes to as many files. */
-async function appending(): Promise<Figure[]> {
-  return await inScratch(async (directory) => {
-    const floors: number[] = [];
-    const values: number[] = [];
-    for (let round = 0; round < APPEND_ROUNDS; round += 1) {
-      const floor = async () => floors.push(await rawFiles(`${directory}/raw${round}`));
-      const value = async () => values.push(await logs(`${directory}/logs${round}`));
-      for (const measure of round % 2 === 0 ? [floor, value] : [value, floor]) await measure();
-    }
-    const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
-    return [ofFloor(name, median(values), median(floors), 0.9, 'events/s')];
+async function appending(): Promise<Figure> {
+  using home = scratch();
+  const { raw, own } = await inTurns(APPEND_ROUNDS, {
+    raw: (round) => rawFiles(`${home.path}/raw${round}`),
+    own: (round) => logs(`${home.path}/logs${round}`),
   });
+  const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
+  return ofFloor(name, median(own), median(raw), 0.9, 'events/s');
 }
 
 async function rawFiles(directory: string): Promise<number> {
@@ -229,21 +203,15 @@ const PORTION = 10_000;
 const OPEN_ROUNDS = 5;
 
 /** Opening a log of a million events, against reading its file once. Both find it in the page cache. */
-async function opening(): Promise<Figure[]> {
-  return await inScratch(async (directory) => {
-    const path = `${directory}/${LOG_FILE}`;
-    await writeLog(directory);
-    const floors: number[] = [];
-    const values: number[] = [];
-    for (let round = 0; round < OPEN_ROUNDS; round += 1) {
-      floors.push(timed(() => read(path)));
-      values.push(timed(() => open(directory)));
-    }
-    const [value, floor] = [median(values), median(floors)];
-    const ratio = value / floor;
-    const name = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
-    return [{ name, value, floor, ratio, goal: '≤ 3 × floor', unit: 'ms', met: ratio <= 3 }];
+async function opening(): Promise<Figure> {
+  using home = scratch();
+  await writeLog(home.path);
+  const { raw, own } = await inTurns(OPEN_ROUNDS, {
+    raw: () => timed(() => read(`${home.path}/${LOG_FILE}`)),
+    own: () => timed(() => open(home.path)),
   });
+  const name = `inner: opening a log of ${LOG_EVENTS.toLocaleString('en')} events`;
+  return timesFloor(name, median(own), median(raw), 3, 'ms');
 }
 
 /** As after a clean stop. */
@@ -273,69 +241,6 @@ function timed(run: () => void): number {
   return performance.now() - started;
 }
 
-const DEVICES = 10_000;
-const STARTED_AT_ONCE = 500;
-const WARM_UP = 100;
-
-interface Cost {
-  /** Resident, heap and external memory each beyond the first ones. */
-  bytes: number;
-  startMs: number;
-}
-
-/** What ten thousand idle devices in one process cost, against bare listening sockets. */
-async function idling(): Promise<Figure[]> {
-  // Nothing is removed before both are measured: ext4 is slow to make files for minutes after it removed thousands.
-  const measured = (what: 'sockets' | 'devices', place: string) => costOfMany(what, DEVICES, place, ['--expose-gc']);
-  const [device, bare] = await inScratch(
-    async (one) => [await measured('devices', one), await inScratch((other) => measured('sockets', other))] as const,
-  );
-  const start = `inner: start of ${DEVICES.toLocaleString('en')} devices`;
-  return [
-    atMost('inner: device alone, memory of an idle one', device.bytes, 16_384, 'bytes', bare.bytes),
-    atMost(start, device.startMs, 3_000, 'ms', bare.startMs),
-  ];
-}
-
-/** What one of many costs that listen in a directory, in a fresh process. */
-export async function costOfMany(
-  what: 'sockets' | 'devices',
-  count: number,
-  directory: string,
-  flags: readonly string[],
-): Promise<Cost> {
-  await using task = new Task<typeof tasks>(import.meta.url, { flags });
-  return await task.call('makeMany', what, count, directory);
-}
-
-/** Kept, so that nothing measured is collected. */
-const kept: unknown[] = [];
-
-async function makeMany(what: 'sockets' | 'devices', count: number, directory: string): Promise<Cost> {
-  const make = async (name: string): Promise<void> => {
-    const path = `${directory}/${name}`;
-    kept.push(
-      await (what === 'devices' ? simulateDevice({ dir: path, socket: `${path}.sock` }) : listen(`${path}.sock`)),
-    );
-  };
-  // What the first ones bring with them (code, the parser, buffers) is not the price of one more.
-  for (let at = 0; at < WARM_UP; at += 1) await make(`w${at}`);
-  const before = await settledMemory();
-  const started = performance.now();
-  for (let from = 0; from < count; from += STARTED_AT_ONCE) {
-    const some = Math.min(STARTED_AT_ONCE, count - from);
-    await Promise.all(Array.from({ length: some }, (_, at) => make(String(from + at))));
-  }
-  const startMs = performance.now() - started;
-  return { bytes: grown(before, await settledMemory()) / count, startMs };
-}
-
-const listen = (path: string) =>
-  new Promise((resolve) => {
-    const server = net.createServer({ allowHalfOpen: true });
-    server.listen({ path, backlog: 4_096 }, () => resolve(server));
-  });
-
 /** The clients of this process, and what they have read. */
 let total = 0;
 let from = 0;
@@ -343,7 +248,6 @@ let until = Number.POSITIVE_INFINITY;
 let reached = Promise.withResolvers<void>();
 
 const tasks = {
-  makeMany,
   connect: async (path: string): Promise<void> => {
     const connected = Array.from({ length: SUBSCRIBERS }, () => {
       const socket = net.connect(path);

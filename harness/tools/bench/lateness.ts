@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
-import { type Figure, inScratch } from '../measure/figure.ts';
+import type { Figure } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 import { runFleet } from './fleet.ts';
 
@@ -26,8 +26,7 @@ interface Seen {
 export async function benchLateness(rates: readonly number[] = RATES): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const rate of rates) {
-    for (const stalls of [false, true])
-      figures.push(...figuresOf(rate, stalls, await inScratch((dir) => run(dir, rate, stalls))));
+    for (const stalls of [false, true]) figures.push(...figuresOf(rate, stalls, await run(rate, stalls)));
   }
   return figures;
 }
@@ -46,7 +45,6 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
       name: `lateness: p${percent} at ${where}`,
       value: told,
       floor: seen,
-      ratio: told / seen,
       goal: `within 10 % or 2 ms of the wire (${beside})`,
       unit: 'ms',
       met: wire.length === wanted && Math.abs(told - seen) <= allowed,
@@ -55,11 +53,11 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
 }
 
 /** Runs the command against a server that records arrivals. */
-async function run(dir: string, rate: number, stalls: boolean): Promise<Seen> {
+async function run(rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
   await using server = arrivalServer();
   const port = await server.call('listen', stalls ? warmUp + (rate * MEASURED_S) / 2 : undefined);
-  const result = await fleet(dir, rate, port);
+  const result = await fleet(rate, port);
   return { result, wire: latenessOf((await server.call('arrivals')).slice(warmUp), rate) };
 }
 
@@ -73,13 +71,13 @@ export function latenessOf(arrivals: readonly number[], rate: number): number[] 
   return arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
 }
 
-function fleet(dir: string, rate: number, port: number): Promise<FleetResult> {
+function fleet(rate: number, port: number): Promise<FleetResult> {
   const hold = (seconds: number, measured: boolean): string =>
     `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
   const head = 'name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
   const ramp = 'phases:\n  - { do: ramp, over: 1s, measure: false }\n';
   const scenario = `${head}${ramp}${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
-  return runFleet(dir, { robots: 10, port, scenario });
+  return runFleet({ robots: 10, port, scenario });
 }
 
 /** Requests of the phases; robots ask for other pages. */

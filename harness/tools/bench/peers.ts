@@ -8,7 +8,7 @@ import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { type Figure, inScratch, median } from '../measure/figure.ts';
+import { type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSecondsOfEnded } from '../measure/process.ts';
 import { runFleet } from './fleet.ts';
 import { arrivalServer, latenessOf } from './lateness.ts';
@@ -36,23 +36,24 @@ interface Outcome {
 export async function benchPeers(): Promise<Figure[]> {
   const others = await built();
   if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
-  const tools = typeof others === 'string' ? [fleet, node] : [fleet, others.loop, others.k6, node];
+  const tools: Record<string, Tool> = typeof others === 'string' ? { fleet, node } : { fleet, ...others, node };
   const figures: Figure[] = [];
   for (const rate of RATES) {
-    const outcomes = new Map<Tool, Outcome[]>(tools.map((tool) => [tool, []]));
-    for (let round = 0; round < ROUNDS; round += 1)
-      for (const [tool, medianOf] of outcomes) medianOf.push(await measured(tool, rate));
-    const floor = typeof others === 'string' ? node : others.loop;
-    figures.push(...tools.flatMap((tool) => figuresOf(tool, floor, rate, outcomes)));
+    const measures = Object.entries(tools).map(([name, tool]) => [name, () => measured(tool, rate)]);
+    const outcomes: Outcomes = await inTurns<string, Outcome>(ROUNDS, Object.fromEntries(measures));
+    for (const tool of Object.keys(tools)) figures.push(...figuresOf(tool, tools, rate, outcomes));
   }
   return figures;
 }
 
-function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<Tool, readonly Outcome[]>): Figure[] {
-  const [own, theirs] = [outcomes.get(tool) ?? [], outcomes.get(floor) ?? []];
+type Outcomes = Record<string, readonly Outcome[]>;
+
+function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outcomes: Outcomes): Figure[] {
+  const floorName = 'loop' in tools ? 'loop' : 'node';
+  const [own = [], theirs = []] = [outcomes[name], outcomes[floorName]];
   const medianOf = (list: readonly Outcome[], field: keyof Outcome): number =>
     median(list.map((outcome) => outcome[field]));
-  const at = `${tool.name}, ${rate.toLocaleString('en')}/s`;
+  const at = `${tools[name]?.name}, ${rate.toLocaleString('en')}/s`;
   const ratio = median(
     own.map(({ perCpuSecond }, round) => perCpuSecond / (theirs[round]?.perCpuSecond ?? Number.NaN)),
   );
@@ -63,19 +64,19 @@ function figuresOf(tool: Tool, floor: Tool, rate: number, outcomes: ReadonlyMap<
   const told =
     `${percent(Math.min(...own.map(({ arrived }) => arrived)))} arrived, ${late}, load ` +
     `${loadavg()[0]?.toFixed(1)}`;
-  const judged = tool === fleet;
+  const judged = name === 'fleet';
   return [
     {
       name: `peers: requests a CPU second, ${at}`,
       value: medianOf(own, 'perCpuSecond'),
       floor: medianOf(theirs, 'perCpuSecond'),
       ratio,
-      goal: judged ? `≥ 1 × ${floor.name}` : 'beside it',
+      goal: judged ? `≥ 1 × ${tools[floorName]?.name}` : 'beside it',
       unit: '/s',
       met: !judged || ratio >= 1,
       ...(judged &&
-        floor !== node && {
-          why: `the bare Node loop: ${rounded(medianOf(outcomes.get(node) ?? [], 'perCpuSecond'))}/s`,
+        floorName !== 'node' && {
+          why: `the bare Node loop: ${rounded(medianOf(outcomes['node'] ?? [], 'perCpuSecond'))}/s`,
         }),
     },
     {
@@ -129,18 +130,12 @@ const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices
 
 const fleet: Tool = {
   name: 'muster fleet',
-  run: ({ port, rate, seconds }) =>
-    inScratch(async (dir) => {
-      const scenario = `name: peers
-uplink: polling
-poll_every: 1h
-subscribers: 0
-phases:
-  - { do: ramp, over: 0s, measure: false }
-  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant }
-`;
-      await runFleet(dir, { robots: 1, port, scenario });
-    }),
+  run: ({ port, rate, seconds }) => {
+    const head = 'name: peers\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
+    const ramp = '  - { do: ramp, over: 0s, measure: false }\n';
+    const hold = `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant }\n`;
+    return runFleet({ robots: 1, port, scenario: `${head}phases:\n${ramp}${hold}` });
+  },
 };
 
 const node: Tool = {

@@ -1,7 +1,7 @@
 /** `npm run bench`: every figure beside the floor that the same run measured. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
-import { countOf, namesOf, refuse, toolOptions } from '../options.ts';
+import { count, names, refuse, toolOptions } from '../options.ts';
 
 interface Bench {
   summary: string;
@@ -13,19 +13,19 @@ interface Bench {
 
 const BENCHES: Record<string, Bench> = {
   device: {
-    summary: 'appends, opening a log, delivery to 1,000 subscribers, 10,000 idle devices',
+    summary: 'appends, opening a log, delivery to 1,000 subscribers',
     run: async () => (await import('./device.ts')).benchDevice(),
   },
   platform: {
     summary: 'pages of a list of a million devices',
     run: async () => (await import('./platform.ts')).benchPlatform(),
   },
-  uplink: {
-    summary: 'memory of uplinks and of the broker, pings per second',
-    run: async () => (await import('./uplink.ts')).benchUplink(),
+  broker: {
+    summary: 'pings there and back per second',
+    run: async () => (await import('./broker.ts')).benchBroker(),
   },
   fleet: {
-    summary: 'memory of all processes with 10,000 robots, idle and connected; their start: some minutes',
+    summary: 'memory of all processes with 10,000 robots, idle and connected: some minutes',
     run: async (robots) => (await import('./fleet.ts')).benchFleet(robots),
   },
   start: {
@@ -58,9 +58,7 @@ const BENCHES: Record<string, Bench> = {
 
 /** Those that take a number of robots. */
 const SIZED = ['fleet', 'fleet.rollout', 'fleet.many'];
-const HELP = `npm run bench -- [options]
-  --only NAME,NAME…   these; without it all but those marked *, which take long
-  --robots N          instead of 10,000 (100,000 of fleet.many): of ${SIZED.join(', ')}
+const USAGE = `npm run bench -- [options]
 
 A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that begins with \`inner\` calls
 functions, of a part that no command shows alone.
@@ -68,35 +66,24 @@ functions, of a part that no command shows alone.
 ${Object.entries(BENCHES)
   .map(([name, { summary, long }]) => `  ${(name + (long ? ' *' : '')).padEnd(18)}  ${summary}\n`)
   .join('')}`;
-const values = toolOptions(HELP, { only: { type: 'string' }, robots: { type: 'string' } });
-const robots = values.robots === undefined ? undefined : countOf('robots', values.robots, HELP);
-const only = namesOf('only', values.only, Object.keys(BENCHES), HELP);
+const { only, robots } = toolOptions(USAGE, {
+  only: names('these, with commas between; without it all but those marked *, which take long', Object.keys(BENCHES)),
+  robots: count(`instead of 10,000 (100,000 of fleet.many): of ${SIZED.join(', ')}`, undefined),
+});
 if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
-  refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`, HELP);
-const wanted = Object.entries(BENCHES).filter(([name, { long }]) => only?.includes(name) ?? !long);
-const number = (value: number | undefined): string =>
-  value === undefined || Number.isNaN(value)
-    ? '–'
-    : value >= 1000
-      ? Math.round(value).toLocaleString('en')
-      : value.toPrecision(3);
-const row = (cells: string[]): string =>
-  `${cells[0]?.padEnd(58)} ${cells
-    .slice(1, 4)
-    .map((cell) => cell.padStart(12))
-    .join(' ')}  ${cells.slice(4).join('  ')}\n`;
-process.stdout.write(row(['figure', 'measured', 'floor', 'ratio', 'unit, goal']));
-for (const [, bench] of wanted) {
-  for (const figure of await bench.run(robots)) {
-    process.stdout.write(
-      row([
-        figure.name,
-        number(figure.value),
-        number(figure.floor),
-        number(figure.ratio),
-        `${figure.unit}, ${figure.goal}`,
-        figure.met ? 'reached' : `NOT reached${figure.why === undefined ? '' : `: ${figure.why}`}`,
-      ]),
-    );
+  refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`);
+
+const number = (value = Number.NaN): string =>
+  Number.isNaN(value) ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+const row = (name: string, numbers: readonly string[], ...rest: readonly string[]): void =>
+  void process.stdout.write(
+    `${[name.padEnd(58), ...numbers.map((cell) => cell.padStart(12))].join(' ')}  ${rest.join('  ')}\n`,
+  );
+row('figure', ['measured', 'floor', 'ratio'], 'unit, goal');
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (!(only?.includes(name) ?? bench.long !== true)) continue;
+  for (const { name, value, floor, ratio, unit, goal, met, why } of await bench.run(robots)) {
+    const numbers = [value, floor, ratio ?? (floor && value / floor)].map(number);
+    row(name, numbers, `${unit}, ${goal}`, met ? 'reached' : `NOT reached${why ? `: ${why}` : ''}`);
   }
 }

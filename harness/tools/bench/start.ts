@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Running } from '../../cli/testing/muster.ts';
-import { defined } from '../../common/defined.ts';
-import { type Figure, inScratch, median } from '../measure/figure.ts';
+import { atMost, type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSeconds, cpuSecondsOfEnded, muster, treeOf } from '../measure/process.ts';
 import { untilOnline } from './fleet.ts';
 
@@ -17,59 +17,42 @@ const SUITE = import.meta.resolve('../../../suites/device/index.ts');
 /** Loads what a check of a device consists of, and does nothing with it. */
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
 
-/**
- * Half a minute. The first round fills Node's cache of compiled code, as the first use of a command does, and does not
- * count.
- */
+/** Half a minute. */
 export async function benchStart(): Promise<Figure[]> {
-  return await inScratch(async (dir) => {
-    const idle = join(dir, 'idle.yaml');
-    const phases = 'phases:\n  - { do: ramp, over: 0s }\n  - { do: hold, for: 1h }\n';
-    writeFileSync(idle, `name: start\nuplink: none\nsubscribers: 0\n${phases}`);
-    const [socket, robot] = [join(dir, 'r.sock'), join(dir, 'robot')];
-    const device = ['simulate', 'device', '--socket', socket, '--dir', robot];
-    const fleet = ['fleet', '--scenario', idle, '--robots', '1', '--state', dir, '--out', join(dir, 'out')];
-    const check = ['check', 'device', '--socket', socket, '--only', 'device.version.prefix', '--fast'];
-    const starts = {
-      bare: () => untilEnd(() => node('0')),
-      load: () => untilEnd(() => node(LOAD)),
-      device: () => untilUp(device, (started) => started.ready()),
-      check: async () => {
-        await using target = muster(device);
-        await target.ready();
-        return await untilEnd(async () => {
-          const { code, stderr } = await muster(check).ended;
-          if (code !== 0) throw new Error(`${check.join(' ')} ended with exit code ${code}: ${stderr}`);
-        });
-      },
-      fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
-    };
-    const taken: Record<keyof typeof starts, number[]> = { bare: [], load: [], device: [], check: [], fleet: [] };
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      for (const [name, start] of Object.entries(starts) as [keyof typeof starts, () => Promise<number>][]) {
-        const seconds = await start();
-        if (round > 0) taken[name].push(seconds);
-      }
-    }
-    const floor = median(taken.bare);
-    const figure = (name: string, seconds: number, why?: string): Figure => ({
-      name,
-      value: seconds,
-      floor,
-      ratio: seconds / floor,
-      goal: `≤ ${GOAL} s of processor time`,
-      unit: 's',
-      met: seconds <= GOAL,
-      ...defined({ why }),
-    });
-    const loaded = `a Node that loads its checks and does nothing else takes ${median(taken.load).toFixed(2)} s`;
-    const two = 'two processes, which load their modules each';
-    return [
-      figure('muster simulate device: until it is ready', median(taken.device)),
-      figure('muster check device: the whole command with one check', median(taken.check), loaded),
-      figure('muster fleet: until one idle robot is up, with its worker', median(taken.fleet), two),
-    ];
-  });
+  using home = scratch();
+  const at = (name: string): string => join(home.path, name);
+  const phases = 'phases:\n  - { do: ramp, over: 0s }\n  - { do: hold, for: 1h }\n';
+  writeFileSync(at('idle.yaml'), `name: start\nuplink: none\nsubscribers: 0\n${phases}`);
+  const device = ['simulate', 'device', '--socket', at('r.sock'), '--dir', at('robot')];
+  const fleet = ['fleet', '--scenario', at('idle.yaml'), '--robots', '1', '--state', home.path, '--out', at('out')];
+  const check = ['check', 'device', '--socket', at('r.sock'), '--only', 'device.version.prefix', '--fast'];
+  const starts = {
+    bare: () => untilEnd(() => node('0')),
+    load: () => untilEnd(() => node(LOAD)),
+    device: () => untilUp(device, (started) => started.ready()),
+    check: async () => {
+      await using target = muster(device);
+      await target.ready();
+      return await untilEnd(async () => {
+        const { code, stderr } = await muster(check).ended;
+        if (code !== 0) throw new Error(`${check.join(' ')} ended with exit code ${code}: ${stderr}`);
+      });
+    },
+    fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
+  };
+  // Fills Node's cache of compiled code, as the first use of a command does, and does not count.
+  await inTurns(1, starts);
+  const taken = await inTurns(ROUNDS, starts);
+  const floor = median(taken.bare);
+  const loaded = `a Node that loads its checks and does nothing else takes ${median(taken.load).toFixed(2)} s`;
+  const two = 'two processes, which load their modules each';
+  const figure = (name: string, seconds: readonly number[], why = ''): Figure =>
+    atMost(name, median(seconds), GOAL, 's of processor time', { floor, why });
+  return [
+    figure('muster simulate device: until it is ready', taken.device),
+    figure('muster check device: the whole command with one check', taken.check, loaded),
+    figure('muster fleet: until one idle robot is up, with its worker', taken.fleet, two),
+  ];
 }
 
 const node = (code: string): Promise<unknown> => promisify(execFile)(process.execPath, ['-e', code]);

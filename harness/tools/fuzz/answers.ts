@@ -3,25 +3,22 @@
  * that says whose fault it is.
  */
 
-import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
 import { LimitReached, NoAnswer, Unreachable } from '../../client/errors.ts';
-import { HttpClient } from '../../client/http.ts';
+import type { HttpClient } from '../../client/http.ts';
 import { exchange, parseResponse } from '../../client/raw.ts';
-import { Recorder } from '../../client/recorder.ts';
-import { bytesOf, cuts, type Damage, damaged, damageWith, pieces } from './bytes.ts';
-import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
+import { bytesOf, cuts, type Damage, damaged, damageWith, type End, pieces } from './bytes.ts';
+import { fuzzer, type Subject } from './engine.ts';
 import { answerText } from './http.ts';
+import { served } from './servers.ts';
 
 interface AnswersInput {
   answers: string[];
   damages: Damage[];
   cuts: number[];
-  end: 'end' | 'reset';
+  end: End;
   method: 'GET' | 'HEAD';
 }
 
@@ -39,64 +36,43 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
 /** The server always ends the connection, so nothing waits that long. */
 const TIMEOUT_MS = 20_000;
 
-class Client implements Subject<AnswersInput> {
-  readonly #home: Scratch = scratch();
-  readonly #server: Server;
-  readonly #http: HttpClient;
-  readonly unharmed = true;
-  #current: { parts: Buffer[]; end: AnswersInput['end'] } = { parts: [], end: 'end' };
-
-  constructor() {
-    this.#server = createServer((socket) => this.#serve(socket));
-    const socketPath = join(this.#home.path, 's');
-    this.#http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, timeoutMs: TIMEOUT_MS });
-  }
-
-  async listen(): Promise<this> {
-    this.#server.listen(join(this.#home.path, 's'));
-    await once(this.#server, 'listening');
-    return this;
-  }
-
-  #serve(socket: Socket): void {
-    const { parts, end } = this.#current;
+function open(): Promise<Subject<AnswersInput>> {
+  let parts: Buffer[] = [];
+  let end: End = 'end';
+  const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       for (const part of parts) socket.write(part);
       if (end === 'end') socket.end();
       else setImmediate(() => socket.destroy());
     });
-  }
+  });
+  return served(server, TIMEOUT_MS, (http, input: AnswersInput) => {
+    const bytes = bytesOf(damaged(input.answers.join(''), input.damages));
+    parts = pieces(bytes, input.cuts);
+    end = input.end;
+    return attack(http, bytes, input.method);
+  });
+}
 
-  async attack({ answers, damages, cuts: at, end, method }: AnswersInput): Promise<string | undefined> {
-    const bytes = bytesOf(damaged(answers.join(''), damages));
-    this.#current = { parts: pieces(bytes, at), end };
-    const http = this.#http.with({ recorder: new Recorder() });
-    const request = { method, path: '/', headers: { connection: 'close' } };
-    const whole = await http.request(request).catch(asError);
-    if (whole instanceof Error) {
-      if (!isExpected(whole)) return `the client fails with ${whole.name}: ${whole.message}`;
-    } else if (!(whole.status >= 200 && whole.status <= 999))
-      return 'the client takes something for an answer that has no status';
-    const text = `${method} / HTTP/1.1\r\nHost: x\r\n\r\n`;
-    const raw = await exchange(http, [text], { within: TIMEOUT_MS, methods: [method] }).catch(asError);
-    if (raw instanceof Error)
-      return isExpected(raw) ? undefined : `the raw exchange fails with ${raw.name}: ${raw.message}`;
-    if (raw.end === 'timeout') return 'the raw exchange waits after the server has hung up';
-    const [strict] = raw.responses;
-    if (raw.end === 'answered' && !(whole instanceof Error) && strict !== undefined) {
-      if (strict.status !== whole.status) return 'client and raw exchange read other statuses';
-      if (!strict.body.equals(whole.bytes)) return 'client and raw exchange read other bodies';
-    }
-    return splitWrong(bytes, method);
+async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<string | undefined> {
+  const request = { method, path: '/', headers: { connection: 'close' } };
+  const whole = await http.request(request).catch(asError);
+  if (whole instanceof Error) {
+    if (!isExpected(whole)) return `the client fails with ${whole.name}: ${whole.message}`;
+  } else if (!(whole.status >= 200 && whole.status <= 999))
+    return 'the client takes something for an answer that has no status';
+  const text = `${method} / HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const raw = await exchange(http, [text], { within: TIMEOUT_MS, methods: [method] }).catch(asError);
+  if (raw instanceof Error)
+    return isExpected(raw) ? undefined : `the raw exchange fails with ${raw.name}: ${raw.message}`;
+  if (raw.end === 'timeout') return 'the raw exchange waits after the server has hung up';
+  const [strict] = raw.responses;
+  if (raw.end === 'answered' && !(whole instanceof Error) && strict !== undefined) {
+    if (strict.status !== whole.status) return 'client and raw exchange read other statuses';
+    if (!strict.body.equals(whole.bytes)) return 'client and raw exchange read other bodies';
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#http.close();
-    this.#server.close();
-    await once(this.#server, 'close');
-    this.#home[Symbol.dispose]();
-  }
+  return splitWrong(bytes, method);
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
@@ -115,11 +91,9 @@ function splitWrong(bytes: Buffer, method: string): string | undefined {
   return undefined;
 }
 
-const it: Fuzzer<AnswersInput> = {
+export const answers = fuzzer<AnswersInput>({
   name: 'answers',
   about: "hostile answers against the harness's HTTP client and its raw exchange",
   inputs,
-  open: () => new Client().listen(),
-};
-
-export const answers = fuzzer(it);
+  open,
+});

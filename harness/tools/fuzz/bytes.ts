@@ -1,4 +1,8 @@
 /** Bytes as inputs: strings of characters up to U+00FF, in pieces, damaged in the ways that bytes get damaged. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 
 /** The bytes of such a string. */
@@ -23,6 +27,33 @@ export function pieces(bytes: Buffer, at: readonly number[]): Buffer[] {
   return [0, ...edges]
     .map((start, index) => bytes.subarray(start, edges[index] ?? bytes.length))
     .filter(({ length }) => length > 0);
+}
+
+/** Writes the parts one after the other, until the other side has hung up. */
+export async function write(stream: Writable, parts: readonly Buffer[]): Promise<void> {
+  for (const part of parts) {
+    if (stream.destroyed) return;
+    await new Promise<void>((resolve) => stream.write(part, () => resolve()));
+    await turn();
+  }
+}
+
+/** How a connection ends. */
+export type End = 'end' | 'reset';
+
+export function endWith(end: End, socket: Socket): void {
+  if (end === 'end') socket.end();
+  else socket.resetAndDestroy();
+}
+
+/** Resolves with whether the connection is closed in time, for whatever reason. */
+export async function closes(socket: Socket, withinMs: number): Promise<boolean> {
+  if (socket.closed) return true;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), withinMs);
+  await once(socket, 'close', { signal: late.signal }).catch(() => {});
+  clearTimeout(timer);
+  return !late.signal.aborted;
 }
 
 /** One damage; `at` is a part of 2^16 of the text. */

@@ -4,13 +4,12 @@
  * wrongly.
  */
 
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { parseResponse, type RawResponse } from '../../client/raw.ts';
-import { bytesOf, cuts, type Damage, damaged, damageWith, pieces, words } from './bytes.ts';
-import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
-import { type Addresses, Servers } from './servers.ts';
+import { bytesOf, closes, cuts, type Damage, damaged, damageWith, pieces, words, write } from './bytes.ts';
+import { fuzzer, type Subject } from './engine.ts';
+import { type ServerName, Servers } from './servers.ts';
 
 const CRLF = '\r\n';
 /** What a server must never take for a request when it stands in the body of another one. */
@@ -237,7 +236,7 @@ function afterChunks(text: string): string | undefined {
 }
 
 interface HttpInput {
-  server: keyof Addresses;
+  server: ServerName;
   requests: string[];
   damages: Damage[];
   cuts: number[];
@@ -245,13 +244,13 @@ interface HttpInput {
 
 /** Stands for the credentials in a request. */
 const CREDENTIALS = '@credentials';
-const TARGETS: Readonly<Record<keyof Addresses, readonly string[]>> = {
+const TARGETS: Readonly<Record<ServerName, readonly string[]>> = {
   device: ['/v0.2/health', '/v0.2/device', '/v0.2/deployments/current', '/v0.2/device/sync'],
   deviceControl: ['/', '/compact', '/events', '/deployments'],
   platform: ['/beta/devices', '/beta/releases?limit=1', '/beta/config_types', '/agent/v1/device'],
   platformControl: ['/', '/plans', '/snapshots'],
 };
-const names = Object.keys(TARGETS) as (keyof Addresses)[];
+const names = Object.keys(TARGETS) as ServerName[];
 
 const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server) =>
   fc.record({
@@ -278,15 +277,12 @@ class Framing implements Subject<HttpInput> {
   }
 
   async attack({ server, requests, damages, cuts: at }: HttpInput): Promise<string | undefined> {
-    const { headers = {} } = this.#servers.addresses[server];
-    const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const client = this.#servers.client(server);
+    const own = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}`);
     const text = damaged(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
-    const socket = await this.#servers.client(server).connect();
+    const socket = await client.connect();
     const received = answersOn(socket);
-    for (const part of pieces(bytesOf(text), at)) {
-      if (socket.destroyed) break;
-      await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    }
+    await write(socket, pieces(bytesOf(text), at));
     socket.end();
     const bytes = await received;
     socket.destroy();
@@ -310,16 +306,7 @@ async function answersOn(socket: Socket): Promise<Buffer | undefined> {
     length += part.length;
     if (length <= MOST_BYTES) parts.push(part);
   });
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), LONGEST_MS);
-  try {
-    if (!socket.closed) await once(socket, 'close', { signal: late.signal });
-    return Buffer.concat(parts);
-  } catch {
-    return late.signal.aborted ? undefined : Buffer.concat(parts);
-  } finally {
-    clearTimeout(timer);
-  }
+  return (await closes(socket, LONGEST_MS)) ? Buffer.concat(parts) : undefined;
 }
 
 function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string): string | undefined {
@@ -340,12 +327,10 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   return undefined;
 }
 
-const it: Fuzzer<HttpInput> = {
+export const http = fuzzer<HttpInput>({
   name: 'http',
   about: 'framing of HTTP requests against all four servers, held to a strict model',
   slow: true,
   inputs,
   open: async () => new Framing(await Servers.start()),
-};
-
-export const http = fuzzer(it);
+});

@@ -10,8 +10,8 @@ import { AGENT_BASE_PATH } from '../../contract/agent.ts';
 import { OPERATIONS } from '../../contract/platform/operations.ts';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { anyBytes, bytesOf, damaged, damageWith, utf8, words } from './bytes.ts';
-import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
-import { type Addresses, Servers } from './servers.ts';
+import { fuzzer, type Subject } from './engine.ts';
+import { type ServerName, Servers } from './servers.ts';
 
 const numbers = words(
   '0¦-0¦1¦-1¦1.5¦1E+2¦1e-400¦1e400¦-1e400¦123456789012345678901234567890¦0.1e1¦9007199254740993',
@@ -96,7 +96,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
 
 /** A call. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
 export interface Call {
-  server: keyof Addresses;
+  server: ServerName;
   method: string;
   path: string;
   query: string;
@@ -107,7 +107,7 @@ export interface Call {
 }
 
 interface Operation {
-  server: keyof Addresses;
+  server: ServerName;
   method: string;
   path: string;
   /** Names of the fields that its body may have. */
@@ -122,7 +122,7 @@ const platform = OPERATIONS.map(
     fields: Object.keys(body?.(NEWEST_VERSION).properties ?? {}),
   }),
 );
-const at = (server: keyof Addresses, calls: Record<string, readonly string[]>): Operation[] =>
+const at = (server: ServerName, calls: Record<string, readonly string[]>): Operation[] =>
   Object.entries(calls).map(([call, fields]) => {
     const [method = '', path = ''] = call.split(' ');
     return { server, method, path, fields };
@@ -330,12 +330,10 @@ function wrongWith({ status, json, text, headers }: HttpResponse, what: string, 
   return whole ? undefined : `${what} is refused without the envelope: '${status} ${text.slice(0, 100)}'`;
 }
 
-const it: Fuzzer<Call[]> = {
+export const json = fuzzer<Call[]>({
   name: 'json',
   about: 'JSON of every shape against every operation of the simulators',
   slow: true,
   inputs: calls,
   open: async () => new Apis(await Servers.start()),
-};
-
-export const json = fuzzer(it);
+});

@@ -13,7 +13,7 @@ import type { Device } from '../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../suites/device/support/disk.ts';
 import { hostFiles } from '../../targets/files/target-files.ts';
 import { anyBytes, bytesOf, type Damage, damaged, damageWith, utf8, words } from './bytes.ts';
-import { type Fuzzer, fuzzer, pure } from './engine.ts';
+import { fuzzer, pure } from './engine.ts';
 
 interface LogInput {
   /** Texts in the events. */
@@ -217,7 +217,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const it: Fuzzer<LinesInput> = {
+export const logLines = fuzzer<LinesInput>({
   name: 'log-lines',
   about: "anything in the files of a target's log, against the suite's reader",
   inputs: fileInputs,
@@ -228,6 +228,4 @@ const it: Fuzzer<LinesInput> = {
       [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
     };
   },
-};
-
-export const logLines = fuzzer(it);
+});

@@ -14,8 +14,21 @@ import { deviceJwt, robotKey } from '../../../simulators/platform/agent/testing/
 import { defined } from '../../common/defined.ts';
 import { AGENT_BASE_PATH, agentTopics } from '../../contract/agent.ts';
 import { AGENT_API_VERSION } from '../../contract/versions.ts';
-import { anyBytes, bytesOf, cuts, type Damage, damaged, damageWith, pieces, utf8 } from './bytes.ts';
-import { type Fuzzer, fuzzer, type Subject } from './engine.ts';
+import {
+  anyBytes,
+  bytesOf,
+  closes,
+  cuts,
+  type Damage,
+  damaged,
+  damageWith,
+  type End,
+  endWith,
+  pieces,
+  utf8,
+  write,
+} from './bytes.ts';
+import { fuzzer, type Subject } from './engine.ts';
 import { Servers } from './servers.ts';
 
 const text = fc.oneof(
@@ -82,15 +95,20 @@ const header = fc
   )
   .map(([first, length, rest]) => String.fromCharCode(first, ...length) + rest);
 
-/** Bytes of some packets, and damage to them. */
-export interface PacketsInput {
+/** Bytes of some packets, damage to them, where they are cut, and how the connection ends. */
+interface PacketsInput {
+  /** Whether it first begins as it should: with CONNECT of a robot, or the broker's answer to that. */
+  begun: boolean;
   packets: string[];
   damages: Damage[];
+  cuts: number[];
+  end: End;
 }
 
 /** Packets in a row, most of them whole. */
-export const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInput> =>
+const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInput> =>
   fc.record({
+    begun: flag,
     packets: fc.array(
       fc.oneof(
         { weight: 6, arbitrary: packet(topics.map(utf8)).map(bytesOfPacket) },
@@ -100,14 +118,9 @@ export const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInp
       { maxLength: 10 },
     ),
     damages: fc.array(damageWith(['\u00ff\u00ff\u00ff\u007f', '\u0000', '\u0010', '\u0030']), { maxLength: 3 }),
+    cuts,
+    end: fc.constantFrom('end', 'reset'),
   });
-
-interface MqttInput extends PacketsInput {
-  /** Whether the attacker first connects as a robot of the platform. */
-  robot: boolean;
-  cuts: number[];
-  end: 'end' | 'reset';
-}
 
 /**
  * Stand for the attacker's own topics and for those of the other robot; as long as an id, so that lengths stay right.
@@ -115,10 +128,6 @@ interface MqttInput extends PacketsInput {
 const OWN = 'dvc_own_own_own_own_own_own_';
 const OTHER = 'dvc_other_other_other_other_';
 const topics = [OWN, OTHER].flatMap((id) => Object.values(agentTopics).map((topic) => topic(id)));
-
-const inputs: fc.Arbitrary<MqttInput> = fc
-  .tuple(packetsInput(topics), fc.boolean(), cuts, fc.constantFrom('end' as const, 'reset' as const))
-  .map(([sent, robot, at, end]) => ({ ...sent, robot, cuts: at, end }));
 
 interface Robot {
   id: string;
@@ -133,7 +142,7 @@ const LONGEST_MS = 20_000;
  * MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of
  * it.
  */
-class BrokerUnderAttack implements Subject<MqttInput> {
+class BrokerUnderAttack implements Subject<PacketsInput> {
   readonly #servers: Servers;
   readonly #robot: Robot;
   readonly #other: Robot;
@@ -166,12 +175,12 @@ class BrokerUnderAttack implements Subject<MqttInput> {
     return new BrokerUnderAttack(servers, robot, other, client);
   }
 
-  async attack({ packets, damages, robot, cuts: at, end }: MqttInput): Promise<string | undefined> {
+  async attack({ begun, packets, damages, cuts: at, end }: PacketsInput): Promise<string | undefined> {
     const { hostname, port } = new URL(this.#servers.mqttUrl);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.on('error', () => {});
     const text = damaged(packets.join(''), damages).replaceAll(OWN, this.#robot.id).replaceAll(OTHER, this.#other.id);
-    const ended = await send(socket, robot ? this.#connected(text) : bytesOf(text), at, end);
+    const ended = await send(socket, begun ? this.#connected(text) : bytesOf(text), at, end);
     const wrong = await this.#wrong();
     this.unharmed = wrong === undefined;
     return wrong ?? (ended ? undefined : 'the broker does not hang up');
@@ -204,22 +213,11 @@ class BrokerUnderAttack implements Subject<MqttInput> {
 }
 
 /** Resolves with whether the broker has closed the connection. */
-async function send(socket: Socket, bytes: Buffer, at: readonly number[], end: MqttInput['end']): Promise<boolean> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), LONGEST_MS);
-  const closed = once(socket, 'close', { signal: late.signal }).then(
-    () => true,
-    () => !late.signal.aborted,
-  );
-  socket.resume();
-  for (const part of pieces(bytes, at)) {
-    if (socket.destroyed) break;
-    await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-  }
-  if (end === 'end') socket.end();
-  else socket.resetAndDestroy();
+async function send(socket: Socket, bytes: Buffer, at: readonly number[], end: End): Promise<boolean> {
+  const closed = closes(socket.resume(), LONGEST_MS);
+  await write(socket, pieces(bytes, at));
+  endWith(end, socket);
   const ended = await closed;
-  clearTimeout(timer);
   socket.destroy();
   return ended;
 }
@@ -245,108 +243,86 @@ async function provision(servers: Servers, name: string): Promise<Robot> {
   return { id, clientId: id, username, password: session['token'] ?? '' };
 }
 
-const it: Fuzzer<MqttInput> = {
+export const mqttBroker = fuzzer<PacketsInput>({
   name: 'mqtt',
   about: "MQTT packets against the platform's broker, with another robot as a witness",
   slow: true,
-  inputs,
+  inputs: packetsInput(topics),
   open: () => BrokerUnderAttack.start(),
-};
-
-export const mqttBroker = fuzzer(it);
-
-interface BrokerInput extends PacketsInput {
-  /** Whether the broker first welcomes the client properly. */
-  welcome: boolean;
-  cuts: number[];
-  end: 'end' | 'reset';
-}
+});
 
 const WELCOME = Buffer.concat([
   generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }),
   generate({ cmd: 'suback', messageId: 1, granted: [1, 1] }),
 ]);
 
-const brokerInputs: fc.Arbitrary<BrokerInput> = fc
-  .tuple(packetsInput(['a', 'b']), fc.boolean(), cuts, fc.constantFrom('end' as const, 'reset' as const))
-  .map(([sent, welcome, at, end]) => ({ ...sent, welcome, cuts: at, end }));
-
 /** The MQTT client of simulated robots against a broker that sends anything. */
-class Broker implements Subject<BrokerInput> {
-  readonly #server;
-  #serve: (socket: Socket) => void = () => {};
+async function openClients(): Promise<Subject<PacketsInput>> {
+  let input: PacketsInput | undefined;
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => void (input && answer(socket, input)));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    attack: (next) => {
+      input = next;
+      return connectedTo(port);
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
 
-  constructor() {
-    this.#server = createServer((socket) => {
-      socket.on('error', () => {});
-      this.#serve(socket);
-    });
-  }
-
-  async listen(): Promise<this> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return this;
-  }
-
-  async attack(input: BrokerInput): Promise<string | undefined> {
-    const time = new ManualTime();
-    let closed = 0;
-    const isClosed = Promise.withResolvers<void>();
-    this.#serve = (socket) => socket.once('data', () => void answer(socket, input));
-    const opened = await MqttConnection.open({
-      endpoint: { host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port, tls: false, ca: undefined },
-      clientId: 'dvc_1',
-      username: 'session',
-      password: 'token',
-      topics: ['a', 'b'],
-      listener: {
-        onMessage: (_, topic, payload) => {
-          if (typeof topic !== 'string' || !Buffer.isBuffer(payload))
-            throw new Error('a message without topic or payload');
-        },
-        onClose: () => {
-          closed += 1;
-          isClosed.resolve();
-        },
+/** What is wrong with how a client connects, and with how that ends. */
+async function connectedTo(port: number): Promise<string | undefined> {
+  const time = new ManualTime();
+  let closed = 0;
+  const isClosed = Promise.withResolvers<void>();
+  const opened = await MqttConnection.open({
+    endpoint: { host: '127.0.0.1', port, tls: false, ca: undefined },
+    clientId: 'dvc_1',
+    username: 'session',
+    password: 'token',
+    topics: ['a', 'b'],
+    listener: {
+      onMessage: (_, topic, payload) => {
+        if (typeof topic !== 'string' || !Buffer.isBuffer(payload))
+          throw new Error('a message without topic or payload');
       },
-      keepAlive: new KeepAlive(time),
-      signal: AbortSignal.timeout(LONGEST_MS),
-    }).catch((error: unknown) => error);
-    if (opened instanceof MqttConnection) {
-      await Promise.race([isClosed.promise, once(AbortSignal.timeout(LONGEST_MS), 'abort')]);
-      if (closed !== 1) return `the end of the connection was told ${closed} times`;
-    } else if (!(opened instanceof Error)) {
-      return 'it was refused without an error';
-    } else if (opened.name === 'TimeoutError') {
-      return 'it still waits after the broker has hung up';
-    } else if (opened instanceof TypeError || opened instanceof RangeError) {
-      return `it fails inside: ${opened.message}`;
-    }
-    return time.waiting.length === 0 ? undefined : 'a timer is left';
+      onClose: () => {
+        closed += 1;
+        isClosed.resolve();
+      },
+    },
+    keepAlive: new KeepAlive(time),
+    signal: AbortSignal.timeout(LONGEST_MS),
+  }).catch((error: unknown) => error);
+  if (opened instanceof MqttConnection) {
+    await Promise.race([isClosed.promise, once(AbortSignal.timeout(LONGEST_MS), 'abort')]);
+    if (closed !== 1) return `the end of the connection was told ${closed} times`;
+  } else if (!(opened instanceof Error)) {
+    return 'it was refused without an error';
+  } else if (opened.name === 'TimeoutError') {
+    return 'it still waits after the broker has hung up';
+  } else if (opened instanceof TypeError || opened instanceof RangeError) {
+    return `it fails inside: ${opened.message}`;
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
+  return time.waiting.length === 0 ? undefined : 'a timer is left';
 }
 
-async function answer(socket: Socket, { packets, damages, welcome, cuts: at, end }: BrokerInput): Promise<void> {
+async function answer(socket: Socket, { begun, packets, damages, cuts: at, end }: PacketsInput): Promise<void> {
   const bytes = bytesOf(damaged(packets.join(''), damages));
-  for (const part of pieces(welcome ? Buffer.concat([WELCOME, bytes]) : bytes, at)) {
-    await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  if (end === 'end') socket.end();
-  else socket.resetAndDestroy();
+  await write(socket, pieces(begun ? Buffer.concat([WELCOME, bytes]) : bytes, at));
+  endWith(end, socket);
 }
 
-const mqttClientFuzzer: Fuzzer<BrokerInput> = {
+export const mqttClient = fuzzer<PacketsInput>({
   name: 'mqtt-client',
   about: "packets of a broker against the robots' MQTT client",
-  inputs: brokerInputs,
-  open: () => new Broker().listen(),
-};
-
-export const mqttClient = fuzzer(mqttClientFuzzer);
+  inputs: packetsInput(['a', 'b']),
+  open: openClients,
+});

@@ -2,14 +2,13 @@
  * `npm run fuzz`: hostile inputs with a structure against the servers, the clients and the parsers, each kind in a
  * process of its own. A find is shrunk and kept in `fixtures/fuzz/`, where a test attacks with it again.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
-import { parseArgs } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { Task, TaskEnded } from '../measure/process.ts';
-import { countOf, inParallel, refuse, toolOptions } from '../options.ts';
+import { amount, count, inParallel, seed, toolOptions, writeTestResults } from '../options.ts';
 import { FIXTURES, type Find, keep } from './engine.ts';
 import { FUZZERS, type FuzzNote, type tasks } from './fuzzers.ts';
 
@@ -24,53 +23,30 @@ interface FuzzResult {
 /** Longer than any attack may take; only what blocks the process is left to this. */
 const SILENCE_MS = 240_000;
 
-const width = Math.max(...FUZZERS.map(({ name }) => name.length));
-const HELP = `npm run fuzz -- [NAME…] [options]
+const NAMES = FUZZERS.map(({ name }) => name);
+const width = Math.max(...NAMES.map(({ length }) => length));
+const USAGE = `npm run fuzz -- [NAME…] [options]
 
 ${FUZZERS.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}\n`).join('')}
-  --minutes N   of each (1)
-  --seed S      the same inputs for the same seed (drawn, and printed)
-  --at-once N   processes at once (2)
-  --out FOLDER  where finds are kept (fixtures/fuzz)
+Exit codes: 0 everything held, 1 something was found, 64 usage error.`;
 
-Exit codes: 0 everything held, 1 something was found, 64 usage error.
-`;
-const MINUTE_MS = 60_000;
-
-const words = process.argv.slice(2);
-const names = namesIn(words);
 const values = toolOptions(
-  HELP,
+  USAGE,
   {
-    minutes: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    'at-once': { type: 'string', default: '2' },
-    out: { type: 'string', default: FIXTURES },
+    minutes: amount('minutes of each', 1),
+    seed: seed('the same inputs for the same seed'),
+    'at-once': count('processes at once', 2),
+    out: { type: 'string', describe: 'the folder where finds are kept', default: FIXTURES },
   },
-  words.filter((word) => !names.includes(word)),
+  { loose: NAMES },
 );
-const ms = Number(values.minutes) * MINUTE_MS;
-if (!(ms > 0)) refuse(`--minutes ${values.minutes}: must be a number above 0`, HELP);
-const seed = countOf('seed', values.seed ?? String(Date.now() % 2 ** 31), HELP, 0);
-const chosen = FUZZERS.filter(({ name }) => names.length === 0 || names.includes(name));
-
-/** Words that are no option and no value of one. */
-function namesIn(all: readonly string[]): string[] {
-  const { positionals } = parseArgs({
-    args: [...all],
-    strict: false,
-    allowPositionals: true,
-    options: Object.fromEntries(['minutes', 'seed', 'at-once', 'out'].map((name) => [name, { type: 'string' }])),
-  });
-  const unknown = positionals.find((word) => FUZZERS.every(({ name }) => name !== word));
-  if (unknown !== undefined) refuse(`${unknown}: unknown`, HELP);
-  return positionals;
-}
+const ms = values.minutes * 60_000;
+const chosen = NAMES.filter((name) => values._.length === 0 || values._.includes(name));
 
 const started = performance.now();
 const results: FuzzResult[] = [];
-process.stdout.write(`seed ${seed}, ${readableDuration(ms)} each\n`);
-await inParallel(chosen, countOf('at-once', values['at-once'], HELP), async ({ name }) => {
+process.stdout.write(`seed ${values.seed}, ${readableDuration(ms)} each\n`);
+await inParallel(chosen, values['at-once'], async (name) => {
   const result = await runFuzzer(name);
   results.push(result);
   const { tried, finds, again } = result;
@@ -86,8 +62,14 @@ const tried = results.reduce((sum, result) => sum + result.tried, 0);
 process.stdout.write(
   `${tried.toLocaleString('en')} inputs in ${readableDuration(performance.now() - started)}: ${finds.length} finds\n`,
 );
-const report = process.env['MUSTER_TEST_RESULTS'];
-if (report !== undefined) writeFileSync(report, JSON.stringify(asTestResults()));
+writeTestResults(
+  'harness/tools/fuzz/run.ts',
+  results.filter((result) => result.finds.length === 0).length,
+  finds.map(({ fuzzer, wrong, file }) => ({
+    fullName: `${fuzzer}, seed ${values.seed}`,
+    failureMessages: [`${wrong}\n${file}`],
+  })),
+);
 process.exitCode = finds.length > 0 ? 1 : 0;
 
 /** Resolves when its process has ended: by itself, by what it found, or because it said nothing for too long. */
@@ -117,7 +99,7 @@ async function runFuzzer(name: string): Promise<FuzzResult> {
     task.kill();
   }, SILENCE_MS);
   try {
-    Object.assign(result, await task.call('attack', name, seed, ms, current));
+    Object.assign(result, await task.call('attack', name, values.seed, ms, current));
   } catch (error) {
     if (!(error instanceof TaskEnded)) throw error;
     const how = blocked ? 'it blocks the process for ever' : `it ends the process with ${error.message}`;
@@ -136,22 +118,4 @@ function lastInput(file: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** As vitest reports tests, for `.ci/run`: a fuzzer counts as one, and each find as one that failed. */
-function asTestResults(): object {
-  return {
-    numPassedTests: results.filter((result) => result.finds.length === 0).length,
-    numFailedTests: finds.length,
-    testResults: [
-      {
-        name: 'harness/tools/fuzz/run.ts',
-        assertionResults: finds.map(({ fuzzer, wrong, file }) => ({
-          fullName: `${fuzzer}, seed ${seed}`,
-          status: 'failed',
-          failureMessages: [`${wrong}\n${file}`],
-        })),
-      },
-    ],
-  };
 }

@@ -2,56 +2,52 @@
  * The simulators as processes of their own, watched for their end and for changes to the prototypes that everything
  * inherits from.
  */
+import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
-import type { Running } from '../../cli/testing/muster.ts';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { muster, PROBE } from '../measure/process.ts';
+import type { Subject } from './engine.ts';
 
 /** How long a server may take to end. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
+type Ready = Record<string, unknown>;
+
 /** One `muster simulate …`, with the probe in it. */
-export class Server implements AsyncDisposable {
-  /** Its ready line. */
-  readonly ready: Record<string, unknown>;
-  readonly #running: Running;
-
-  private constructor(running: Running, ready: Record<string, unknown>) {
-    this.#running = running;
-    this.ready = ready;
-  }
-
-  /**
-   * Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for.
-   */
-  static async start(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
-    const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
-    const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);
-    return new Server(running, await running.ready());
-  }
-
-  get pid(): number {
-    return this.#running.child.pid ?? 0;
-  }
-
+export interface Server extends AsyncDisposable {
+  readonly ready: Ready;
+  readonly pid: number;
   /** What is wrong with the process; undefined while it is well. */
-  get trouble(): string | undefined {
-    const { child, stderr } = this.#running;
-    if (child.exitCode !== null || child.signalCode !== null)
-      return `the process ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${lastLines(stderr)}`;
-    return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
-  }
+  readonly trouble: string | undefined;
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    // What hangs here was hung by an input, and that was told.
-    const late = setTimeout(() => this.#running.child.kill('SIGKILL'), END_MS);
-    await this.#running[Symbol.asyncDispose]();
-    clearTimeout(late);
-  }
+/** Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for. */
+export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
+  const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
+  const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);
+  const { child } = running;
+  return {
+    ready: await running.ready(),
+    pid: child.pid ?? 0,
+    get trouble() {
+      const { stderr } = running;
+      if (child.exitCode !== null || child.signalCode !== null)
+        return `the process ended (${child.signalCode ?? `exit code ${child.exitCode}`}): ${lastLines(stderr)}`;
+      return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
+    },
+    [Symbol.asyncDispose]: async () => {
+      // What hangs here was hung by an input, and that was told.
+      const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
+      await running[Symbol.asyncDispose]();
+      clearTimeout(late);
+    },
+  };
 }
 
 /** Stacks name other lines from run to run, so the error alone is told. */
@@ -62,55 +58,79 @@ const lastLines = (text: string): string =>
     .slice(-2)
     .join('; ') || text.trim().slice(-200);
 
-/** How each of the four servers is reached. */
-export interface Addresses {
-  device: HttpClientOptions;
-  deviceControl: HttpClientOptions;
-  platform: HttpClientOptions;
-  platformControl: HttpClientOptions;
+/** Words of a simulated platform, which takes `API_KEY`. */
+export const platformWords = (devices: number, ...more: readonly string[]): string[] => [
+  ...['platform', '--port', '0', '--devices', String(devices), '--seed', '1', '--api-key', API_KEY],
+  ...more,
+];
+
+/** How a device, or its control API, is reached. */
+export const onSocket = (socketPath: string, basePath = ''): HttpClientOptions => ({
+  endpoint: { origin: 'http://localhost', socketPath },
+  basePath,
+});
+
+/** How a platform is reached, by its ready line. */
+export function onPlatform({ url }: Ready): HttpClientOptions {
+  const { origin, pathname } = new URL(String(url));
+  const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
+  return { endpoint: { origin }, basePath: pathname, headers };
 }
+
+/** How the control API of a platform is reached, by its ready line. */
+export const onPlatformControl = ({ control, control_token: token }: Ready): HttpClientOptions => ({
+  endpoint: { origin: String(control) },
+  headers: { authorization: `Bearer ${String(token)}` },
+});
+
+/**
+ * Clients of this process, which are attacked by what a server of the fuzzer's own sends. `attack` gets one with a
+ * record of its own, which waits up to `longestMs`.
+ */
+export async function served<T>(
+  server: HttpServer | NetServer,
+  longestMs: number,
+  attack: (http: HttpClient, input: T) => Promise<string | undefined>,
+): Promise<Subject<T>> {
+  const home = scratch();
+  const socketPath = join(home.path, 's');
+  await once(server.listen(socketPath), 'listening');
+  const http = new HttpClient({ ...onSocket(socketPath), timeoutMs: longestMs });
+  return {
+    unharmed: true,
+    attack: (input) => attack(http.with({ recorder: new Recorder() }), input),
+    [Symbol.asyncDispose]: async () => {
+      await http.close();
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      home[Symbol.dispose]();
+    },
+  };
+}
+
+/** Each of the four servers. */
+export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
 /** A device and a platform, each with its control API. */
 export class Servers implements AsyncDisposable {
-  readonly addresses: Addresses;
-  /** Where the platform's agent API and its broker are. */
-  readonly agentUrl: string;
+  /** Where the platform's broker is. */
   readonly mqttUrl: string;
-  readonly #clients: Record<keyof Addresses, HttpClient>;
-  readonly #processes: Server[];
+  readonly #clients: Record<ServerName, HttpClient>;
+  readonly #processes: readonly [device: Server, platform: Server];
   readonly #home: Scratch;
 
-  private constructor(home: Scratch, device: Server, platform: Server) {
+  private constructor(home: Scratch, processes: readonly [device: Server, platform: Server]) {
     this.#home = home;
-    this.#processes = [device, platform];
-    const { url, agent_url, mqtt, control, control_token } = platform.ready as Record<string, string>;
-    const { origin, pathname } = new URL(url ?? '');
-    const socket = (name: string): HttpClientOptions['endpoint'] => ({
-      origin: 'http://localhost',
-      socketPath: join(home.path, name),
-    });
-    this.agentUrl = agent_url ?? '';
-    this.mqttUrl = mqtt ?? '';
-    this.addresses = {
-      device: { endpoint: socket('d.sock'), basePath: '/v0.2' },
-      deviceControl: { endpoint: socket('c.sock') },
-      platform: {
-        endpoint: { origin },
-        basePath: pathname,
-        headers: { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION },
-      },
-      platformControl: {
-        endpoint: { origin: control ?? '' },
-        headers: { authorization: `Bearer ${control_token}` },
-      },
-    };
-    const client = (name: keyof Addresses): HttpClient =>
-      new HttpClient({ ...this.addresses[name], timeoutMs: 30_000 });
+    this.#processes = processes;
+    const { ready } = processes[1];
+    this.mqttUrl = String(ready['mqtt']);
+    const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 30_000 });
     this.#clients = {
-      device: client('device'),
-      deviceControl: client('deviceControl'),
-      platform: client('platform'),
-      platformControl: client('platformControl'),
+      device: client(onSocket(join(home.path, 'd.sock'), '/v0.2')),
+      deviceControl: client(onSocket(join(home.path, 'c.sock'))),
+      platform: client(onPlatform(ready)),
+      platformControl: client(onPlatformControl(ready)),
     };
   }
 
@@ -120,15 +140,12 @@ export class Servers implements AsyncDisposable {
     const at = (name: string): string => join(home.path, name);
     const places = ['--socket', at('d.sock'), '--control', at('c.sock'), '--dir', at('robot')];
     const device = ['device', ...places, '--seed', '1', '--durability', 'os', '--retain', '500'];
-    const platform = 'platform --port 0 --control 0 --devices 12 --seed 1 --api-key'.split(' ');
-    const start = (words: readonly string[]) => Server.start(words, home.path, { MUSTER_WATCH: '1' });
-    const [first, second] = await Promise.all([device, [...platform, API_KEY]].map(start));
-    if (first === undefined || second === undefined) throw new Error('a simulator did not start');
-    return new Servers(home, first, second);
+    const start = (words: readonly string[]) => startServer(words, home.path, { MUSTER_WATCH: '1' });
+    return new Servers(home, await Promise.all([start(device), start(platformWords(12, '--control', '0'))]));
   }
 
   /** A client for one of them, with a record of its own. */
-  client(name: keyof Addresses): HttpClient {
+  client(name: ServerName): HttpClient {
     return this.#clients[name].with({ recorder: new Recorder() });
   }
 

@@ -1,22 +1,18 @@
 /** Event streams against every parser and reader of them, which are held to a model of the standard. */
 
 import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { createServer } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
-import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
 import { SseReader } from '../../../simulators/fleet/robot/subscriber.ts';
 import { EventSourceClient } from '../../client/eventsource.ts';
-import { HttpClient } from '../../client/http.ts';
-import { Recorder } from '../../client/recorder.ts';
+import type { HttpClient } from '../../client/http.ts';
 import { openEvents } from '../../client/sse.ts';
 import { type SseComment, type SseFrame, SseParser } from '../../client/sse-parser.ts';
-import { anyBytes, bytesOf, cuts, pieces, utf8, words } from './bytes.ts';
-import { type Fuzzer, fuzzer, pure, type Subject } from './engine.ts';
+import { anyBytes, bytesOf, cuts, pieces, utf8, words, write } from './bytes.ts';
+import { fuzzer, pure, type Subject } from './engine.ts';
+import { served } from './servers.ts';
 
 /** An event that a client dispatches. */
 export interface Dispatched {
@@ -147,15 +143,8 @@ function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   if (!isDeepStrictEqual(theirs(chunks), source))
     return 'the parser of eventsource dispatches other events than the standard';
   if (/\r(?!\n)|^\xef\xbb\xbf/.test(text) || !isUtf8(bytes)) return undefined;
-  const read = robots(chunks);
-  if (
-    !isDeepStrictEqual(
-      read,
-      model.map(({ event, data }) => ({ event, data })),
-    )
-  )
-    return 'the reader of robots gives other events';
-  return undefined;
+  const withoutIds = model.map(({ event, data }) => ({ event, data }));
+  return isDeepStrictEqual(robots(chunks), withoutIds) ? undefined : 'the reader of robots gives other events';
 }
 
 export const sse = fuzzer<StreamInput>({
@@ -172,49 +161,19 @@ const LAST = 'the-last-event';
  * Event streams over a real socket: the suite's stream and the client of the `eventsource` package see what the
  * standard says.
  */
-class Streams implements Subject<StreamInput> {
-  readonly #home: Scratch = scratch();
-  readonly #server: Server;
-  readonly #http: HttpClient;
-  readonly unharmed = true;
-  #serve: (response: ServerResponse) => Promise<void> = async () => {};
-
-  constructor() {
-    this.#server = createServer((_request, response) => void this.#serve(response));
-    const socketPath = join(this.#home.path, 's');
-    this.#http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, timeoutMs: LONGEST_MS });
-  }
-
-  async listen(): Promise<this> {
-    this.#server.listen(join(this.#home.path, 's'));
-    await once(this.#server, 'listening');
-    return this;
-  }
-
-  async attack({ bytes: text, cuts }: StreamInput): Promise<string | undefined> {
-    const bytes = bytesOf(text);
+function openStreams(): Promise<Subject<StreamInput>> {
+  let chunks: Buffer[] = [];
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    void write(response, chunks);
+  });
+  return served(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
     // A block of its own at the end shows that all before it was read.
-    const all = Buffer.concat([bytes, Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
+    const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
     const expected = dispatchedOf(all);
-    const chunks = pieces(all, cuts);
-    this.#serve = async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      for (const chunk of chunks) {
-        await new Promise<void>((resolve) => response.write(chunk, () => resolve()));
-        await turn();
-      }
-    };
-    const http = this.#http.with({ recorder: new Recorder() });
+    chunks = pieces(all, cuts);
     return (await suite(http, expected)) ?? (await client(http, expected));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#http.close();
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
-    this.#home[Symbol.dispose]();
-  }
+  });
 }
 
 async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
@@ -248,11 +207,9 @@ async function client(http: HttpClient, expected: readonly Dispatched[]): Promis
     : 'the client of eventsource gives other events than the standard';
 }
 
-const it: Fuzzer<StreamInput> = {
+export const streams = fuzzer<StreamInput>({
   name: 'streams',
   about: "event streams over a socket against the suite's stream and the eventsource client",
   inputs: streamInputs,
-  open: () => new Streams().listen(),
-};
-
-export const streams = fuzzer(it);
+  open: openStreams,
+});

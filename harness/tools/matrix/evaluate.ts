@@ -1,23 +1,15 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
 import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
-import type { CheckResult, Level, Report } from '../../runner/types.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
-
-/** What a red check reported. */
-export interface Red {
-  id: string;
-  level: Level;
-  requirement: string;
-  expected: string;
-  actual: string;
-}
 
 export interface Verdict {
   subject: Subject;
   /** Number of checks that passed. */
   passed: number;
-  red: readonly Red[];
+  /** Ids of the checks that failed or warned. */
+  red: readonly string[];
   /**
    * Of a defect that met the whole suite: the first finding. Absent where none is due, since `--fast` left out what
    * shows the defect.
@@ -69,7 +61,7 @@ export async function evaluateSubject(
     return ended({
       ...(subject.kind === 'defect' && whole ? headlineOf(subject, report) : {}),
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
-      red: report.checks.filter(isRed).map(reported),
+      red: report.checks.filter(isRed).map(({ id }) => id),
       problems: [
         ...PROBLEMS[subject.kind](subject, report),
         ...(timed ? tooLong(subject, performance.now() - started, fast) : []),
@@ -121,13 +113,6 @@ function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], brok
 }
 
 const isRed = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
-const reported = ({ id, level, requirement_id, expected = '', actual = '' }: CheckResult): Red => ({
-  id,
-  level,
-  requirement: requirement_id,
-  expected,
-  actual,
-});
 const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected ${expected}; actual: ${actual}`;
 
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
@@ -223,8 +208,6 @@ const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean 
 
 /** Checks that stay green on every defect: nothing proves that they can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
-  const red = new Set(
-    verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red.map(({ id }) => id)),
-  );
+  const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));
 }

@@ -1,5 +1,4 @@
-/** The matrix for readers: one line an API on a terminal, every row in Markdown. */
-
+/** The matrix for readers: one line an API, and what is wrong. */
 import { readableDuration } from '../../common/durations.ts';
 import { type Paint, width } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
@@ -135,34 +134,7 @@ interface TableProblem extends Problem {
   where: string;
 }
 
-/** As vitest reports tests, for `.ci/`: a subject counts as one, and so does each problem, as one that failed. */
-export function asTestResults(ok: number, parts: readonly Part[]): object {
-  const wrong = problemsOf(parts);
-  const passed = parts.flatMap(({ verdicts }) => verdicts).filter(({ problems }) => problems.length === 0);
-  return {
-    numPassedTests: ok,
-    numFailedTests: wrong.length,
-    testResults: [
-      {
-        name: 'harness/tools/matrix/run.ts',
-        assertionResults: [
-          ...passed.map(({ subject, durationMs }) => ({
-            fullName: placeOf(subject),
-            status: 'passed',
-            duration: durationMs,
-          })),
-          ...wrong.map(({ where, what, todo }) => ({
-            fullName: where,
-            status: 'failed',
-            failureMessages: [`${what}\n${todo}`],
-          })),
-        ],
-      },
-    ],
-  };
-}
-
-const placeOf = ({ api, kind, name }: Verdict['subject']): string => `${api} ${kind} ${name}`;
+export const placeOf = ({ api, kind, name }: Verdict['subject']): string => `${api} ${kind} ${name}`;
 
 /** Every problem, in the order of the table. */
 export function problemsOf(parts: readonly Part[]): TableProblem[] {
@@ -190,50 +162,4 @@ function headlineProblems(part: Part): TableProblem[] {
   }));
 }
 
-const TITLES: Record<SubjectKind, string> = {
-  reference: 'Reference',
-  defect: 'Defects',
-  variant: 'Variants',
-  null: 'Null servers',
-  unwilling: 'Unwilling controls',
-  starved: 'Starved harness',
-};
 const SLOWEST = 20;
-const LONGEST = 160;
-
-export function markdownTable(parts: readonly Part[]): string {
-  return parts
-    .flatMap((part) => [
-      `# ${part.api}`,
-      '',
-      ...(Object.keys(TITLES) as SubjectKind[]).flatMap((kind) => {
-        const verdicts = verdictsOn(part, kind);
-        return verdicts.length === 0 ? [] : [`## ${TITLES[kind]}`, '', ...rowsOf(kind, verdicts), ''];
-      }),
-      ...unproven(part).map((id) => `- never red: \`${id}\``),
-    ])
-    .join('\n');
-}
-
-function rowsOf(kind: SubjectKind, verdicts: readonly Verdict[]): string[] {
-  const head =
-    kind === 'defect'
-      ? ['| | defect | what is wrong | caught by | expected | actual |', '|---|---|---|---|---|---|']
-      : ['| | name | what it does | pass | red |', '|---|---|---|---|---|'];
-  const rows = verdicts.map(({ subject: { name, summary }, passed, red, problems }) => {
-    const mark = problems.length === 0 ? '✓' : '✗';
-    const [first] = red;
-    const ids = red.map(({ id }) => `\`${id}\``).join(', ');
-    const cells =
-      kind === 'defect'
-        ? [mark, name, summary, ids || '**nothing**', first?.expected ?? '', first?.actual ?? '']
-        : [mark, name, summary, String(passed), kind === 'null' ? String(red.length) : ids];
-    return `| ${cells.map(cell).join(' | ')} |`;
-  });
-  return [...head, ...rows, ...verdicts.flatMap(({ problems }) => problems.map(({ what }) => `\n${what}`))];
-}
-
-const cell = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
-  return line.length > LONGEST && !line.startsWith('`') ? `${line.slice(0, LONGEST)}…` : line;
-};

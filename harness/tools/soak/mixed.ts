@@ -14,84 +14,99 @@ import { Recorder } from '../../client/recorder.ts';
 import { type EventStream, openEvents } from '../../client/sse.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Report } from '../../runner/types.ts';
-import { API_KEY, Server } from '../fuzz/servers.ts';
+import {
+  API_KEY,
+  onPlatform,
+  onPlatformControl,
+  onSocket,
+  platformWords,
+  type Server,
+  startServer,
+} from '../fuzz/servers.ts';
 import { childrenOf, muster } from '../measure/process.ts';
 import { judge, page, Sampler, table } from '../measure/series.ts';
-import { refuse, toolOptions } from '../options.ts';
-
-/**
- * What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains.
- */
-interface Tally {
-  done: Map<string, number>;
-  problems: string[];
-  slow: string[];
-}
+import { amount, toolOptions } from '../options.ts';
 
 /** How the client says that it waited in vain; checks and fleets pass it on. */
 const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
 
 const PAUSE_MS = 100;
 
-const count = ({ done }: Tally, what: string, times = 1): void => void done.set(what, (done.get(what) ?? 0) + times);
+/** What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains. */
+class Tally {
+  readonly done = new Map<string, number>();
+  readonly problems: string[] = [];
+  readonly slow: string[] = [];
+  /** Aborts when the time is up. */
+  readonly signal: AbortSignal;
 
-/** Repeats the work until the signal aborts; what it throws is a problem, or slow, and it goes on after a pause. */
-async function repeat(tally: Tally, what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await work();
-    } catch (error) {
-      if (signal.aborted) return;
-      note(tally, what, [error instanceof Error ? error.message : String(error)]);
-      await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
+
+  count(what: string, times = 1): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + times);
+  }
+
+  /** Slow when every reason is a wait that was too long, else a problem. */
+  note(what: string, reasons: readonly string[]): void {
+    const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
+    (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
+  }
+
+  /** Rejects when the time is up before. */
+  async pause(ms = PAUSE_MS): Promise<void> {
+    await delay(ms, undefined, { signal: this.signal });
+  }
+
+  /** Repeats the work until the time is up; what it throws is a problem, or slow, and it goes on after a pause. */
+  async repeat(what: string, work: (round: number) => Promise<void>): Promise<void> {
+    for (let round = 1; !this.signal.aborted; round += 1) {
+      try {
+        await work(round);
+      } catch (error) {
+        if (this.signal.aborted) return;
+        this.note(what, [error instanceof Error ? error.message : String(error)]);
+        await this.pause().catch(() => {});
+      }
     }
   }
-}
-
-/** Slow when every reason is a wait that was too long, else a problem. */
-function note(tally: Tally, what: string, reasons: readonly string[]): void {
-  const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
-  (slow ? tally.slow : tally.problems).push(`${what}: ${reasons.join('; ')}`);
 }
 
 /** A client without a record that grows. */
 const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 /** Publishes a few events at a time, and compacts now and then. `latest` is the last acknowledged id. */
-function publish(tally: Tally, control: HttpClient, state: { latest: number }, signal: AbortSignal): Promise<void> {
-  let rounds = 0;
-  return repeat(tally, 'publish', signal, async () => {
-    rounds += 1;
-    const { status, json } = await fresh(control).post('/events', { count: 1 + (rounds % 20) });
+const publish = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+  tally.repeat('publish', async (round) => {
+    const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
     // While it restarts, the agent says that it is down.
     if (status === 200) {
       state.latest = (json as { last_id: number }).last_id;
-      count(tally, 'events published', 1 + (rounds % 20));
+      tally.count('events published', 1 + (round % 20));
     } else if (status !== 409 && status !== 503) throw new Error(`answered ${status}`);
-    if (rounds % 200 === 0) {
+    if (round % 200 === 0) {
       await fresh(control).post('/compact');
-      count(tally, 'compactions');
+      tally.count('compactions');
     }
-    await delay(PAUSE_MS, undefined, { signal });
+    await tally.pause();
   });
-}
 
 /** Follows the stream, and comes back with its cursor. No id may be missing or come twice. */
-function subscribe(tally: Tally, http: HttpClient, signal: AbortSignal): Promise<void> {
+function subscribe(tally: Tally, http: HttpClient): Promise<void> {
   let last: number | undefined;
   let connections = 0;
-  return repeat(tally, 'subscribe', signal, async () => {
+  return tally.repeat('subscribe', async () => {
     let stream: EventStream;
     try {
-      stream = await openEvents(fresh(http).with({ signal }), last === undefined ? {} : { after: last });
+      stream = await openEvents(fresh(http).with({ signal: tally.signal }), last === undefined ? {} : { after: last });
     } catch {
-      await delay(PAUSE_MS, undefined, { signal });
+      await tally.pause();
       return;
     }
     connections += 1;
-    count(tally, 'streams opened');
+    tally.count('streams opened');
     if (stream.status === 410) last = undefined;
     try {
       for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (connections % 5)); frames += 1) {
@@ -99,7 +114,7 @@ function subscribe(tally: Tally, http: HttpClient, signal: AbortSignal): Promise
         const id = Number(frame.id);
         if (last !== undefined && id !== last + 1) tally.problems.push(`subscribe: event ${id} came after ${last}`);
         last = id;
-        count(tally, 'events received');
+        tally.count('events received');
       }
     } catch {
       // The agent restarts.
@@ -110,88 +125,69 @@ function subscribe(tally: Tally, http: HttpClient, signal: AbortSignal): Promise
 }
 
 /** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
-function restart(tally: Tally, control: HttpClient, state: { latest: number }, signal: AbortSignal): Promise<void> {
-  let rounds = 0;
-  return repeat(tally, 'restart', signal, async () => {
-    await delay(20_000, undefined, { signal });
-    rounds += 1;
-    await fresh(control).post('/stop', { signal: rounds % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
+const restart = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+  tally.repeat('restart', async (round) => {
+    await tally.pause(20_000);
+    await fresh(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
     const acknowledged = state.latest;
     const { status, text } = await fresh(control).post('/start');
     if (status !== 204) throw new Error(`start is answered ${status} ${text}`);
     const { json } = await fresh(control).post('/events', { count: 1 });
     const { first_id: next = 0 } = (json ?? {}) as { first_id?: number };
     if (next <= acknowledged) throw new Error(`event ${next} was assigned after ${acknowledged} was acknowledged`);
-    count(tally, 'restarts');
+    tally.count('restarts');
   });
-}
 
 /** Calls that leave the platform as it is: lists, resources, pings, changes of a name, and refused ones. */
-function call(tally: Tally, http: HttpClient, signal: AbortSignal): Promise<void> {
-  let rounds = 0;
+function call(tally: Tally, http: HttpClient): Promise<void> {
+  const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
+    const answer = await fresh(http).request({ method, path, ...defined({ body }) });
+    if (!wanted.includes(answer.status))
+      throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
+    tally.count('calls');
+    return answer.json;
+  };
   let id = '';
-  return repeat(tally, 'call', signal, async () => {
-    rounds += 1;
-    const expect = async (
-      wanted: number | readonly number[],
-      method: string,
-      path: string,
-      body?: object,
-    ): Promise<unknown> => {
-      const answer = await fresh(http).request({ method, path, ...defined({ body }) });
-      if (![wanted].flat().includes(answer.status))
-        throw new Error(`${method} ${path} is answered ${answer.status} ${answer.text}`);
-      count(tally, 'calls');
-      return answer.json;
-    };
-    const list = (await expect(200, 'GET', '/devices?limit=20&expand=current_deployment')) as {
-      data: { id: string }[];
-    };
-    id = list.data[rounds % list.data.length]?.id ?? id;
-    await expect(200, 'GET', `/devices/${id}`);
-    await expect(200, 'GET', '/deployments?limit=50&expand=release');
+  return tally.repeat('call', async (round) => {
+    const list = await expect([200], 'GET', '/devices?limit=20&expand=current_deployment');
+    const { data } = list as { data: { id: string }[] };
+    id = data[round % data.length]?.id ?? id;
+    await expect([200], 'GET', `/devices/${id}`);
+    await expect([200], 'GET', '/deployments?limit=50&expand=release');
     // An archived device keeps its name.
-    await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${rounds % 7}` });
-    await expect(400, 'POST', '/devices', { name: '' });
-    await expect(404, 'GET', '/devices/dvc_none');
-    await delay(PAUSE_MS, undefined, { signal });
+    await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${round % 7}` });
+    await expect([400], 'POST', '/devices', { name: '' });
+    await expect([404], 'GET', '/devices/dvc_none');
+    await tally.pause();
   });
 }
 
 /**
- * Runs a command of Muster to its end, which the signal asks for. Resolves with its exit code; rejects when the signal
- * aborted.
+ * Runs a command of Muster to its end, which the end of the time asks for. Resolves with its exit code; rejects when the
+ * time was up.
  */
-async function command(words: readonly string[], signal: AbortSignal): Promise<number> {
+async function command(words: readonly string[], { signal }: Tally): Promise<number> {
   const running = muster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  try {
-    // An interrupted check still starts the agent again that it had stopped.
-    const { code } = await running.ended;
-    signal.throwIfAborted();
-    return code ?? -1;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  // An interrupted check still starts the agent again that it had stopped.
+  const { code } = await running.ended.finally(() => signal.removeEventListener('abort', stop));
+  signal.throwIfAborted();
+  return code ?? -1;
 }
 
 /**
  * The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`:
  * its report.
  */
-function check(
-  tally: Tally,
-  words: readonly string[],
-  { file, after, signal }: { file: string; after(): Promise<void>; signal: AbortSignal },
-): Promise<void> {
+function check(tally: Tally, words: readonly string[], file: string, after?: () => Promise<unknown>): Promise<void> {
   const what = words.slice(0, 2).join(' ');
-  return repeat(tally, what, signal, async () => {
-    const code = await command([...words, '--fast', '--report', `json=${file}`], signal);
-    if (code === 0) count(tally, what);
-    else if (code === 2) note(tally, `${what} ended with 2`, badIn(file));
+  return tally.repeat(what, async () => {
+    const code = await command([...words, '--fast', '--report', `json=${file}`], tally);
+    if (code === 0) tally.count(what);
+    else if (code === 2) tally.note(`${what} ended with 2`, badIn(file));
     else tally.problems.push(`${what} ended with ${code}: ${badIn(file).join('; ')}`);
-    await after();
+    await after?.();
   });
 }
 
@@ -207,39 +203,26 @@ function badIn(file: string): string[] {
 }
 
 /** A small fleet with two roll-outs, from start to end. */
-function fleet(tally: Tally, folder: string, signal: AbortSignal): Promise<void> {
-  const scenario = join(folder, 'soak.yaml');
+function fleet(tally: Tally, folder: string): Promise<void> {
+  const [scenario, out] = [join(folder, 'soak.yaml'), join(folder, 'fleet')];
   writeFileSync(scenario, SCENARIO);
-  return repeat(tally, 'fleet', signal, async () => {
-    const out = join(folder, 'fleet');
-    const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
-    const code = await command(words, signal);
+  const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
+  return tally.repeat('fleet', async () => {
+    const code = await command(words, tally);
     // 98: the machine is too busy for the figures. What was lost shows all the same.
-    if (code === 0 || code === 98) count(tally, 'fleets of 20 robots');
-    else {
-      const file = join(out, 'result.json');
-      const { outcome, incomplete_reasons: reasons } = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
-      if (code === 2) note(tally, 'fleet ended with 2', reasons);
-      else tally.problems.push(`fleet ended with ${code}, ${outcome}`);
-    }
+    if (code === 0 || code === 98) return tally.count('fleets of 20 robots');
+    const result = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
+    if (code === 2) tally.note('fleet ended with 2', result.incomplete_reasons);
+    else tally.problems.push(`fleet ended with ${code}, ${result.outcome}`);
   });
 }
 
 const SCENARIO = `name: soak
-description: A few robots and two roll-outs.
-robots: 20
-thresholds:
-  - rollout.missed.count==0
+thresholds: [rollout.missed.count==0]
 phases:
-  - do: ramp
-    over: 5s
-    measure: false
-  - do: rollout
-    share: 50%
-    over: 5s
-  - do: rollout
-    share: 100%
-    over: 10s
+  - { do: ramp, over: 5s, measure: false }
+  - { do: rollout, share: 50%, over: 5s }
+  - { do: rollout, share: 100%, over: 10s }
 `;
 
 /** With nothing else to do, a server that answers no more hangs. */
@@ -252,57 +235,42 @@ async function answersStill(tally: Tally, what: string, http: HttpClient, path: 
   }
 }
 
-/** A client for a server. */
-const clientFor = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
-
-const HELP = `npm run soak -- [mixed] [options]
-  --minutes N   how long (30), or --hours N
-  --every S     seconds between samples (5)
-  --out FOLDER  samples, plot and summary (muster-soak)
+const USAGE = `npm run soak -- [mixed] [options]
 
 Memory, descriptors, timers and disk use are sampled. After a third of the time as warm-up, a series grows when the 95 % interval of its
 Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 descriptors; 3 % and
 1 MiB of what a full collection leaves of the heap), and its least value has risen too. RSS and PSS come in steps, so they must grow in each half of the time as well.
-A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load has ended.
-`;
+A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load has ended.`;
 
 /** Resolves with whether nothing grew and nothing was lost. */
 export async function runMixed(words: readonly string[]): Promise<boolean> {
-  const values = toolOptions(
-    HELP,
-    {
-      minutes: { type: 'string' },
-      hours: { type: 'string' },
-      every: { type: 'string', default: '5' },
-      out: { type: 'string', default: 'muster-soak' },
-    },
-    words,
-  );
-  const ms = 60_000 * (values.hours === undefined ? Number(values.minutes ?? 30) : 60 * Number(values.hours));
-  const everyMs = 1_000 * Number(values.every);
-  if (!(ms > 0 && everyMs > 0)) refuse('--minutes, --hours and --every take numbers above 0', HELP);
-  const out = resolve(values.out);
+  const options = {
+    minutes: amount('how long', 30),
+    every: amount('seconds between samples', 5),
+    out: { type: 'string' as const, describe: 'folder of samples, plot and summary', default: 'muster-soak' },
+  };
+  const { minutes, every, out } = toolOptions(USAGE, options, { words });
   mkdirSync(out, { recursive: true });
   const started = performance.now();
-  const { sampler, tally } = await soak(ms, everyMs);
+  const { sampler, tally } = await soak(60_000 * minutes, 1_000 * every);
   const judged = judge(sampler.series.values());
   const took = readableDuration(performance.now() - started);
   const done = [...tally.done].map(([what, times]) => `${times.toLocaleString('en')} ${what}`).join(', ');
   const growing = judged.filter(({ slope }) => slope?.grows ?? false);
-  const summary =
-    `${took}: ${done}; ${growing.length} series grow, ${tally.problems.length} problems, ` +
-    `${tally.slow.length} times too slow`;
-  writeFileSync(join(out, 'soak.html'), page(`Soak of ${took}`, judged));
-  writeFileSync(
-    join(out, 'soak.json'),
-    JSON.stringify({ summary, problems: tally.problems, slow: tally.slow, series: judged }),
-  );
+  const { problems, slow } = tally;
+  const found = `${growing.length} series grow, ${problems.length} problems, ${slow.length} times too slow`;
+  const summary = `${took}: ${done}; ${found}`;
+  const plot = resolve(out, 'soak.html');
+  writeFileSync(plot, page(`Soak of ${took}`, judged));
+  writeFileSync(join(out, 'soak.json'), JSON.stringify({ summary, problems, slow, series: judged }));
   process.stdout.write(table(judged));
-  for (const problem of new Set(tally.problems)) process.stdout.write(`✗ ${problem}\n`);
-  for (const slow of new Set(tally.slow)) process.stdout.write(`· ${slow}\n`);
-  process.stdout.write(`${summary}\n${join(out, 'soak.html')}\n`);
-  return growing.length === 0 && tally.problems.length === 0;
+  for (const problem of new Set(problems)) process.stdout.write(`✗ ${problem}\n`);
+  for (const one of new Set(slow)) process.stdout.write(`· ${one}\n`);
+  process.stdout.write(`${summary}\n${plot}\n`);
+  return growing.length === 0 && problems.length === 0;
 }
+
+const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
 /** Starts everything, works it until the time is up, and ends it. */
 async function soak(ms: number, everyMs: number): Promise<{ sampler: Sampler; tally: Tally }> {
@@ -310,93 +278,80 @@ async function soak(ms: number, everyMs: number): Promise<{ sampler: Sampler; ta
   const { path } = all.use(scratch());
   const at = (name: string): string => join(path, name);
   mkdirSync(at('probes'));
-  const start = async (...words: string[]): Promise<Server> =>
-    all.use(await Server.start(words, path, { MUSTER_SOAK: at('probes') }));
+  const start = async (words: readonly string[]): Promise<Server> =>
+    all.use(await startServer(words, path, { MUSTER_SOAK: at('probes') }));
   const device = (name: string): Promise<Server> =>
-    start('device', '--socket', at(`${name}.s`), '--control', at(`${name}.c`), '--dir', at(name), '--heartbeat', '1s');
-  const platform = (name: string, ...more: string[]): Promise<Server> =>
-    start('platform', '--port', '0', '--devices', '50', '--seed', '1', '--api-key', API_KEY, '--db', at(name), ...more);
-  const steady = await device('steady');
-  const restarted = await device('restarted');
-  const checkedDevice = await device('checked');
-  const called = await platform('called.db');
-  const checkedPlatform = await platform('checked.db', '--control', '0');
+    start([
+      'device',
+      '--socket',
+      at(`${name}.s`),
+      '--control',
+      at(`${name}.c`),
+      '--dir',
+      at(name),
+      '--heartbeat',
+      '1s',
+    ]);
+  const devices = {
+    steady: await device('steady'),
+    restarted: await device('restarted'),
+    checked: await device('checked'),
+  };
+  const called = await start(platformWords(50, '--db', at('called.db')));
+  const checked = await start(platformWords(50, '--db', at('checked.db'), '--control', '0'));
+  const servers = [
+    ...Object.entries(devices).map(([name, server]) => [`${name} device`, server] as const),
+    ['called platform', called] as const,
+    ['checked platform', checked] as const,
+  ];
   const sampler = new Sampler(at('probes'));
   const sample = (): void => {
-    const processes = {
-      'steady device': steady,
-      'restarted device': restarted,
-      'checked device': checkedDevice,
-      'called platform': called,
-      'checked platform': checkedPlatform,
-    };
-    for (const [name, { pid }] of Object.entries(processes)) sampler.process(name, pid);
-    for (const pid of childrenOf(steady.pid).slice(0, 1)) sampler.process('agent of the steady device', pid);
-    for (const name of ['steady', 'restarted', 'checked']) sampler.folder(`${name} device`, at(name));
+    for (const [name, { pid }] of servers) sampler.process(name, pid);
+    for (const pid of childrenOf(devices.steady.pid).slice(0, 1)) sampler.process('agent of the steady device', pid);
+    for (const name of Object.keys(devices)) sampler.folder(`${name} device`, at(name));
     sampler.process('this harness', process.pid);
   };
-  const tally: Tally = { done: new Map(), problems: [], slow: [] };
   const over = new AbortController();
-  const url = String(called.ready['url']);
-  const work = workOn({ at, tally, signal: over.signal, url, checked: checkedPlatform.ready });
+  const tally = new Tally(over.signal);
+  const work = workOn({ at, tally, called, checked });
   const end = performance.now() + ms;
   for (sample(); performance.now() < end; sample())
     await delay(Math.min(everyMs, Math.max(0, end - performance.now())));
   over.abort();
   await Promise.all(work);
-  for (const name of ['steady', 'restarted', 'checked'])
-    await answersStill(tally, `${name} device`, deviceClient(at(`${name}.s`)), '/health');
-  await answersStill(tally, 'called platform', platformClient(url), '/devices');
-  await answersStill(tally, 'checked platform', platformClient(String(checkedPlatform.ready['url'])), '/devices');
+  for (const name of Object.keys(devices))
+    await answersStill(tally, `${name} device`, client(onSocket(at(`${name}.s`), '/v0.2')), '/health');
+  await answersStill(tally, 'called platform', client(onPlatform(called.ready)), '/devices');
+  await answersStill(tally, 'checked platform', client(onPlatform(checked.ready)), '/devices');
   for (const what of ['streams opened', 'events received', 'events published', 'calls'])
     if (!tally.done.has(what)) tally.problems.push(`no ${what} in the whole time`);
-  for (const server of [steady, restarted, checkedDevice, called, checkedPlatform])
-    if (server.trouble !== undefined) tally.problems.push(server.trouble);
+  for (const [, { trouble }] of servers) if (trouble !== undefined) tally.problems.push(trouble);
   return { sampler, tally };
-}
-
-const deviceClient = (socketPath: string) =>
-  clientFor({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
-
-function platformClient(url: string) {
-  const { origin, pathname } = new URL(url);
-  const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
-  return clientFor({ endpoint: { origin }, basePath: pathname, headers });
 }
 
 interface Work {
   at(name: string): string;
   tally: Tally;
-  signal: AbortSignal;
-  /** Of the platform that is called. */
-  url: string;
-  /** Ready line of the platform that is checked. */
-  checked: Record<string, unknown>;
+  called: Server;
+  checked: Server;
 }
 
-function workOn({ at, tally, signal, url, checked }: Work): Promise<void>[] {
-  const control = (name: string) =>
-    clientFor({ endpoint: { origin: 'http://localhost', socketPath: at(`${name}.c`) } });
-  const reset = clientFor({
-    endpoint: { origin: String(checked['control']) },
-    headers: { authorization: `Bearer ${String(checked['control_token'])}` },
-  });
+function workOn({ at, tally, called, checked }: Work): Promise<void>[] {
+  const device = (name: string) => client(onSocket(at(`${name}.s`), '/v0.2'));
+  const control = (name: string) => client(onSocket(at(`${name}.c`)));
+  const reset = client(onPlatformControl(checked.ready));
   const [steady, restarted] = [{ latest: 0 }, { latest: 0 }];
   const place = ['--socket', at('checked.s'), '--control', at('checked.c')];
-  const address = ['--url', String(checked['url']), '--api-key', API_KEY];
+  const address = ['--url', String(checked.ready['url']), '--api-key', API_KEY];
   return [
-    ...[1, 2, 3, 4].map(() => subscribe(tally, deviceClient(at('steady.s')), signal)),
-    ...[1, 2].map(() => subscribe(tally, deviceClient(at('restarted.s')), signal)),
-    publish(tally, control('steady'), steady, signal),
-    publish(tally, control('restarted'), restarted, signal),
-    restart(tally, control('restarted'), restarted, signal),
-    call(tally, platformClient(url), signal),
-    check(tally, ['check', 'device', ...place], { file: at('device.json'), after: async () => {}, signal }),
-    check(tally, ['check', 'platform', ...address], {
-      file: at('platform.json'),
-      after: async () => void (await reset.post('/reset')),
-      signal,
-    }),
-    fleet(tally, at('.'), signal),
+    ...[1, 2, 3, 4].map(() => subscribe(tally, device('steady'))),
+    ...[1, 2].map(() => subscribe(tally, device('restarted'))),
+    publish(tally, control('steady'), steady),
+    publish(tally, control('restarted'), restarted),
+    restart(tally, control('restarted'), restarted),
+    call(tally, client(onPlatform(called.ready))),
+    check(tally, ['check', 'device', ...place], at('device.json')),
+    check(tally, ['check', 'platform', ...address], at('platform.json'), () => reset.post('/reset')),
+    fleet(tally, at('.')),
   ];
 }
