@@ -15,19 +15,20 @@ const warns = { ...fails, level: 'SHOULD', outcome: 'warn' } as const;
 const blocked = sampleResult({ outcome: 'blocked', reason: 'no such socket' });
 const plain = painter({ write: () => {} }, {});
 
-function verdictOn(kind: SubjectKind, checks: CheckResult[], breaks?: string[], manner?: Manner): Promise<Verdict> {
-  const subject: Subject = {
-    api: 'device',
-    kind,
-    name: 'some-subject',
-    summary: 'Does something.',
-    file: 'some-subject.ts',
-    run: async () => sampleReport(checks, {}),
-    ...defined({ breaks }),
-    ...(kind === 'unwilling' ? { reason: /such socket/ } : {}),
-  };
-  return evaluateSubject(subject, manner);
-}
+const subjectOf = (kind: SubjectKind, checks: CheckResult[], about: Partial<Subject> = {}): Subject => ({
+  api: 'device',
+  kind,
+  name: 'some-subject',
+  summary: 'Does something.',
+  file: 'some-subject.ts',
+  run: async () => sampleReport(checks, {}),
+  ...about,
+});
+
+const verdictOn = (kind: SubjectKind, checks: CheckResult[], breaks?: string[], manner?: Manner): Promise<Verdict> => {
+  const reason = kind === 'unwilling' ? /such socket/ : undefined;
+  return evaluateSubject(subjectOf(kind, checks, defined({ breaks, reason })), manner);
+};
 
 const problems = async (...given: Parameters<typeof verdictOn>): Promise<string[]> =>
   (await verdictOn(...given)).problems.map(({ what, todo }) => `${what} → ${todo}`);
@@ -66,18 +67,10 @@ describe('a subject', () => {
     },
   );
 
-  const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> => {
-    const subject: Subject = {
-      api: 'device',
-      kind,
-      name: 'some-subject',
-      summary: 'Does something.',
-      breaks: [fails.id],
-      ...about,
-      run: async () => sampleReport([check], {}),
-    };
-    return (await evaluateSubject(subject)).problems.map(({ what }) => what);
-  };
+  const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> =>
+    (await evaluateSubject(subjectOf(kind, [check], { breaks: [fails.id], ...about }))).problems.map(
+      ({ what }) => what,
+    );
 
   it('with a defect is told in words, and in those that the defect asks for', async () => {
     expect(await told({ tells: /expected .*; actual: / }, 'defect', fails)).toEqual([]);
@@ -123,14 +116,7 @@ describe('a subject', () => {
     using clock = vi.spyOn(performance, 'now');
     const run = async (slow: boolean, seconds: number): Promise<string[]> => {
       clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
-      const subject: Subject = {
-        api: 'device',
-        kind: 'variant',
-        name: 'some-subject',
-        summary: 'Does something.',
-        slow,
-        run: async () => sampleReport([passes], {}),
-      };
+      const subject = subjectOf('variant', [passes], { slow });
       const { problems: found } = await evaluateSubject(subject, { timed: true, fast: !slow });
       return found.map(({ what }) => what);
     };
@@ -140,13 +126,8 @@ describe('a subject', () => {
   });
 
   it('that does not start is a problem, and ends nothing', async () => {
-    const { problems: found } = await evaluateSubject({
-      api: 'device',
-      kind: 'reference',
-      name: 'x',
-      summary: 'X.',
-      run: () => Promise.reject(new Error('no port')),
-    });
+    const run = () => Promise.reject(new Error('no port'));
+    const { problems: found } = await evaluateSubject(subjectOf('reference', [], { run }));
     expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);
   });
 });

@@ -3,9 +3,9 @@
  * implementation.
  */
 import { join } from 'node:path';
-import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
+import type { Located } from '../../../simulators/defects/catalogue.ts';
 import { clientDefects, clientVariants } from '../../../simulators/defects/client/index.ts';
 import {
   UNWILLING_CONTROLS,
@@ -13,13 +13,12 @@ import {
   unwillingControl,
   willingControl,
 } from '../../../simulators/defects/controls.ts';
-import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import type { Defect } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
-import { type DeviceBehaviour, referenceBehaviour as referenceDevice } from '../../../simulators/device/index.ts';
-import { type PlatformBehaviour, referenceBehaviour as referencePlatform } from '../../../simulators/platform/index.ts';
+import type { PlatformBehaviour } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { EXIT } from '../../common/usage.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
@@ -70,17 +69,12 @@ export interface Subject {
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-interface Titled {
-  name: string;
-  summary: string;
-}
-
 /** A null server never answers what is waited for. */
 const NULL_PATIENCE_MS = 1000;
 /** Nothing is blocked by a premise, so that every check waits. */
 const ALONE_PATIENCE_MS = 200;
 /** What a defect withholds is waited for, once for each attempt to find a smaller counterexample. */
-const DEFECT_PATIENCE_MS = {
+const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
   /** The suite waits four times as long for an effect, which many defects suppress. */
   system: 1000,
@@ -92,83 +86,90 @@ const SLOW_FILE = /\/slowness\.ts$/;
 const NULL_NAMES = Object.keys(NULL_SERVERS) as NullServerName[];
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
-const title = ({ name, summary }: Titled, side?: string): Titled => ({
-  name: side === undefined ? name : `${side} ${name}`,
+/** A defect or a variant, of whichever simulator. */
+type Declared = Located<Omit<Defect<unknown>, 'behaviour' | 'effects' | 'breaks'>> &
+  Partial<Pick<Defect<unknown>, 'breaks'>>;
+
+/** The reference of an API with some changes made to it. */
+const RUN_WITH: Record<Api, RunWith> = {
+  device: (changes, choice) =>
+    runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
+  platform: (changes, choice) => runOnPlatform({ behaviour: behavioursWith(changes).platform }, choice),
+  system: (changes, choice) => runOnSystem(behavioursWith(changes), choice),
+  client: (changes, choice) =>
+    runClientSuite(
+      referenceWith(() => behavioursWith(changes).client),
+      choice,
+    ),
+};
+
+/** Defects of the loopback transport show on it alone, and so does one of the variants. */
+const onLoopback = ({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): boolean =>
+  name === 'unauthorized-is-403' || breaks.some((id) => id.startsWith('device.loopback.'));
+
+const changesBy = (change: Declared): Changes =>
+  ({ [change.side]: [change], ...(onLoopback(change) && { transport: 'loopback' }) }) as Changes;
+
+/** `prefixed`: the name says which side differs. */
+const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
+  name: prefixed ? `${side} ${name}` : name,
   summary,
 });
 
-const references = <Name extends string>(
-  api: Api,
-  names: readonly Name[],
-  summary: string,
-  run: (name: Name, choice: RunChoice) => Promise<Report>,
-  notApplicable?: (name: Name) => RegExp,
-): Subject[] =>
-  names.map((name) => ({
-    api,
-    kind: 'reference',
-    name,
-    summary,
-    ...defined({ notApplicable: notApplicable?.(name) }),
-    run: (choice) => run(name, choice),
-  }));
-
-/** The reference has all that the suite asks for. */
-const nothing = (): RegExp => /^$/;
-
-const defective = <B, D extends Defect<B> & { file: string }>(
-  api: Api,
-  defects: readonly D[],
-  run: (defect: D, choice: RunChoice) => Promise<Report>,
-  side?: string,
-): Subject[] =>
+const defective = (api: Api, defects: readonly Declared[], prefixed = false): Subject[] =>
   defects.map((defect) => ({
     api,
     kind: 'defect',
-    ...title(defect, side),
-    breaks: defect.breaks,
+    ...titleOf(defect, prefixed),
     file: defect.file,
-    ...defined({ tells: defect.tells }),
-    run: (choice) => run(defect, choice),
+    ...defined({ breaks: defect.breaks, tells: defect.tells }),
+    run: (choice) =>
+      RUN_WITH[api](changesBy(defect), { ...defined({ patienceMs: DEFECT_PATIENCE_MS[api] }), ...choice }),
   }));
 
 /** A variant that may run together with others. */
-export const variantSubject = (api: Api, titled: Titled, changes: Changes, run: RunWith): Subject => ({
+export const variantSubject = (
+  api: Api,
+  { name, summary }: Pick<Subject, 'name' | 'summary'>,
+  changes: Changes,
+  run: RunWith,
+): Subject => ({
   api,
   kind: 'variant',
-  ...title(titled),
+  name,
+  summary,
   together: { changes, run },
   run: (choice) => run(changes, choice),
 });
 
-const variants = <B>(
-  api: Api,
-  all: readonly (Variant<B> & { file: string })[],
-  changesOf: (variant: Variant<B>) => Changes,
-  run: RunWith,
-  side?: string,
-): Subject[] =>
+const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
-    ...variantSubject(api, title(variant, side), changesOf(variant), run),
-    slow: SLOW_FILE.test(variant.file),
+    ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
+    // To a system, a byte at a time makes no difference: a deployment takes no longer.
+    slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
+
+/** One for each name. */
+const named = <N extends string>(
+  api: Api,
+  kind: SubjectKind,
+  names: readonly N[],
+  about: (name: N) => Omit<Subject, 'api' | 'kind' | 'name'> & { name?: string },
+): Subject[] => names.map((name) => ({ api, kind, name, ...about(name) }));
 
 const nulls = (
   api: Api,
   names: readonly NullServerName[],
   run: (name: NullServerName, choice: RunChoice) => Promise<Report>,
 ): Subject[] =>
-  names.map((name) => ({
-    api,
-    kind: 'null',
-    name,
+  named(api, 'null', names, (name) => ({
     summary: NULL_SERVERS[name],
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
-/** Defects of the loopback transport show on it alone. */
-const transportOf = (requirements: readonly string[]) =>
-  requirements.some((id) => id.startsWith('device.loopback.')) ? 'loopback' : 'unix';
+/** Of a reference that has all that the suite asks for. */
+const NOTHING = /^$/;
+
 /**
  * Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine.
  */
@@ -179,7 +180,6 @@ const LACKED_ON_ROBOTS = {
   'before its first event': /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)/,
 } as const;
 type RobotName = keyof typeof LACKED_ON_ROBOTS;
-const ON_LOOPBACK = ['unauthorized-is-403'];
 
 async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: RunChoice): Promise<Report> {
   await using robot = await startRobot(options);
@@ -206,35 +206,19 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
   const { place } = stack.use(await startRobot());
   const front = { path: join(path, 'front.sock') };
   const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
-  const patient = { patienceMs: DEFECT_PATIENCE_MS.device, maxTimeMs: UNWILLING_MS };
+  const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: UNWILLING_MS };
   return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
 }
 
 const deviceSubjects = (): Subject[] => [
-  ...references(
-    'device',
-    Object.keys(LACKED_ON_ROBOTS) as RobotName[],
-    'The simulated device.',
-    (name, choice) =>
+  ...named('device', 'reference', Object.keys(LACKED_ON_ROBOTS) as RobotName[], (name) => ({
+    summary: 'The simulated device.',
+    notApplicable: LACKED_ON_ROBOTS[name],
+    run: (choice) =>
       runOnRobot({ transport: name === 'loopback' ? name : 'unix', fresh: name === 'before its first event' }, choice),
-    (name) => LACKED_ON_ROBOTS[name],
-  ),
-  ...defective('device', deviceDefects, ({ behaviour, breaks }, choice) =>
-    runOnRobot(
-      { behaviour: behaviour(referenceDevice), transport: transportOf(breaks) },
-      { patienceMs: DEFECT_PATIENCE_MS.device, ...choice },
-    ),
-  ),
-  ...variants<DeviceBehaviour>(
-    'device',
-    deviceVariants,
-    (variant) => ({
-      device: [variant],
-      ...(ON_LOOPBACK.includes(variant.name) ? { transport: 'loopback' } : {}),
-    }),
-    (changes, choice) =>
-      runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
-  ),
+  })),
+  ...defective('device', deviceDefects),
+  ...variants('device', deviceVariants),
   {
     api: 'device',
     kind: 'variant',
@@ -243,18 +227,16 @@ const deviceSubjects = (): Subject[] => [
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
   },
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)),
-  ...nulls('device', QUIET, (name, choice) => runDeviceNull(name, true, choice)).map((subject) => ({
-    ...subject,
-    name: `${subject.name}-willing`,
-    summary: `${subject.summary}; its control API agrees to everything`,
+  ...named('device', 'null', QUIET, (name) => ({
+    name: `${name}-willing`,
+    summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
+    run: (choice) => runDeviceNull(name, true, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   })),
-  ...nulls('device', QUIET, (name, choice) =>
-    runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: ALONE_PATIENCE_MS }),
-  ).map((subject) => ({
-    ...subject,
-    name: `${subject.name}-alone`,
-    summary: `${subject.summary}; its control API agrees to everything, and each check is run by itself`,
+  ...named('device', 'null', QUIET, (name) => ({
+    name: `${name}-alone`,
+    summary: `${NULL_SERVERS[name]}; its control API agrees to everything, and each check is run by itself`,
     alone: true,
+    run: (choice) => runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: ALONE_PATIENCE_MS }),
   })),
   ...UNWILLING_CONTROLS.map(
     (unwilling): Subject => ({
@@ -290,46 +272,29 @@ const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
 
 const platformSubjects = (): Subject[] => [
-  ...references(
-    'platform',
-    SUPPORTED_VERSIONS,
-    'The simulated platform.',
-    (apiVersion, choice) => runOnPlatform({ apiVersion }, choice),
-    nothing,
-  ),
-  ...defective('platform', platformDefects, ({ behaviour }, choice) =>
-    runOnPlatform({ behaviour: behaviour(referencePlatform) }, choice),
-  ),
-  ...variants<PlatformBehaviour>(
-    'platform',
-    platformVariants,
-    (variant) => ({ platform: [variant] }),
-    (changes, choice) => runOnPlatform({ behaviour: behavioursWith(changes).platform }, choice),
-  ),
+  ...named('platform', 'reference', SUPPORTED_VERSIONS, (apiVersion) => ({
+    summary: 'The simulated platform.',
+    notApplicable: NOTHING,
+    run: (choice) => runOnPlatform({ apiVersion }, choice),
+  })),
+  ...defective('platform', platformDefects),
+  ...variants('platform', platformVariants),
   ...nulls('platform', NULL_NAMES, runPlatformNull).map((subject) =>
     subject.name === 'empty-list' ? { ...subject, proves: NOT_OF_LISTS } : subject,
   ),
 ];
 
 /** Variants that could disturb the way from the platform to an event and back. */
-const PLATFORM_VARIANTS = [
-  'created-201',
-  'fields-beyond-the-published',
-  'drift-when-deployed',
-  'timestamps-with-offset',
-  'by-id',
-  'ping-timeout-504',
-  'parent-id-informational',
-];
-const DEVICE_VARIANTS = [
-  'byte-by-byte',
-  'extra-fields',
-  'ids-with-gaps',
-  'line-ends-cr',
-  'replay-without-cursor',
-  'silent-at-open',
-  'times-with-offset',
-];
+const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>> = {
+  platform: [
+    ...['created-201', 'fields-beyond-the-published', 'drift-when-deployed', 'timestamps-with-offset', 'by-id'],
+    ...['ping-timeout-504', 'parent-id-informational'],
+  ],
+  device: [
+    ...['byte-by-byte', 'extra-fields', 'ids-with-gaps', 'line-ends-cr', 'replay-without-cursor', 'silent-at-open'],
+    'times-with-offset',
+  ],
+};
 
 async function runOnSystem(
   behaviour: Parameters<typeof startWorkspace>[0],
@@ -344,73 +309,34 @@ async function runSystemNull(name: NullServerName, choice: RunChoice): Promise<R
   return await runOnSystem({}, { ...choice, url: `${server.address}/beta` });
 }
 
-const runSystemWith: RunWith = ({ platform, device, agent }, choice) => {
-  const made = behavioursWith(defined({ platform, device, agent }));
-  return runOnSystem({ platform: made.platform, device: made.device, habits: made.habits }, choice);
-};
-const impatient = (choice: RunChoice): RunChoice => ({ patienceMs: DEFECT_PATIENCE_MS.system, ...choice });
-
-/** Where a byte is written at a time, a deployment takes no longer. */
-const quick = (subject: Subject): Subject => ({ ...subject, slow: false });
-
 const systemSubjects = (): Subject[] => [
-  ...references(
+  ...named('system', 'reference', SUPPORTED_VERSIONS, (apiVersion) => ({
+    summary: 'The simulated platform with a simulated device.',
+    notApplicable: NOTHING,
+    run: (choice) => runOnSystem({}, { ...choice, apiVersion }),
+  })),
+  ...defective('system', systemDefects),
+  ...defective('system', agentDefects, true),
+  ...variants('system', agentVariants, true),
+  ...variants(
     'system',
-    SUPPORTED_VERSIONS,
-    'The simulated platform with a simulated device.',
-    (apiVersion, choice) => runOnSystem({}, { ...choice, apiVersion }),
-    nothing,
+    [...platformVariants, ...deviceVariants].filter(({ name, side }) => DISTURBING[side]?.includes(name)),
+    true,
   ),
-  ...defective('system', systemDefects, ({ behaviour }, choice) =>
-    runOnSystem({ platform: behaviour(referencePlatform) }, impatient(choice)),
-  ),
-  ...defective(
-    'system',
-    agentDefects,
-    ({ behaviour }, choice) => runOnSystem({ habits: behaviour({}) }, impatient(choice)),
-    'agent',
-  ),
-  ...variants('system', agentVariants, (variant) => ({ agent: [variant] }), runSystemWith, 'agent'),
-  ...variants<PlatformBehaviour>(
-    'system',
-    platformVariants.filter(({ name }) => PLATFORM_VARIANTS.includes(name)),
-    (variant) => ({ platform: [variant] }),
-    runSystemWith,
-    'platform',
-  ),
-  ...variants<DeviceBehaviour>(
-    'system',
-    deviceVariants.filter(({ name }) => DEVICE_VARIANTS.includes(name)),
-    (variant) => ({ device: [variant] }),
-    runSystemWith,
-    'device',
-  ).map(quick),
-  ...nulls('system', NULL_NAMES, (name, choice) => runSystemNull(name, impatient(choice))),
+  ...nulls('system', NULL_NAMES, runSystemNull),
 ];
 
 const clientSubjects = (): Subject[] => [
-  ...references('client', ['url', 'socket', 'discovery'], 'The reference client.', (place, choice) =>
-    runClientSuite(
-      referenceWith(() => referenceClient),
-      { ...choice, places: [place] },
-    ),
-  ),
-  ...defective('client', clientDefects, ({ behaviour }, choice) =>
-    runClientSuite(
-      referenceWith(() => behaviour(referenceClient)),
-      { patienceMs: DEFECT_PATIENCE_MS.client, ...choice },
-    ),
-  ),
-  ...variants(
-    'client',
-    clientVariants,
-    (variant) => ({ client: [variant] }),
-    (changes, choice) =>
+  ...named('client', 'reference', ['url', 'socket', 'discovery'], (place) => ({
+    summary: 'The reference client.',
+    run: (choice) =>
       runClientSuite(
-        referenceWith(() => behavioursWith(changes).client),
-        choice,
+        referenceWith(() => behavioursWith({}).client),
+        { ...choice, places: [place] },
       ),
-  ),
+  })),
+  ...defective('client', clientDefects),
+  ...variants('client', clientVariants),
   ...NULL_CLIENTS.map(
     ({ name, summary, run }): Subject => ({
       api: 'client',
@@ -426,7 +352,8 @@ const starvedSubjects = (): Subject[] =>
   STARVED.map((starved) => ({
     api: starved.api,
     kind: 'starved',
-    ...title(starved),
+    name: starved.name,
+    summary: starved.summary,
     ...defined({ reason: starved.codes.includes(EXIT.conformant) ? undefined : starved.reason }),
     run: () => runStarved(starved),
   }));

@@ -1,6 +1,6 @@
 /** The matrix for readers: one line an API, and what is wrong. */
 import { readableDuration } from '../../common/durations.ts';
-import { type Paint, width } from '../../common/terminal.ts';
+import type { Paint } from '../../common/terminal.ts';
 import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
@@ -48,67 +48,43 @@ const headlineShares = (parts: readonly Part[]): string[] =>
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
-interface Column {
-  heading: string;
-  /** How many are ok, of how many. */
-  count(part: Part): [ok: number, all: number];
-}
-
 const countOn =
   (kind: SubjectKind) =>
-  (part: Part): [number, number] => {
+  (part: Part): [ok: number, all: number] => {
     const verdicts = verdictsOn(part, kind);
     return [countOk(verdicts), subjectsIn(verdicts)];
   };
 
-const COLUMNS: readonly Column[] = [
-  { heading: 'conformant', count: countOn('reference') },
-  { heading: 'defects caught', count: countOn('defect') },
-  {
-    heading: 'checks proven',
-    count: (part) => {
-      const { checks = [] } = part;
-      return [checks.length - unproven(part).length, checks.length];
-    },
+/** How many are ok, of how many. A heading is wider than any count. */
+const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]>> = {
+  conformant: countOn('reference'),
+  'defects caught': countOn('defect'),
+  'checks proven': (part) => {
+    const { checks = [] } = part;
+    return [checks.length - unproven(part).length, checks.length];
   },
-  { heading: 'variants accepted', count: countOn('variant') },
-  { heading: 'null servers rejected', count: countOn('null') },
-  { heading: 'unwilling controls', count: countOn('unwilling') },
-  { heading: 'starved harness', count: countOn('starved') },
-];
-const HEADINGS = ['        ', ...COLUMNS.map(({ heading }) => heading)];
+  'variants accepted': countOn('variant'),
+  'null servers rejected': countOn('null'),
+  'unwilling controls': countOn('unwilling'),
+  'starved harness': countOn('starved'),
+};
+const NAME_WIDTH = 8;
 
 export function closingTable(parts: readonly Part[], durationMs: number, paint: Paint): string {
-  const rows = parts.map((part) => ({
-    name: part.api,
-    cells: COLUMNS.map(({ count }) => {
+  const rowOf = (part: Part): string => {
+    const cells = Object.entries(COLUMNS).map(([heading, count]) => {
       const [ok, all] = count(part);
-      return { text: all === 0 ? '–' : `${ok}/${all}`, ok: ok === all };
-    }),
-  }));
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(
-      width(heading),
-      ...rows.map(({ name, cells }) => width(column === 0 ? name : (cells[column - 1]?.text ?? ''))),
-    ),
-  );
-  const pad = (text: string, column: number): string => {
-    const space = ' '.repeat((widths[column] ?? 0) - width(text));
-    return column === 0 ? text + space : space + text;
+      return paint(ok === all ? 'green' : 'red', (all === 0 ? '–' : `${ok}/${all}`).padStart(heading.length));
+    });
+    return [part.api.padEnd(NAME_WIDTH), ...cells].join('  ');
   };
-  const lines = [
-    paint('dim', HEADINGS.map(pad).join('  ')),
-    ...rows.map(({ name, cells }) =>
-      [pad(name, 0), ...cells.map(({ text, ok }, index) => paint(ok ? 'green' : 'red', pad(text, index + 1)))].join(
-        '  ',
-      ),
-    ),
-  ];
+  const headings = [' '.repeat(NAME_WIDTH), ...Object.keys(COLUMNS)].join('  ');
   const wrong = problemsOf(parts);
   const subjects = parts.reduce((sum, { verdicts }) => sum + subjectsIn(verdicts), 0);
   const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
-    ...lines,
+    paint('dim', headings),
+    ...parts.map(rowOf),
     ...headlineShares(parts),
     '',
     ...slowest(parts).map((line) => paint('dim', line)),
