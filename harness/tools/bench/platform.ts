@@ -1,7 +1,7 @@
 /** Lists of a platform with a million devices, beside a bare server that answers with bodies of the same size. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import process from 'node:process';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
@@ -36,8 +36,9 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   };
   const bytes: number[] = [];
   for (const [name, request] of Object.entries(pages)) {
-    const { status, body } = await sample(request);
-    if (status !== 200 || JSON.parse(body).data.length !== 10) throw new Error(`the ${name} page is not one of ten`);
+    const answer = await fetch(`http://127.0.0.1:${port}${request.path}`, { headers });
+    const body = await answer.text();
+    if (!answer.ok || JSON.parse(body).data.length !== 10) throw new Error(`the ${name} page is not one of ten`);
     bytes.push(body.length);
   }
   const floor = await bare.call('floor', bytes[0] ?? 0);
@@ -99,78 +100,52 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** One request after the other on one connection: raw sockets, so that the generator costs less than any server. */
-class Lane {
-  readonly #socket: Socket;
-  #chunks: Buffer[] = [];
-  #received = 0;
-  #expected = Number.POSITIVE_INFINITY;
-  #settle: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined;
-
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.on('error', (error) => this.#settle?.reject(error));
-    socket.on('close', () => this.#settle?.reject(new Error('the server closed the connection')));
-    socket.on('data', (chunk: Buffer) => this.#take(chunk));
-  }
-
-  static open(port: number): Promise<Lane> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port, noDelay: true }, () => {
-        socket.off('error', reject);
-        resolve(new Lane(socket));
-      });
-      socket.once('error', reject);
-    });
-  }
-
-  request(bytes: Buffer): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
-      this.#socket.write(bytes);
-    });
-  }
-
-  close(): void {
-    this.#settle = undefined;
-    this.#socket.destroy();
-  }
-
-  #take(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#received += chunk.length;
-    if (this.#expected === Number.POSITIVE_INFINITY) {
-      const whole = Buffer.concat(this.#chunks);
-      const end = whole.indexOf(HEAD_END);
-      if (end === -1) return;
-      const at = whole.indexOf(LENGTH) + LENGTH.length;
-      this.#expected = end + HEAD_END.length + Number.parseInt(whole.toString('latin1', at, at + 12), 10);
-    }
-    if (this.#received < this.#expected) return;
-    const answer = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.#received = 0;
-    this.#expected = Number.POSITIVE_INFINITY;
-    this.#settle?.resolve(answer);
-  }
+/** A connection that carries one request at a time: a raw socket, so that the generator costs less than any server. */
+async function openLane(port: number) {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  await once(socket, 'connect');
+  let answered = Promise.withResolvers<void>();
+  let received = 0;
+  let expected: number | undefined;
+  socket.on('error', (error) => answered.reject(error));
+  socket.on('close', () => answered.reject(new Error('the server closed the connection')));
+  socket.on('data', (bytes: Buffer) => {
+    received += bytes.length;
+    // The head is in the first bytes.
+    expected ??= lengthOf(bytes);
+    if (received < expected) return;
+    received = 0;
+    expected = undefined;
+    answered.resolve();
+  });
+  return {
+    request: (bytes: Buffer): Promise<void> => {
+      answered = Promise.withResolvers();
+      socket.write(bytes);
+      return answered.promise;
+    },
+    close: (): void => {
+      answered.promise.catch(() => {});
+      socket.destroy();
+    },
+  };
 }
 
-async function sample(request: Request): Promise<{ status: number; body: string }> {
-  const lane = await Lane.open(request.port);
-  const answer = await lane.request(bytesOf(request)).finally(() => lane.close());
-  const body = answer.subarray(answer.indexOf(HEAD_END) + HEAD_END.length).toString();
-  return { status: Number(answer.toString('latin1', 9, 12)), body };
+/** Bytes of the answer that begins with these, its head included. */
+function lengthOf(bytes: Buffer): number {
+  const at = bytes.indexOf(LENGTH) + LENGTH.length;
+  return bytes.indexOf(HEAD_END) + HEAD_END.length + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);
 }
 
 /** Goes through the requests, again from the first after the last, on several connections. */
 async function requestsPerSecond(requests: readonly Request[]): Promise<number> {
   const encoded = requests.map(bytesOf);
-  const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => Lane.open(requests[0]?.port ?? 0)));
+  const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => openLane(requests[0]?.port ?? 0)));
   let next = 0;
   let answered = 0;
   const start = performance.now();
   const end = start + ROUND_MS;
-  const run = async (lane: Lane) => {
+  const run = async (lane: Awaited<ReturnType<typeof openLane>>) => {
     while (performance.now() < end) {
       await lane.request(encoded[next++ % encoded.length] as Buffer);
       answered += 1;
