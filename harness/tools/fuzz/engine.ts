@@ -117,7 +117,7 @@ export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promi
   const over = performance.now() + options.ms;
   const result: SessionResult = { tried: 0, again: 0 };
   const known = new Set<string>();
-  await using attacker = await Attacker.of(fuzzer, options.currentFd);
+  await using attacker = await openAttack(fuzzer, options.currentFd);
   for (let run = 0; performance.now() < over && known.size < (options.finds ?? Number.POSITIVE_INFINITY); run += 1) {
     let enough = over;
     let shrinking = false;
@@ -149,48 +149,28 @@ export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promi
   return result;
 }
 
-/** A subject that is replaced by a fresh one after each find. */
-export class Attacker implements AsyncDisposable {
-  readonly #fuzzer: AnyFuzzer;
-  readonly #currentFd: number | undefined;
-  #subject: Subject<unknown>;
-
-  private constructor(fuzzer: AnyFuzzer, subject: Subject<unknown>, currentFd: number | undefined) {
-    this.#fuzzer = fuzzer;
-    this.#subject = subject;
-    this.#currentFd = currentFd;
-  }
-
-  static async of(fuzzer: AnyFuzzer, currentFd?: number): Promise<Attacker> {
-    return new Attacker(fuzzer, await fuzzer.open(), currentFd);
-  }
-
-  /** Resolves with what is wrong, or with undefined. */
-  async attack(input: unknown): Promise<string | undefined> {
-    this.#note(input);
-    const wrong = await this.#attacked(input);
-    if (wrong === undefined || this.#subject.unharmed === true) return wrong;
-    await this.#subject[Symbol.asyncDispose]();
-    this.#subject = await this.#fuzzer.open();
-    return wrong;
-  }
-
-  async #attacked(input: unknown): Promise<string | undefined> {
-    try {
-      return await this.#subject.attack(input);
-    } catch (error) {
-      return `the attack ended with ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
-    }
-  }
-
-  #note(input: unknown): void {
-    if (this.#currentFd === undefined) return;
+/** A subject that is replaced by a fresh one after each find. `currentFd`: as in `SessionOptions`. */
+export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
+  let subject = await fuzzer.open();
+  const note = (input: unknown): void => {
+    if (currentFd === undefined) return;
     const bytes = Buffer.from(JSON.stringify(input));
-    writeSync(this.#currentFd, bytes, 0, bytes.length, 0);
-    ftruncateSync(this.#currentFd, bytes.length);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#subject[Symbol.asyncDispose]();
-  }
+    writeSync(currentFd, bytes, 0, bytes.length, 0);
+    ftruncateSync(currentFd, bytes.length);
+  };
+  return {
+    /** Resolves with what is wrong, or with undefined. */
+    attack: async (input: unknown): Promise<string | undefined> => {
+      note(input);
+      const wrong = await Promise.try(() => subject.attack(input)).catch(
+        (error: unknown) =>
+          `the attack ended with ${error instanceof Error ? `${error.name}: ${error.message}` : error}`,
+      );
+      if (wrong === undefined || subject.unharmed === true) return wrong;
+      await subject[Symbol.asyncDispose]();
+      subject = await fuzzer.open();
+      return wrong;
+    },
+    [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+  };
 }

@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { parseResponse, type RawResponse } from '../../client/raw.ts';
 import { bytesOf, closes, cuts, type Damage, damaged, damageWith, pieces, words, write } from './bytes.ts';
-import { fuzzer, type Subject } from './engine.ts';
-import { type ServerName, Servers } from './servers.ts';
+import { fuzzer } from './engine.ts';
+import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
 /** What a server must never take for a request when it stands in the body of another one. */
@@ -268,34 +268,21 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-class Framing implements Subject<HttpInput> {
-  readonly #servers: Servers;
-  unharmed = true;
-
-  constructor(servers: Servers) {
-    this.#servers = servers;
-  }
-
-  async attack({ server, requests, damages, cuts: at }: HttpInput): Promise<string | undefined> {
-    const client = this.#servers.client(server);
-    const own = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}`);
-    const text = damaged(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
-    const socket = await client.connect();
-    const received = answersOn(socket);
-    await write(socket, pieces(bytesOf(text), at));
-    socket.end();
-    const bytes = await received;
-    socket.destroy();
-    const trouble = await this.#servers.trouble();
-    this.unharmed = trouble === undefined;
-    if (trouble !== undefined) return trouble;
-    if (bytes === undefined) return `${server} neither answers nor hangs up`;
-    return wrongAnswers(bytes, plainRequests(text), server);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#servers[Symbol.asyncDispose]();
-  }
+async function attack(
+  servers: Servers,
+  { server, requests, damages, cuts: at }: HttpInput,
+): Promise<string | undefined> {
+  const client = servers.client(server);
+  const own = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}`);
+  const text = damaged(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
+  const socket = await client.connect();
+  const received = answersOn(socket);
+  await write(socket, pieces(bytesOf(text), at));
+  socket.end();
+  const bytes = await received;
+  socket.destroy();
+  if (bytes === undefined) return `${server} neither answers nor hangs up`;
+  return wrongAnswers(bytes, plainRequests(text), server);
 }
 
 /** All that comes until the server hangs up; undefined when it does not. */
@@ -332,5 +319,5 @@ export const http = fuzzer<HttpInput>({
   about: 'framing of HTTP requests against all four servers, held to a strict model',
   slow: true,
   inputs,
-  open: async () => new Framing(await Servers.start()),
+  open: () => againstServers(attack),
 });

@@ -10,8 +10,8 @@ import { AGENT_BASE_PATH } from '../../contract/agent.ts';
 import { OPERATIONS } from '../../contract/platform/operations.ts';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { anyBytes, bytesOf, damaged, damageWith, utf8, words } from './bytes.ts';
-import { fuzzer, type Subject } from './engine.ts';
-import { type ServerName, Servers } from './servers.ts';
+import { fuzzer } from './engine.ts';
+import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const numbers = words(
   '0¦-0¦1¦-1¦1.5¦1E+2¦1e-400¦1e400¦-1e400¦123456789012345678901234567890¦0.1e1¦9007199254740993',
@@ -252,69 +252,44 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
 /** Some calls after each other, so that one may use what another has made. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
 
-/** Attacks after which the servers start afresh, because what they keep grows. */
-const FRESH_AFTER = 5_000;
+/** The newest id of each kind that an answer has shown. */
+type Ids = Map<string, string>;
 
-class Apis implements Subject<Call[]> {
-  #servers: Servers;
-  readonly #ids = new Map<string, string>();
-  #attacks = 0;
-  unharmed = true;
-
-  constructor(servers: Servers) {
-    this.#servers = servers;
+async function attack(servers: Servers, ids: Ids, all: readonly Call[]): Promise<string | undefined> {
+  for (const call of all) {
+    const wrong = await wrongCall(servers, ids, call);
+    if (wrong !== undefined) return wrong;
   }
+  return undefined;
+}
 
-  async attack(all: Call[]): Promise<string | undefined> {
-    this.#attacks += 1;
-    if (this.#attacks % FRESH_AFTER === 0) {
-      await this.#servers[Symbol.asyncDispose]();
-      this.#servers = await Servers.start();
-      this.#ids.clear();
-    }
-    for (const call of all) {
-      const wrong = await this.#call(call);
-      if (wrong !== undefined) return (await this.#trouble()) ?? wrong;
-    }
-    return await this.#trouble();
-  }
+async function wrongCall(
+  servers: Servers,
+  ids: Ids,
+  { server, method, path, query, body, type, version }: Call,
+): Promise<string | undefined> {
+  const filled = (text: string): string => text.replaceAll(/@([a-z_]+)/g, (_, kind) => ids.get(kind) ?? `${kind}_none`);
+  const agent = path.startsWith(AGENT_BASE_PATH);
+  const answer = await servers.client(server).request({
+    method,
+    path: filled(path),
+    query: filled(query),
+    absolute: agent,
+    headers: {
+      ...(type === '' ? {} : { 'content-type': type }),
+      ...(agent ? { 'service-version': 'v0.4', authorization: 'Bearer x' } : {}),
+      ...(version !== undefined && server === 'platform' && !agent ? { 'service-version': version } : {}),
+    },
+    ...(body === undefined ? {} : { body: bytesOf(filled(body)) }),
+  });
+  learn(ids, answer.json);
+  return wrongWith(answer, `${server}: ${method} ${path.slice(0, 60)}`, method);
+}
 
-  async #trouble(): Promise<string | undefined> {
-    const trouble = await this.#servers.trouble();
-    this.unharmed = trouble === undefined;
-    return trouble;
-  }
-
-  async #call({ server, method, path, query, body, type, version }: Call): Promise<string | undefined> {
-    const filled = (text: string): string =>
-      text.replaceAll(/@([a-z_]+)/g, (_, kind) => this.#ids.get(kind) ?? `${kind}_none`);
-    const agent = path.startsWith(AGENT_BASE_PATH);
-    const answer = await this.#servers.client(server).request({
-      method,
-      path: filled(path),
-      query: filled(query),
-      absolute: agent,
-      headers: {
-        ...(type === '' ? {} : { 'content-type': type }),
-        ...(agent ? { 'service-version': 'v0.4', authorization: 'Bearer x' } : {}),
-        ...(version !== undefined && server === 'platform' && !agent ? { 'service-version': version } : {}),
-      },
-      ...(body === undefined ? {} : { body: bytesOf(filled(body)) }),
-    });
-    this.#learn(answer);
-    return wrongWith(answer, `${server}: ${method} ${path.slice(0, 60)}`, method);
-  }
-
-  #learn({ json }: HttpResponse): void {
-    const { object, id, data } = (json ?? {}) as { object?: unknown; id?: unknown; data?: unknown };
-    if (object === 'list' && Array.isArray(data) && data[0] !== undefined)
-      this.#learn({ json: data[0] } as HttpResponse);
-    else if (typeof object === 'string' && typeof id === 'string') this.#ids.set(object, id);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#servers[Symbol.asyncDispose]();
-  }
+function learn(ids: Ids, json: unknown): void {
+  const { object, id, data } = (json ?? {}) as { object?: unknown; id?: unknown; data?: unknown };
+  if (object === 'list' && Array.isArray(data) && data[0] !== undefined) learn(ids, data[0]);
+  else if (typeof object === 'string' && typeof id === 'string') ids.set(object, id);
 }
 
 function wrongWith({ status, json, text, headers }: HttpResponse, what: string, method: string): string | undefined {
@@ -335,5 +310,8 @@ export const json = fuzzer<Call[]>({
   about: 'JSON of every shape against every operation of the simulators',
   slow: true,
   inputs: calls,
-  open: async () => new Apis(await Servers.start()),
+  open: () => {
+    const ids: Ids = new Map();
+    return againstServers((servers, all) => attack(servers, ids, all));
+  },
 });

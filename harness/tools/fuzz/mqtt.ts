@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
-import mqtt, { type MqttClient } from 'mqtt';
+import mqtt from 'mqtt';
 import { generate, type Packet } from 'mqtt-packet';
 import { KeepAlive, MqttConnection } from '../../../simulators/device/uplink/mqtt.ts';
 import { ManualTime } from '../../../simulators/device/uplink/testing/uplinks.ts';
@@ -142,74 +142,60 @@ const LONGEST_MS = 20_000;
  * MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of
  * it.
  */
-class BrokerUnderAttack implements Subject<PacketsInput> {
-  readonly #servers: Servers;
-  readonly #robot: Robot;
-  readonly #other: Robot;
-  readonly #client: MqttClient;
-  #foreign = 0;
-  #lost = false;
-  unharmed = true;
+async function openBroker(): Promise<Subject<PacketsInput>> {
+  const servers = await Servers.start();
+  const [robot, other] = [await provision(servers, 'attacker'), await provision(servers, 'other')];
+  const witness = await watch(servers.mqttUrl, other);
+  const { hostname, port } = new URL(servers.mqttUrl);
+  const subject = {
+    unharmed: true,
+    attack: async ({ begun, packets, damages, cuts: at, end }: PacketsInput): Promise<string | undefined> => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on('error', () => {});
+      const text = damaged(packets.join(''), damages).replaceAll(OWN, robot.id).replaceAll(OTHER, other.id);
+      const bytes = Buffer.concat([...(begun ? [helloOf(robot)] : []), bytesOf(text)]);
+      const ended = await send(socket, bytes, at, end);
+      const wrong = (await servers.trouble()) ?? (await witness.noticed());
+      subject.unharmed = wrong === undefined;
+      return wrong ?? (ended ? undefined : 'the broker does not hang up');
+    },
+    [Symbol.asyncDispose]: async () => {
+      await witness.client.endAsync(true);
+      await servers[Symbol.asyncDispose]();
+    },
+  };
+  return subject;
+}
 
-  private constructor(servers: Servers, robot: Robot, other: Robot, client: MqttClient) {
-    this.#servers = servers;
-    this.#robot = robot;
-    this.#other = other;
-    this.#client = client;
-    client.on('message', () => {
-      this.#foreign += 1;
-    });
-    client.on('error', () => {});
-    client.on('close', () => {
-      this.#lost = true;
-    });
-  }
+function helloOf({ clientId, username, password }: Robot): Buffer {
+  const hello = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 60 } as const;
+  return generate({ ...hello, clientId, username, password: Buffer.from(password) });
+}
 
-  static async start(): Promise<BrokerUnderAttack> {
-    const servers = await Servers.start();
-    const [robot, other] = [await provision(servers, 'attacker'), await provision(servers, 'other')];
-    const { id, ...credentials } = other;
-    const client = await mqtt.connectAsync(servers.mqttUrl, { protocolVersion: 4, reconnectPeriod: 0, ...credentials });
-    const { sync, ping } = agentTopics;
-    await client.subscribeAsync([sync(id), ping(id)], { qos: 1 });
-    return new BrokerUnderAttack(servers, robot, other, client);
-  }
-
-  async attack({ begun, packets, damages, cuts: at, end }: PacketsInput): Promise<string | undefined> {
-    const { hostname, port } = new URL(this.#servers.mqttUrl);
-    const socket = connect({ host: hostname, port: Number(port) });
-    socket.on('error', () => {});
-    const text = damaged(packets.join(''), damages).replaceAll(OWN, this.#robot.id).replaceAll(OTHER, this.#other.id);
-    const ended = await send(socket, begun ? this.#connected(text) : bytesOf(text), at, end);
-    const wrong = await this.#wrong();
-    this.unharmed = wrong === undefined;
-    return wrong ?? (ended ? undefined : 'the broker does not hang up');
-  }
-
-  #connected(text: string): Buffer {
-    const { clientId, username, password } = this.#robot;
-    const hello = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 60 } as const;
-    const bytes = generate({ ...hello, clientId, username, password: Buffer.from(password) });
-    return Buffer.concat([bytes, bytesOf(text)]);
-  }
-
-  /** What the other robot has noticed, after a message of its own has gone to the broker and back. */
-  async #wrong(): Promise<string | undefined> {
-    const trouble = await this.#servers.trouble();
-    if (trouble !== undefined) return trouble;
-    if (this.#lost) return 'the connection of another robot was closed';
+/** Another robot on the broker. */
+async function watch(url: string, { id, ...credentials }: Robot) {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...credentials });
+  const { sync, ping, pong } = agentTopics;
+  await client.subscribeAsync([sync(id), ping(id)], { qos: 1 });
+  let foreign = 0;
+  let lost = false;
+  client.on('message', () => {
+    foreign += 1;
+  });
+  client.on('error', () => {});
+  client.on('close', () => {
+    lost = true;
+  });
+  /** What it has noticed, after a message of its own has gone to the broker and back. */
+  const noticed = async (): Promise<string | undefined> => {
+    if (lost) return 'the connection of another robot was closed';
     const late = AbortSignal.timeout(LONGEST_MS);
-    const sent = this.#client.publishAsync(agentTopics.pong(this.#other.id), '{}', { qos: 1 });
+    const sent = client.publishAsync(pong(id), '{}', { qos: 1 });
     const answered = await Promise.race([sent.then(() => true), once(late, 'abort').then(() => false)]);
     if (!answered) return 'the broker no longer answers another robot';
-    if (this.#foreign > 0) return 'another robot got a message';
-    return undefined;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#client.endAsync(true);
-    await this.#servers[Symbol.asyncDispose]();
-  }
+    return foreign > 0 ? 'another robot got a message' : undefined;
+  };
+  return { client, noticed };
 }
 
 /** Resolves with whether the broker has closed the connection. */
@@ -248,7 +234,7 @@ export const mqttBroker = fuzzer<PacketsInput>({
   about: "MQTT packets against the platform's broker, with another robot as a witness",
   slow: true,
   inputs: packetsInput(topics),
-  open: () => BrokerUnderAttack.start(),
+  open: openBroker,
 });
 
 const WELCOME = Buffer.concat([

@@ -169,3 +169,30 @@ export class Servers implements AsyncDisposable {
     this.#home[Symbol.dispose]();
   }
 }
+
+/** Attacks after which the servers start afresh, because what they keep grows. */
+const FRESH_AFTER = 5_000;
+
+/** The simulators under an attack: what is wrong with them after it goes before what it has seen itself. */
+export async function againstServers<T>(
+  attack: (servers: Servers, input: T) => Promise<string | undefined>,
+): Promise<Subject<T>> {
+  let servers = await Servers.start();
+  let attacks = 0;
+  const subject = {
+    unharmed: true,
+    attack: async (input: T): Promise<string | undefined> => {
+      attacks += 1;
+      if (attacks % FRESH_AFTER === 0) {
+        await servers[Symbol.asyncDispose]();
+        servers = await Servers.start();
+      }
+      const wrong = await attack(servers, input);
+      const trouble = await servers.trouble();
+      subject.unharmed = trouble === undefined;
+      return trouble ?? wrong;
+    },
+    [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
+  };
+  return subject;
+}

@@ -6,6 +6,7 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { escapeAttribute } from '../../common/html.ts';
+import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { contents, memoryOf } from './process.ts';
 
@@ -160,14 +161,26 @@ export interface Series {
   samples: Sample[];
 }
 
-const KINDS: readonly { what: string; unit: string; noise: Noise }[] = [
-  { what: 'RSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
-  { what: 'PSS', unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } },
-  { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 } },
-  { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 } },
-  { what: 'descriptors', unit: '', noise: { least: 4, share: 0.1 } },
-  { what: 'timers', unit: '', noise: { least: 4, share: 0.1 } },
-  { what: 'resources', unit: '', noise: { least: 4, share: 0.1 } },
+/** What a process tells of itself, and how to find the rest. */
+interface Seen {
+  pid: number;
+  told: Record<string, number | undefined>;
+}
+
+interface Kind extends Omit<Series, 'subject' | 'samples'> {
+  value(seen: Seen): number | undefined;
+}
+
+const COUNTED = { unit: '', noise: { least: 4, share: 0.1 } };
+const PAGES = { unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } };
+const KINDS: readonly Kind[] = [
+  { what: 'RSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(contents(`/proc/${pid}/status`), 'VmRSS')) },
+  { what: 'PSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(contents(`/proc/${pid}/smaps_rollup`), 'Pss')) },
+  { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 }, value: ({ told }) => inMib(told['heap']) },
+  { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 }, value: ({ told }) => inMib(told['held']) },
+  { what: 'descriptors', ...COUNTED, value: ({ pid }) => entriesIn(`/proc/${pid}/fd`) },
+  { what: 'timers', ...COUNTED, value: ({ told }) => told['timers'] },
+  { what: 'resources', ...COUNTED, value: ({ told }) => told['resources'] },
 ];
 const SIZE = { what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } };
 
@@ -183,42 +196,30 @@ export class Sampler {
   }
 
   process(subject: string, pid: number): void {
-    const inMib = (file: string, name: string): number | undefined =>
-      mib(memoryOf(contents(`/proc/${pid}/${file}`), name));
-    const told: Record<string, number | undefined> =
-      pid === process.pid ? tell() : parsed(contents(join(this.#probes, `${pid}.json`)));
-    const values = [
-      inMib('status', 'VmRSS'),
-      inMib('smaps_rollup', 'Pss'),
-      mib(told['heap']),
-      mib(told['held']),
-      count(`/proc/${pid}/fd`),
-      told['timers'],
-      told['resources'],
-    ];
-    for (const [index, kind] of KINDS.entries()) this.#add(subject, kind, values[index]);
+    const told = pid === process.pid ? tell() : parsed(contents(join(this.#probes, `${pid}.json`)));
+    for (const { value, ...kind } of KINDS) this.#add({ subject, ...kind }, value({ pid, told }));
   }
 
   folder(subject: string, path: string): void {
-    this.#add(subject, SIZE, sizeOf(path) / MIB);
+    this.#add({ subject, ...SIZE }, sizeOf(path) / MIB);
   }
 
-  #add(subject: string, kind: (typeof KINDS)[number], value: number | undefined): void {
+  #add(about: Omit<Series, 'samples'>, value: number | undefined): void {
     if (value === undefined) return;
-    const name = `${subject} ${kind.what}`;
-    const series = this.series.get(name) ?? { subject, ...kind, samples: [] };
+    const name = `${about.subject} ${about.what}`;
+    const series = this.series.get(name) ?? { ...about, samples: [] };
     this.series.set(name, series);
     series.samples.push([(performance.now() - this.#started) / 1000, value]);
   }
 }
 
-const mib = (bytes: number | undefined): number | undefined => bytes && bytes / MIB;
+const inMib = (bytes: number | undefined): number | undefined => bytes && bytes / MIB;
 
 function parsed(source: string): Record<string, number | undefined> {
   return source === '' ? {} : (JSON.parse(source) as Record<string, number>);
 }
 
-function count(folder: string): number | undefined {
+function entriesIn(folder: string): number | undefined {
   try {
     return readdirSync(folder).length;
   } catch {
@@ -247,7 +248,6 @@ export const judge = (all: Iterable<Series>): Judged[] =>
 
 const WIDTH = 360;
 const HEIGHT = 90;
-const SPARKS = '▁▂▃▄▅▆▇█';
 const SPARK_COUNT = 24;
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
@@ -277,11 +277,9 @@ export function table(all: readonly Judged[]): string {
 
 function spark({ samples }: Series): string {
   const values = samples.map(([, value]) => value);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  return Array.from({ length: SPARK_COUNT }, (_, index) => {
-    const value = values[Math.floor((index * values.length) / SPARK_COUNT)] ?? low;
-    return SPARKS[high === low ? 0 : Math.round(((value - low) / (high - low)) * (SPARKS.length - 1))];
-  }).join('');
+  const low = Math.min(...values);
+  const some = Array.from({ length: SPARK_COUNT }, (_, at) => values[Math.floor((at * values.length) / SPARK_COUNT)]);
+  return sparkline(some.map((value = low) => value - low));
 }
 
 /** The page: a small chart for each series, those that grow first. */

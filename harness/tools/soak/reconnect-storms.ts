@@ -19,6 +19,7 @@ import {
 import { type Ended, Running } from '../../cli/testing/muster.ts';
 import { unlessAborted } from '../../client/http.ts';
 import { poll, runningMs } from '../../common/waiting.ts';
+import { wordsOf } from '../measure/process.ts';
 
 export interface StormOptions {
   robots: number;
@@ -57,7 +58,7 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
   await using all = new AsyncDisposableStack();
   const start = (words: readonly string[]): Running =>
     all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir } }));
-  const platform = await Platform.begin(start, dir, seed);
+  const platform = await startPlatform(start, dir, seed);
   const fleet = start(fleetWords(options, platform));
   const reach = reacher(options, fleet);
   const allOnline = (mayEnd = false) => reach(robots, 'robots online', () => onlineOf(platform.url), mayEnd);
@@ -67,14 +68,12 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     // Of this roll-out hardly any, or more where the machine is slow: then the storm comes at once.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
-    const gone = performance.now();
-    await platform.end(how);
-    await platform.start();
-    const down = performance.now() - gone;
+    const down = await platform.restart(how);
+    const served = performance.now();
     // What a platform did not take is missed at once, so after the last storm the fleet may be done before all are
     // back.
     const online = await allOnline(how === SIGNALS.at(-1));
-    const back = performance.now() - gone - down;
+    const back = performance.now() - served;
     const then = online
       ? `all robots are online ${ms(back)} later`
       : 'the fleet was done before all robots were online';
@@ -120,39 +119,29 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;
 
 /** A platform that keeps a file, and its broker, on ports that it gets back. */
-class Platform {
-  readonly #start: (words: readonly string[]) => Running;
-  readonly #words: string[];
-  #running: Running | undefined;
-  url = '';
-  agentUrl = '';
-  mqtt = '';
-
-  private constructor(start: (words: readonly string[]) => Running, words: string[]) {
-    this.#start = start;
-    this.#words = words;
-  }
-
-  static async begin(start: (words: readonly string[]) => Running, dir: string, seed: number): Promise<Platform> {
-    const [port, mqttPort] = await keepablePorts(seed);
-    const ports = ['--port', String(port), '--mqtt-port', String(mqttPort), '--db', join(dir, 'platform.db')];
-    const words = ['simulate', 'platform', ...ports, '--api-key', API_KEY, '--min-key-bits', '1024'];
-    const platform = new Platform(start, [...words, '--log-level', 'error']);
-    await platform.start();
-    return platform;
-  }
-
-  async start(): Promise<void> {
-    this.#running = this.#start(this.#words);
-    const ready = (await this.#running.ready()) as { url: string; agent_url: string; mqtt: string };
-    [this.url, this.agentUrl, this.mqtt] = [ready.url, ready.agent_url, ready.mqtt];
-  }
-
-  async end(signal: NodeJS.Signals): Promise<void> {
-    this.#running?.child.kill(signal);
-    await this.#running?.ended;
-  }
+async function startPlatform(start: (words: readonly string[]) => Running, dir: string, seed: number) {
+  const [port, mqttPort] = await keepablePorts(seed);
+  const options = { port, 'mqtt-port': mqttPort, db: join(dir, 'platform.db'), 'api-key': API_KEY };
+  const words = ['simulate', 'platform', ...wordsOf({ ...options, 'min-key-bits': 1024, 'log-level': 'error' })];
+  let running = start(words);
+  const { url, agent_url: agentUrl, mqtt } = await running.ready<{ url: string; agent_url: string; mqtt: string }>();
+  return {
+    url,
+    agentUrl,
+    mqtt,
+    /** Ends it, and starts it again. Resolves with the milliseconds until it serves. */
+    restart: async (signal: NodeJS.Signals): Promise<number> => {
+      const gone = performance.now();
+      running.child.kill(signal);
+      await running.ended;
+      running = start(words);
+      await running.ready();
+      return performance.now() - gone;
+    },
+  };
 }
+
+type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /**
  * Two free ports below those that the system gives to clients: while nobody listens, a client of the own machine may be
@@ -174,28 +163,16 @@ async function keepablePorts(seed: number): Promise<[number, number]> {
   return found as [number, number];
 }
 
-function fleetWords({ robots, seed, dir }: StormOptions, platform: Platform): string[] {
+function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }: Platform): string[] {
   const seconds = (rate: number): string => `${Math.max(2, Math.ceil(robots / rate))}s`;
   const rollout = `  - { do: rollout, over: ${seconds(RATE.rollout)}, within: 5m }\n`;
   const ramp = `  - { do: ramp, over: ${seconds(RATE.ramp)}, measure: false }\n`;
-  const scenario = join(dir, 'scenario.yaml');
-  mkdirSync(join(dir, 'robots'));
-  writeFileSync(
-    scenario,
-    `name: reconnect storms\nkey_bits: 1024\nphases:\n${ramp}${rollout.repeat(SIGNALS.length + 1)}`,
-  );
-  const given = {
-    robots: String(robots),
-    seed: String(seed),
-    scenario,
-    platform: platform.url,
-    'agent-url': platform.agentUrl,
-    mqtt: platform.mqtt,
-    out: join(dir, 'out'),
-    state: join(dir, 'state'),
-    dir: join(dir, 'robots'),
-  };
-  return ['fleet', '--keep', ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])];
+  const at = (name: string): string => join(dir, name);
+  mkdirSync(at('robots'));
+  const phases = `${ramp}${rollout.repeat(SIGNALS.length + 1)}`;
+  writeFileSync(at('scenario.yaml'), `name: reconnect storms\nkey_bits: 1024\nphases:\n${phases}`);
+  const places = { scenario: at('scenario.yaml'), out: at('out'), state: at('state'), dir: at('robots') };
+  return ['fleet', '--keep', ...wordsOf({ robots, seed, platform: url, 'agent-url': agentUrl, mqtt, ...places })];
 }
 
 /** Compares what the fleet, its robots and the platform remember. */

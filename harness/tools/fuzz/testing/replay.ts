@@ -1,6 +1,6 @@
 /** Attacks again with what fuzzers have found. For tests. */
 import { expect, it } from 'vitest';
-import { Attacker, kept } from '../engine.ts';
+import { kept, openAttack } from '../engine.ts';
 import { FUZZERS } from '../fuzzers.ts';
 
 /** A test for each fuzzer that has found something; of those whose subjects take seconds, or of the others. */
@@ -9,7 +9,7 @@ export function replayFinds({ slow }: { slow: boolean }): void {
     const finds = kept(fuzzer.name);
     if (finds.length === 0) continue;
     it(`what was found holds now: ${fuzzer.name}`, async () => {
-      await using attacker = await Attacker.of(fuzzer);
+      await using attacker = await openAttack(fuzzer);
       for (const { file, input } of finds) expect(await attacker.attack(input), file).toBeUndefined();
     });
   }
