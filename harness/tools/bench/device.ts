@@ -9,12 +9,13 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../simulators/common/clock.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
-import { EventLog } from '../../../simulators/device/log/event-log.ts';
+import { simulateDevice } from '../../../simulators/device/index.ts';
+import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { writeMark } from '../../../simulators/device/log/high-water-mark.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
 import { eventLine, sealed } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
+import { open as openLog } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
 import { chunk, frame } from '../../../simulators/device/stream/protocol.ts';
 import { type Figure, inTurns, median, ofFloor, timesFloor } from '../measure/figure.ts';
@@ -123,21 +124,15 @@ async function framesPerSecond(
 }
 
 /** The log of a robot, that stores on the disk before it says so. Throws what it would only have noted. */
-function eventLog(directory: string, retain: number): EventLog {
-  return new EventLog({
-    directory,
+const eventLog = (directory: string, retain: number): EventLog =>
+  openLog(directory, {
     retain,
-    retainBytes: Number.MAX_SAFE_INTEGER,
     durable: true,
-    io: disk,
-    clock: systemClock,
-    behaviour: referenceBehaviour,
     onStored: () => {},
     onNotice: (notice) => {
       throw new Error(notice);
     },
-  });
-}
+  }).log;
 
 /** Stored lines of filler events, the first with the id after `from`. */
 const fillerLines = (from: number, count: number): string =>

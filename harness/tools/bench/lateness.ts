@@ -57,7 +57,7 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
   await using server = arrivalServer();
   const port = await server.call('listen', stalls ? warmUp + (rate * MEASURED_S) / 2 : undefined);
-  const result = await fleet(rate, port);
+  const result = await openLoop({ port, rate, seconds: MEASURED_S }, WARM_UP_S);
   return { result, wire: latenessOf((await server.call('arrivals')).slice(warmUp), rate) };
 }
 
@@ -71,13 +71,21 @@ export function latenessOf(arrivals: readonly number[], rate: number): number[] 
   return arrivals.map((at, number) => at - number * slot - early).sort((a, b) => a - b);
 }
 
-function fleet(rate: number, port: number): Promise<FleetResult> {
-  const hold = (seconds: number, measured: boolean): string =>
-    `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
-  const head = 'name: lateness\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
-  const ramp = 'phases:\n  - { do: ramp, over: 1s, measure: false }\n';
-  const scenario = `${head}${ramp}${hold(WARM_UP_S, false)}${hold(MEASURED_S, true)}`;
-  return runFleet({ robots: 10, port, scenario });
+export interface Load {
+  port: number;
+  /** Requests a second. */
+  rate: number;
+  seconds: number;
+}
+
+/** Runs `muster fleet` with that load, after seconds of it that are not measured. */
+export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<FleetResult> {
+  const hold = (during: number, measured: boolean): string =>
+    `  - { do: hold, for: ${during}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
+  const head = 'name: open loop\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
+  const ramp = 'phases:\n  - { do: ramp, over: 0s, measure: false }\n';
+  const scenario = `${head}${ramp}${warmUpS > 0 ? hold(warmUpS, false) : ''}${hold(seconds, true)}`;
+  return runFleet({ robots: 1, port, scenario });
 }
 
 /** Requests of the phases; robots ask for other pages. */

@@ -10,8 +10,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSecondsOfEnded } from '../measure/process.ts';
-import { runFleet } from './fleet.ts';
-import { arrivalServer, latenessOf } from './lateness.ts';
+import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 
 const RATES = [5000, 10_000];
 const SECONDS = 10;
@@ -112,13 +111,6 @@ const K6 = 'go.k6.io/k6@v1.8.1';
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster-bench', K6.replaceAll('/', '_'));
 const FOLDER = join(import.meta.dirname, 'peers');
 
-interface Load {
-  port: number;
-  /** Requests a second. */
-  rate: number;
-  seconds: number;
-}
-
 /** A load generator. `run` resolves when it has ended. */
 interface Tool {
   name: string;
@@ -128,15 +120,7 @@ interface Tool {
 /** The path that the server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
-const fleet: Tool = {
-  name: 'muster fleet',
-  run: ({ port, rate, seconds }) => {
-    const head = 'name: peers\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
-    const ramp = '  - { do: ramp, over: 0s, measure: false }\n';
-    const hold = `  - { do: hold, for: ${seconds}s, lists: ${rate}/s, arrivals: constant }\n`;
-    return runFleet({ robots: 1, port, scenario: `${head}phases:\n${ramp}${hold}` });
-  },
-};
+const fleet: Tool = { name: 'muster fleet', run: openLoop };
 
 const node: Tool = {
   name: 'bare Node loop',

@@ -122,48 +122,28 @@ const platform = OPERATIONS.map(
     fields: Object.keys(body?.(NEWEST_VERSION).properties ?? {}),
   }),
 );
-const at = (server: ServerName, calls: Record<string, readonly string[]>): Operation[] =>
-  Object.entries(calls).map(([call, fields]) => {
+const at = (server: ServerName, calls: readonly string[], fields: readonly string[] = []): Operation[] =>
+  calls.map((call) => {
     const [method = '', path = ''] = call.split(' ');
     return { server, method, path, fields };
   });
 const deployment = words('description¦release_id¦target_status¦activity_status¦error_status¦config_instances');
+const base = AGENT_BASE_PATH;
 
 const OTHERS: readonly Operation[] = [
-  ...at('device', {
-    'GET /health': [],
-    'GET /version': [],
-    'GET /device': [],
-    'GET /deployments/current': [],
-    'GET /deployments/@deployment': [],
-    'GET /releases/@release': [],
-    'GET /git_commits/@git_commit': [],
-    'HEAD /events': [],
-    'POST /device/sync': [],
-  }),
-  ...at('deviceControl', {
-    'GET /': [],
-    'POST /deployments': deployment,
-    'POST /deployments/@deployment/remove': [],
-    'POST /events': ['count'],
-    'POST /compact': [],
-  }),
-  ...at('platform', {
-    [`POST ${AGENT_BASE_PATH}/devices/provision`]: ['public_key_pem', 'agent_version', 'name'],
-    [`POST ${AGENT_BASE_PATH}/devices/reprovision`]: ['public_key_pem', 'agent_version'],
-    [`POST ${AGENT_BASE_PATH}/devices/token`]: [],
-    [`GET ${AGENT_BASE_PATH}/deployments`]: [],
-    [`PATCH ${AGENT_BASE_PATH}/deployments/@deployment`]: ['activity_status', 'error_status', 'deployed_at'],
-  }),
-  ...at('platformControl', {
-    'GET /': [],
-    'POST /devices/@device/archive': [],
-    'POST /devices/@device/online': [],
-    'POST /devices/@device/group': ['group_id'],
-    'POST /snapshots': ['name'],
-    'POST /snapshots/a/restore': [],
-    'GET /plans': [],
-  }),
+  ...at('device', words('GET /health¦GET /version¦GET /device¦GET /deployments/current¦GET /deployments/@deployment')),
+  ...at('device', words('GET /releases/@release¦GET /git_commits/@git_commit¦HEAD /events¦POST /device/sync')),
+  ...at('deviceControl', words('GET /¦POST /deployments/@deployment/remove¦POST /compact')),
+  ...at('deviceControl', ['POST /deployments'], deployment),
+  ...at('deviceControl', ['POST /events'], ['count']),
+  ...at('platform', [`POST ${base}/devices/provision`], ['public_key_pem', 'agent_version', 'name']),
+  ...at('platform', [`POST ${base}/devices/reprovision`], ['public_key_pem', 'agent_version']),
+  ...at('platform', [`POST ${base}/devices/token`, `GET ${base}/deployments`]),
+  ...at('platform', [`PATCH ${base}/deployments/@deployment`], ['activity_status', 'error_status', 'deployed_at']),
+  ...at('platformControl', words('GET /¦POST /devices/@device/archive¦POST /devices/@device/online')),
+  ...at('platformControl', words('POST /snapshots/a/restore¦GET /plans')),
+  ...at('platformControl', ['POST /devices/@device/group'], ['group_id']),
+  ...at('platformControl', ['POST /snapshots'], ['name']),
 ];
 
 const kinds = ['device', 'deployment', 'release', 'config_instance', 'config_schema', 'config_type', 'group'];

@@ -4,13 +4,12 @@
  * opened by the real code.
  */
 import { constants, mkdirSync } from 'node:fs';
-import { systemClock } from '../../../simulators/common/clock.ts';
 import type { Random } from '../../../simulators/common/random.ts';
 import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
 import { referenceBehaviour } from '../../../simulators/device/index.ts';
-import { EventLog } from '../../../simulators/device/log/event-log.ts';
+import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { type DiskIo, DURABLE, disk } from '../../../simulators/device/log/io.ts';
-import { type Failure, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
+import { type Failure, open, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
 
@@ -118,19 +117,15 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
       },
     },
   };
-  return new EventLog({
-    directory,
+  return open(directory, {
     retain: RETAIN,
-    retainBytes: Number.MAX_SAFE_INTEGER,
     durable: history.durable,
     io,
-    clock: systemClock,
     behaviour,
     onStored: (events) => {
       if (onTheWay) for (const { id, json } of events) history.delivered.push({ step: step(), id, json });
     },
-    onNotice: () => {},
-  });
+  }).log;
 }
 
 /** The real disk, without waiting for it: what it holds after the point is compared, not crashed again. */
