@@ -55,12 +55,8 @@ async function pageOfFleet(browser: Browser): Promise<Figure[]> {
 }
 
 /** Frames a second, and processor time of the renderer, while `change` is called as a fleet would. */
-async function frames(
-  browser: Browser,
-  url: string,
-  change: () => void,
-): Promise<{ perSecond: number; cores: number }> {
-  const page = await browser.newPage({ viewport: VIEW });
+async function frames(browser: Browser, url: string, change: () => void) {
+  await using page = await browser.newPage({ viewport: VIEW });
   await page.goto(url);
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -70,9 +66,7 @@ async function frames(
   const timer = setInterval(change, EVERY_MS);
   const perSecond = await page.evaluate<number>(COUNT_FRAMES);
   clearInterval(timer);
-  const cores = ((await taskSeconds(session)) - before) / (MEASURED_MS / 1000);
-  await page.close();
-  return { perSecond, cores };
+  return { perSecond, cores: ((await taskSeconds(session)) - before) / (MEASURED_MS / 1000) };
 }
 
 async function taskSeconds(session: CDPSession): Promise<number> {
@@ -113,10 +107,9 @@ const ROBOTS_SHOWN = `new Promise((resolve) => {
 async function repeated(browser: Browser, url: string, seen = FIRST_PAINT): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < OPENED; count += 1) {
-    const page = await browser.newPage({ viewport: VIEW });
+    await using page = await browser.newPage({ viewport: VIEW });
     await page.goto(url);
     times.push(await page.evaluate<number>(seen));
-    await page.close();
   }
   return median(times);
 }
@@ -152,9 +145,7 @@ function largeResult(): ReturnType<typeof resultWith> {
   }));
   const missed = rows
     .filter(({ total_ms }) => total_ms === null)
-    .map(({ robot, posted_ms }) => {
-      return { name: `robot-${robot}`, posted_ms, late_ms: null };
-    });
+    .map(({ robot, posted_ms, late_ms }) => ({ name: `robot-${robot}`, posted_ms, late_ms }));
   const phases = [{ do: 'rollout', started_ms: 0, duration_ms: 3_600_000, measured: true, actions: rows.length }];
   const counters = { 'rollout.attempts': rows.length, 'rollout.missed': missed.length };
   return resultWith({

@@ -13,7 +13,7 @@ import { simulateDevice } from '../../../simulators/device/index.ts';
 import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { writeMark } from '../../../simulators/device/log/high-water-mark.ts';
 import { disk } from '../../../simulators/device/log/io.ts';
-import { eventLine, sealed } from '../../../simulators/device/log/line.ts';
+import { eventLine, type StoredEvent, sealed } from '../../../simulators/device/log/line.ts';
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
 import { open as openLog } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
@@ -60,7 +60,7 @@ async function rawSockets(path: string): Promise<number> {
   await once(server, 'listening');
   await using clients = await connected(path);
   while (sockets.length < SUBSCRIBERS) await turn();
-  const bytes = chunk(Buffer.from(frame(sample())));
+  const bytes = chunk(Buffer.from(fillerLines(1_000_000, 1).map(frame).join('')));
   const rate = await framesPerSecond(clients, bytes.length, async () => {
     for (let at = 0; at < EVENTS; at += 1) {
       for (const socket of sockets) socket.write(bytes);
@@ -89,17 +89,6 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
     await Promise.all(Array.from({ length: publishers }, publish));
   });
 }
-
-const sample = () =>
-  eventLine(1_000_000, 'deployment.deployed', '2026-01-01T00:00:00.000Z', {
-    deployment_id: 'dpl_filler1000000',
-    release_id: 'rls_filler1000000',
-    status: 'deployed',
-    activity_status: 'deployed',
-    error_status: 'none',
-    target_status: 'deployed',
-    deployed_at: '2026-01-01T00:00:00.000Z',
-  });
 
 /** Clients of one socket in a process of their own, which count the bytes that all of them have read. */
 async function connected(path: string): Promise<Task<typeof tasks>> {
@@ -135,10 +124,11 @@ const eventLog = (directory: string, retain: number): EventLog =>
   }).log;
 
 /** Stored lines of filler events, the first with the id after `from`. */
-const fillerLines = (from: number, count: number): string =>
-  fillerEvents(from, count, systemClock)
-    .map(({ type, data }, at) => `${eventLine(from + at + 1, type, '2026-01-01T00:00:00.000Z', data).json}\n`)
-    .join('');
+const fillerLines = (from: number, count: number): StoredEvent[] =>
+  fillerEvents(from, count, systemClock).map(({ type, data }, at) =>
+    eventLine(from + at + 1, type, '2026-01-01T00:00:00.000Z', data),
+  );
+const textOf = (events: readonly StoredEvent[]): string => events.map(({ json }) => `${json}\n`).join('');
 
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
@@ -159,7 +149,7 @@ async function appending(): Promise<Figure> {
 
 async function rawFiles(directory: string): Promise<number> {
   fs.mkdirSync(directory);
-  const bytes = Buffer.from(fillerLines(0, BATCH));
+  const bytes = Buffer.from(textOf(fillerLines(0, BATCH)));
   const files = Array.from({ length: APPENDING_ROBOTS }, (_, at) => fs.openSync(`${directory}/${at}`, 'w'));
   const rate = await perSecond(files, async (fd, at) => {
     await write(fd, bytes, 0, bytes.length, at * bytes.length);
@@ -212,7 +202,7 @@ async function opening(): Promise<Figure> {
 /** As after a clean stop. */
 async function writeLog(directory: string): Promise<void> {
   const fd = fs.openSync(`${directory}/${LOG_FILE}`, 'w');
-  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(fillerLines(id, PORTION)));
+  for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
   fs.closeSync(fd);
   const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
   await writeMark(disk, directory, mark, false);

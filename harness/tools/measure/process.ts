@@ -165,13 +165,9 @@ const OWN = 11;
 const OF_CHILDREN = 13;
 
 function secondsAt(pid: number | 'self', first: number): number {
-  const fields = fieldsOf(pid);
-  return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
-}
-
-function fieldsOf(pid: number | string): string[] {
   const stat = contents(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
 /** Of a file of /proc; empty when the process has ended. */

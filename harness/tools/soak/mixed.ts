@@ -96,8 +96,7 @@ const publish = (tally: Tally, control: HttpClient, state: { latest: number }): 
 /** Follows the stream, and comes back with its cursor. No id may be missing or come twice. */
 function subscribe(tally: Tally, http: HttpClient): Promise<void> {
   let last: number | undefined;
-  let connections = 0;
-  return tally.repeat('subscribe', async () => {
+  return tally.repeat('subscribe', async (round) => {
     let stream: EventStream;
     try {
       stream = await openEvents(fresh(http).with({ signal: tally.signal }), last === undefined ? {} : { after: last });
@@ -105,11 +104,10 @@ function subscribe(tally: Tally, http: HttpClient): Promise<void> {
       await tally.pause();
       return;
     }
-    connections += 1;
     tally.count('streams opened');
     if (stream.status === 410) last = undefined;
     try {
-      for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (connections % 5)); frames += 1) {
+      for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (round % 5)); frames += 1) {
         const frame = await stream.next({ within: 3_600_000, for: 'an event' });
         const id = Number(frame.id);
         if (last !== undefined && id !== last + 1) tally.problems.push(`subscribe: event ${id} came after ${last}`);

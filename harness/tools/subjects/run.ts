@@ -18,7 +18,7 @@ import type { Api, Capability, CheckResult, Outcome, Report, Suite } from '../..
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
-import type { OpenedTarget } from '../../targets/opened.ts';
+import type { ClientContext, OpenedTarget } from '../../targets/opened.ts';
 import { type InProcessClient, inProcess } from './clients.ts';
 import {
   type DevicePlace,
@@ -47,27 +47,21 @@ const SEED = 11;
 const PATIENCE_MS = 10_000;
 
 export async function runDeviceSuite(place: DevicePlace, choice: RunChoice = {}): Promise<Report> {
-  const redactor = new Redactor();
-  await using target = await openDeviceTarget({ ...place, env: {}, redactor, patienceMs: patienceOf(choice) });
-  return await runOn(deviceSuite, target, redactor, choice);
+  const common = commonOf(choice);
+  await using target = await openDeviceTarget({ ...common, ...place });
+  return await runOn(deviceSuite, target, common.redactor, choice);
 }
 
 export async function runPlatformSuite(place: PlatformPlace, choice: RunChoice = {}): Promise<Report> {
-  const redactor = new Redactor();
+  const common = commonOf(choice);
   const { readOnly = false } = choice;
-  await using target = await openPlatformTarget({
-    ...place,
-    env: {},
-    redactor,
-    readOnly,
-    patienceMs: patienceOf(choice),
-  });
+  await using target = await openPlatformTarget({ ...common, ...place, readOnly });
   // A defect may hide these from detection; the checks that need them run all the same.
   const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
   const { description, unreachable } = target;
-  return await runOn(platformSuite, { description, unreachable, context, capabilities }, redactor, choice);
+  return await runOn(platformSuite, { description, unreachable, context, capabilities }, common.redactor, choice);
 }
 
 /** `url`: of what takes the place of the platform that the device is enrolled in. */
@@ -76,21 +70,13 @@ export async function runSystemSuite(
   { apiVersion, url = platform.url, ...choice }: RunChoice & { apiVersion?: string; url?: string } = {},
 ): Promise<Report> {
   await using stack = new AsyncDisposableStack();
-  const redactor = new Redactor();
-  const common = { env: {}, redactor, patienceMs: patienceOf(choice) };
+  const common = commonOf(choice);
   const device = stack.use(await openDeviceTarget({ ...common, ...place }));
-  const opened = stack.use(
-    await openPlatformTarget({
-      ...common,
-      apiKey: keys.apiKey,
-      url,
-      onlineDevice: deviceId,
-      ...defined({ apiVersion }),
-    }),
-  );
+  const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
+  const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
   // What does not answer at all has to fail the checks, and not to block them.
-  return await runOn(systemSuite, { ...target, unreachable: undefined }, redactor, choice);
+  return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
 /** These checks wait far more than they work. */
@@ -102,37 +88,31 @@ export async function runClientSuite(
   { places = ['url', 'socket', 'discovery'], ...choice }: RunChoice & { places?: readonly ClientPlace[] } = {},
 ): Promise<Report> {
   const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
-  const start = inProcess(client);
-  return await runOn(
-    clientSuite,
-    {
-      description: {
-        kind: 'simulator',
-        address: 'client',
-        capabilities: [...capabilities],
-        control: 'none',
-        ended: true,
-      },
-      context: (recorder) => ({
-        start,
-        versionHeader: DIALECT_NAMES.spec.versionHeader,
-        recorder,
-        capabilities,
-        patienceMs: patienceOf(choice),
-      }),
-      capabilities,
-      unreachable: undefined,
+  const { redactor, patienceMs } = commonOf(choice);
+  const about = { start: inProcess(client), versionHeader: DIALECT_NAMES.spec.versionHeader, capabilities, patienceMs };
+  const target: Target<ClientContext> = {
+    description: {
+      kind: 'simulator',
+      address: 'client',
+      capabilities: [...capabilities],
+      control: 'none',
+      ended: true,
     },
-    new Redactor(),
-    { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice },
-  );
+    context: (recorder) => ({ ...about, recorder }),
+    capabilities,
+    unreachable: undefined,
+  };
+  return await runOn(clientSuite, target, redactor, { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice });
 }
 
-const patienceOf = ({ patienceMs = PATIENCE_MS }: RunChoice): number => patienceMs;
+/** What every target is opened with. */
+const commonOf = ({ patienceMs = PATIENCE_MS }: RunChoice) => ({ env: {}, redactor: new Redactor(), patienceMs });
+
+type Target<Context> = Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>;
 
 function runOn<Context>(
   suite: Suite<Context>,
-  target: Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>,
+  target: Target<Context>,
   redactor: Redactor,
   { seed = SEED, alone = false, runs, maxTimeMs, concurrency, ...choice }: RunChoice,
 ): Promise<Report> {
