@@ -2,11 +2,11 @@
 import { defined } from '../../harness/common/defined.ts';
 import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import { type Answering, about, errorOf, JobRun } from './support/job-run.ts';
 
-const COMMON = { section: '4.1', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
+
 const CURRENT = about('current');
 export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
@@ -33,7 +33,6 @@ function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void
 }
 
 const shown = requirement({
-  ...COMMON,
   id: 'client.current.shown',
   level: 'MUST',
   clause: 'Purpose: return the current deployment of the device.',
@@ -42,14 +41,13 @@ const shown = requirement({
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
 /** Not the moment, which a library may write in another form. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
-const shownCheck = check(shown, { needs: CURRENT.needs }, async (t) => {
+check(shown, { needs: CURRENT.needs }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);
   await run.ended();
   expectShown(run, MEMBERS);
 });
 
 const failed = requirement({
-  ...COMMON,
   id: 'client.current.status',
   level: 'MUST',
   section: '2.2',
@@ -62,19 +60,18 @@ const DIFFERENT = {
   error_status: 'retrying',
   target_status: 'deployed',
 } as const;
-const failedCheck = check(failed, CURRENT, async (t) => {
+check(failed, CURRENT, async (t) => {
   await using run: JobRun = await start(t, { ...DEPLOYMENT, ...DIFFERENT });
   await run.ended();
   expectShown(run, { id, ...DIFFERENT });
 });
 
 const unknown = requirement({
-  ...COMMON,
   id: 'client.current.unknown',
   level: 'SHOULD',
   text: 'Members and values of enumerations that a client does not know keep no deployment from its caller.',
 });
-const unknownCheck = check(unknown, CURRENT, async (t) => {
+check(unknown, CURRENT, async (t) => {
   const odd = { next: { generation: [1] }, ...DEPLOYMENT, activity_status: 'orbiting', status: 'orbiting' };
   await using run: JobRun = await start(t, odd);
   await run.ended();
@@ -82,14 +79,13 @@ const unknownCheck = check(unknown, CURRENT, async (t) => {
 });
 
 const token = requirement({
-  ...COMMON,
   id: 'client.current.token',
   level: 'MUST',
   section: '5',
   clause: 'connects to `127.0.0.1` on that port, and sends `Authorization: Bearer <ACCESS_TOKEN>`',
   text: 'Over loopback TCP a client asks for the current deployment with the token of the discovery file.',
 });
-const tokenCheck = check(token, { ...CURRENT, needs: ['current', 'discovery'] }, async (t) => {
+check(token, { ...CURRENT, needs: ['current', 'discovery'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'discovery');
   await run.ended();
   const { authorization = '' } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
@@ -102,14 +98,13 @@ const tokenCheck = check(token, { ...CURRENT, needs: ['current', 'discovery'] },
 });
 
 const socket = requirement({
-  ...COMMON,
   id: 'client.current.socket',
   level: 'MUST',
   section: '5',
   clause: 'Unix domain socket at `{socket_path}` | No token is used.',
   text: 'On a unix socket a client asks for the current deployment without credentials.',
 });
-const socketCheck = check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
+check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'socket');
   await run.ended();
   const { authorization } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
@@ -117,4 +112,4 @@ const socketCheck = check(socket, { ...CURRENT, needs: ['current', 'socket'] }, 
   expectShown(run, MEMBERS);
 });
 
-export default [shownCheck, failedCheck, unknownCheck, tokenCheck, socketCheck];
+export default checks;

@@ -1,17 +1,16 @@
 /** Section 4.1: the request by which a client opens the event stream. */
-import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, FOLLOW } from './support/check.ts';
+import { DISPATCH, FOLLOW, section } from './support/check.ts';
 import { StreamRun } from './support/stream-run.ts';
+
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
 const accept = requirement({
   id: 'client.request.accept',
   level: 'SHOULD',
-  section: '4.1',
-  since: '2026-11-23',
   clause: 'open a long-lived SSE stream of events',
   text: 'A client asks for text/event-stream, or accepts anything.',
 });
-const acceptCheck = check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
+check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const { headers } = await run.request();
   const value = headers['accept'];
@@ -19,4 +18,4 @@ const acceptCheck = check(accept, { needs: FOLLOW, premises: DISPATCH }, async (
   run.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
 });
 
-export default [acceptCheck];
+export default checks;

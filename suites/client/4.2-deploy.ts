@@ -4,24 +4,22 @@
  */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
-const SINCE = { since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-23' });
+
 const DEPLOY = about('deploy');
 
 const start = (t: Client, deploy?: Answering): Promise<JobRun> =>
   JobRun.start(t, { job: 'deploy', answer: platform({ deploy }) });
 
 const shown = requirement({
-  ...SINCE,
   id: 'client.deploy.shown',
   level: 'SHOULD',
-  section: '4.2',
   text: 'A client creates one deployment, and gives the one that the platform answers with to its caller.',
 });
-const shownCheck = check(shown, { needs: DEPLOY.needs }, async (t) => {
+check(shown, { needs: DEPLOY.needs }, async (t) => {
   await using run: JobRun = await start(t);
   await run.ended();
   const seen = run.saw('deployment').map(({ deployment }) => deployment.id);
@@ -34,14 +32,13 @@ const shownCheck = check(shown, { needs: DEPLOY.needs }, async (t) => {
 });
 
 const parent = requirement({
-  ...SINCE,
   id: 'client.deploy.parent',
   level: 'SHOULD',
   section: '9',
   clause: '`null` asserts that the device has no current target deployment.',
   text: 'A client that does not know the current target deployment sends no parent_id, rather than null.',
 });
-const parentCheck = check(parent, DEPLOY, async (t) => {
+check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t);
   await run.ended();
   // One that has looked before may know it.
@@ -54,13 +51,11 @@ const parentCheck = check(parent, DEPLOY, async (t) => {
 });
 
 const lost = requirement({
-  ...SINCE,
   id: 'client.deploy.lost',
   level: 'INFO',
-  section: '4.2',
   text: 'What a client does when the answer to its deployment is lost: the specification names no idempotency key.',
 });
-const lostCheck = check(lost, DEPLOY, async (t) => {
+check(lost, DEPLOY, async (t) => {
   let created = 0;
   await using run: JobRun = await start(t, (asked) => {
     created += 1;
@@ -76,4 +71,4 @@ const lostCheck = check(lost, DEPLOY, async (t) => {
   t.observe('a deployment whose answer is lost', `sent ${times}, ${told} told`);
 });
 
-export default [shownCheck, parentCheck, lostCheck];
+export default checks;

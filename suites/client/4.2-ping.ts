@@ -1,12 +1,12 @@
 /** Section 4.2: how a client pings a device. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const COMMON = { section: '2.5', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '2.5', since: '2026-11-23' });
+
 const PING = about('ping');
 const MS_PER_NANO = 1e-6;
 
@@ -27,13 +27,12 @@ const nanosOf = (asked: ClientRequest | undefined): unknown =>
   asked === undefined ? undefined : bodyOf(asked)?.['timeout_nanos'];
 
 const answer = requirement({
-  ...COMMON,
   id: 'client.ping.answer',
   level: 'MUST',
   clause: 'A success outcome is reported as `success`.',
   text: 'A client gives code and round_trip_nanos of the answer to its caller.',
 });
-const answerCheck = check(answer, { needs: PING.needs }, async (t) => {
+check(answer, { needs: PING.needs }, async (t) => {
   const roundTrip = 7_654_321;
   await using run: JobRun = await start(t, (asked) =>
     asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),
@@ -47,14 +46,13 @@ const answerCheck = check(answer, { needs: PING.needs }, async (t) => {
 });
 
 const body = requirement({
-  ...COMMON,
   id: 'client.ping.body',
   level: 'MUST',
   section: '4.2',
   clause: 'Body: JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds).',
   text: 'A client pings with a JSON object as body, and says so by Content-Type: application/json.',
 });
-const bodyCheck = check(body, PING, async (t) => {
+check(body, PING, async (t) => {
   await using run: JobRun = await start(t);
   await run.ended();
   const asked = run.requests.find(IS_ASKED.ping);
@@ -66,13 +64,12 @@ const bodyCheck = check(body, PING, async (t) => {
 });
 
 const timeout = requirement({
-  ...COMMON,
   id: 'client.ping.timeout',
   level: 'MUST',
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'The timeout_nanos that a client sends of its own accord is an integer, above 0 and at most 10 seconds.',
 });
-const timeoutCheck = check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
+check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
   await using run: JobRun = await start(t);
   await run.ended();
   expectNanos(run);
@@ -92,14 +89,13 @@ function expectNanos(run: JobRun): void {
 }
 
 const longest = requirement({
-  ...COMMON,
   id: 'client.ping.longest',
   level: 'SHOULD',
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client whose caller wants to wait for longer than 10 seconds sends no more than that, or tells an error.',
 });
 const MINUTE_NANOS = 60_000_000_000;
-const longestCheck = check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
+check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   await using run: JobRun = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
   // One that refuses it asks for nothing.
   await run.until(() => run.requests.find(IS_ASKED.ping));
@@ -109,7 +105,6 @@ const longestCheck = check(longest, { ...PING, premises: [...PING.premises, time
 });
 
 const patience = requirement({
-  ...COMMON,
   id: 'client.ping.patience',
   level: 'SHOULD',
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
@@ -117,7 +112,7 @@ const patience = requirement({
 });
 /** Before that time is over: what is on its way then is a question of milliseconds. */
 const SHARE = 0.8;
-const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
+check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
     const nanos = Number(nanosOf(asked) ?? 0) || 0;
     const lateMs = Math.min(nanos, PING_TIMEOUT_MAXIMUM_NANOS) * MS_PER_NANO * SHARE;
@@ -136,13 +131,12 @@ const patienceCheck = check(patience, { ...PING, slow: true }, async (t) => {
 });
 
 const unknownCode = requirement({
-  ...COMMON,
   id: 'client.ping.unknown-code',
   level: 'SHOULD',
   clause: 'Other code values: not shown.',
   text: 'A code other than success is given to the caller or told as an error, and never as success.',
 });
-const unknownCodeCheck = check(unknownCode, PING, async (t) => {
+check(unknownCode, PING, async (t) => {
   const code = 'device_on_the_moon';
   await using run: JobRun = await start(t, (asked) => asked.answer(200, { code }));
   await run.ended();
@@ -153,4 +147,4 @@ const unknownCodeCheck = check(unknownCode, PING, async (t) => {
   });
 });
 
-export default [answerCheck, bodyCheck, timeoutCheck, longestCheck, patienceCheck, unknownCodeCheck];
+export default checks;

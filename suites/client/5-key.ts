@@ -1,22 +1,21 @@
 /** Section 5: the API key of the Platform API. */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
+import { section } from './support/check.ts';
 import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 import { type ClientRequest, ScriptedServer } from './support/server.ts';
 
-const SECTION = { section: '5', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
+
 const KEY = 'x-api-key';
 
 const sent = requirement({
-  ...SECTION,
   id: 'client.key.sent',
   level: 'MUST',
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'Every request to the Platform API has the API key in X-API-Key, and not in its address.',
 });
-const sentChecks = PLATFORM_JOBS.map((job) =>
+for (const job of PLATFORM_JOBS)
   check(sent, { ...about(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
@@ -29,16 +28,14 @@ const sentChecks = PLATFORM_JOBS.map((job) =>
     });
     const shown = run.requests.some(({ query, path }) => `${path}?${query}`.includes(run.secret));
     t.should(!shown, { expected: 'no key in the address, which servers log', actual: 'the key in the address' });
-  }),
-);
+  });
 
 const elsewhere = requirement({
-  ...SECTION,
   id: 'client.key.elsewhere',
   level: 'SHOULD',
   text: 'A client that is led to another host does not send the API key there.',
 });
-const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
+for (const job of ['list', 'ping'] as const)
   check(
     elsewhere,
     { ...about(job), aspect: job, premises: [...about(job).premises, `${sent.id}.${job}`] },
@@ -67,16 +64,14 @@ const elsewhereChecks = (['list', 'ping'] as const).map((job) =>
         actual: 'the API key, at the host that a redirection named',
       });
     },
-  ),
-);
+  );
 
 const printed = requirement({
-  ...SECTION,
   id: 'client.key.printed',
   level: 'SHOULD',
   text: 'A client writes the API key neither to its output nor to its errors, also when the key is refused.',
 });
-const printedChecks = PLATFORM_JOBS.map((job) =>
+for (const job of PLATFORM_JOBS)
   check(printed, { ...about(job), aspect: job }, async (t) => {
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
@@ -85,7 +80,6 @@ const printedChecks = PLATFORM_JOBS.map((job) =>
       const asked = run.requests.some(IS_ASKED[job]);
       run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }
-  }),
-);
+  });
 
-export default [...sentChecks, ...elsewhereChecks, ...printedChecks];
+export default checks;

@@ -1,12 +1,12 @@
 /** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
 
 import { event, frame } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import { ScriptedServer } from './support/server.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const SECTION = { section: '5', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
+
 const FILE = 'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`';
 const DISCOVERY = ['follow', 'discovery'] as const;
 
@@ -16,11 +16,10 @@ const second = event(2);
 const token = requirement({
   id: 'client.loopback.token',
   level: 'MUST',
-  ...SECTION,
   clause: 'connects to `127.0.0.1` on that port, and sends `Authorization: Bearer <ACCESS_TOKEN>`',
   text: 'Over loopback TCP the client connects to the port of the discovery file, and sends its token as a bearer token.',
 });
-const tokenCheck = check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
+check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
   const asked = await run.request();
   expectToken(run, asked.headers['authorization']);
@@ -33,11 +32,10 @@ const AFTER_TOKEN = { needs: DISCOVERY, premises: ['client.delivery.cursor', tok
 const reread = requirement({
   id: 'client.loopback.reread',
   level: 'SHOULD',
-  ...SECTION,
   clause: FILE,
   text: 'After a restart of the agent the client reads the discovery file anew, and goes on at the new port with the new token.',
 });
-const rereadCheck = check(reread, AFTER_TOKEN, async (t) => {
+check(reread, AFTER_TOKEN, async (t) => {
   await using run: StreamRun = await connected(t);
   await run.restart();
   run.writeDiscovery();
@@ -47,13 +45,12 @@ const rereadCheck = check(reread, AFTER_TOKEN, async (t) => {
 const halfWritten = requirement({
   id: 'client.loopback.half-written',
   level: 'SHOULD',
-  ...SECTION,
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
 /** Long enough for a client to look at it, whatever it waits between two attempts. */
 const BROKEN_MS = 3000;
-const halfWrittenCheck = check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
+check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);
   run.writeDiscovery('');
   await run.restart();
@@ -66,19 +63,18 @@ const halfWrittenCheck = check(halfWritten, { ...AFTER_TOKEN, slow: true }, asyn
   await expectBack(run);
 });
 
-const atStartCheck = check(halfWritten, { ...AFTER_TOKEN, aspect: 'start' }, (t) =>
+check(halfWritten, { ...AFTER_TOKEN, aspect: 'start' }, (t) =>
   expectPatience(t, async (run) => run.writeDiscovery(run.discovery.slice(0, -20))),
 );
 
 const stale = requirement({
   id: 'client.loopback.stale',
   level: 'SHOULD',
-  ...SECTION,
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
 // The file that was written first names a port at which nobody listens any more.
-const staleCheck = check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
+check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
 /** A client that is started with a discovery file that leads nowhere. Some seconds later the file is right. */
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
@@ -99,11 +95,10 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
 const elsewhere = requirement({
   id: 'client.loopback.elsewhere',
   level: 'SHOULD',
-  ...SECTION,
   clause: 'connects to `127.0.0.1` on that port',
   text: 'A client that is led to another address does not send the token there.',
 });
-const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
+check(elsewhere, AFTER_TOKEN, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
   const seen: (string | undefined)[] = [];
   const other = await ScriptedServer.open(
@@ -130,11 +125,10 @@ const elsewhereCheck = check(elsewhere, AFTER_TOKEN, async (t) => {
 const socket = requirement({
   id: 'client.loopback.socket',
   level: 'MUST',
-  ...SECTION,
   clause: 'Unix domain socket at `{socket_path}` | No token is used.',
   text: 'On a unix socket the client sends no credentials.',
 });
-const socketCheck = check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
+check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'socket' });
   const asked = await run.request();
   const { authorization } = asked.headers;
@@ -173,4 +167,4 @@ function expectToken(run: StreamRun, authorization: string | undefined): void {
   });
 }
 
-export default [tokenCheck, rereadCheck, halfWrittenCheck, atStartCheck, staleCheck, elsewhereCheck, socketCheck];
+export default checks;

@@ -1,15 +1,14 @@
 /** Section 6.1: whether the pieces in which a stream arrives make no difference. */
 
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectExactly, StreamRun } from './support/stream-run.ts';
+
+const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const boundaries = requirement({
   id: 'client.stream.boundaries',
   level: 'MUST',
-  section: '6.1',
-  since: '2026-11-23',
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'A stream that arrives in pieces is read as in one, wherever it is torn: within a field, a line end or a character.',
 });
@@ -65,9 +64,7 @@ function expectedWhole(bytes: Buffer, place: number | undefined): string {
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
-const anyByte = check(boundaries, options, (t) =>
-  expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isTelling(bytes, at)),
-);
+check(boundaries, options, (t) => expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isTelling(bytes, at)));
 
 /** Next to a line end or a colon outside of the JSON, or within a character. */
 function isTelling(bytes: Buffer, at: number): boolean {
@@ -76,7 +73,7 @@ function isTelling(bytes: Buffer, at: number): boolean {
   return near.includes(10) || (at < json && near.includes(58)) || near.some((byte) => (byte ?? 0) >= 0x80);
 }
 
-const crlf = check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
+check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   expectWhole(
     t,
     // In two lines of data, so that a line end too many tears the event.
@@ -85,4 +82,4 @@ const crlf = check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   ),
 );
 
-export default [anyByte, crlf];
+export default checks;

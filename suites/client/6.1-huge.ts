@@ -1,8 +1,9 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
+
+const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
@@ -13,17 +14,15 @@ const PATIENCES = 6;
 const huge = requirement({
   id: 'client.stream.huge',
   level: 'SHOULD',
-  section: '6.1',
-  since: '2026-11-23',
   text: 'An event of 10 MiB is dispatched like any other. A client that takes no such event says that it is lost, and goes on with the next one.',
 });
 const options = { needs: FOLLOW, premises: [...DISPATCH, 'client.stream.large'] } as const;
 
-const oneLine = check(huge, { ...options, aspect: 'one-line' }, (t) =>
+check(huge, { ...options, aspect: 'one-line' }, (t) =>
   expectTaken(t, event(2, { data: { ...payload('2'), note: 'x'.repeat(HUGE) } }), frame),
 );
 
-const manyLines = check(huge, { ...options, aspect: 'many-lines' }, (t) => {
+check(huge, { ...options, aspect: 'many-lines' }, (t) => {
   const lines = Array.from({ length: Math.ceil(HUGE / LINE) }, () => 'x'.repeat(LINE));
   const each = (sent: SentEvent): string => frame(sent).replaceAll('","xx', '",\ndata: "xx');
   return expectTaken(t, event(2, { data: { ...payload('2'), lines } }), each);
@@ -52,4 +51,4 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   await expectDispatched(run, isBound() ? [first, last] : [first, big, last]);
 }
 
-export default [oneLine, manyLines];
+export default checks;

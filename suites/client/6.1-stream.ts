@@ -4,11 +4,11 @@
  */
 
 import { event, eventsFrom, frames, type OneStream, payload, STREAMS } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, DISPATCH, FOLLOW } from './support/check.ts';
+import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const SECTION = { section: '6.1', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
+
 const STREAM = 'Response 200: SSE stream (frame format in section 6).';
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
@@ -23,11 +23,10 @@ async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary
 const dispatch = requirement({
   id: 'client.stream.dispatch',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
-const dispatchCheck = check(dispatch, { needs: FOLLOW, profile: 'core' }, async (t) => {
+check(dispatch, { needs: FOLLOW, profile: 'core' }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const all = eventsFrom(1, 12);
@@ -41,91 +40,72 @@ const dispatchCheck = check(dispatch, { needs: FOLLOW, profile: 'core' }, async 
 const lineEnds = requirement({
   id: 'client.stream.line-ends',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'A line of the stream ends with LF, CR LF or CR alone.',
 });
-const crlf = check(lineEnds, { ...options, aspect: 'crlf' }, (t) => expectRead(t, STREAMS.crlf));
-const cr = check(lineEnds, { ...options, aspect: 'cr' }, (t) => expectRead(t, STREAMS.cr));
+check(lineEnds, { ...options, aspect: 'crlf' }, (t) => expectRead(t, STREAMS.crlf));
+check(lineEnds, { ...options, aspect: 'cr' }, (t) => expectRead(t, STREAMS.cr));
 
 const bom = requirement({
   id: 'client.stream.bom',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'A byte order mark at the beginning of the stream is left out.',
 });
-const bomCheck = check(bom, options, (t) => expectRead(t, STREAMS.bom));
+check(bom, options, (t) => expectRead(t, STREAMS.bom));
 
 const comments = requirement({
   id: 'client.stream.comments',
   level: 'MUST',
   section: '6.2',
-  since: '2026-11-23',
   clause: 'clients ignore comment lines',
   text: 'Comment lines are ignored, wherever they stand: also heartbeats within an event.',
 });
-const commentsCheck = check(comments, options, (t) => expectRead(t, STREAMS.comments));
+check(comments, options, (t) => expectRead(t, STREAMS.comments));
 
 const empty = requirement({
   id: 'client.stream.empty',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'A block without data dispatches nothing.',
 });
-const emptyCheck = check(empty, options, (t) => expectRead(t, STREAMS.empty));
+check(empty, options, (t) => expectRead(t, STREAMS.empty));
 
 const multiLine = requirement({
   id: 'client.stream.multi-line',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'Several data lines of one event are joined with a line feed.',
 });
-const multiLineCheck = check(multiLine, options, (t) => expectRead(t, STREAMS['multi-line']));
+check(multiLine, options, (t) => expectRead(t, STREAMS['multi-line']));
 
 const fields = requirement({
   id: 'client.stream.fields',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'Fields come in any order, with or without a space after the colon; unknown fields and lines without a colon are ignored.',
 });
-const fieldsCheck = check(fields, options, (t) => expectRead(t, STREAMS.fields));
+check(fields, options, (t) => expectRead(t, STREAMS.fields));
 
 const retry = requirement({
   id: 'client.stream.retry-field',
   level: 'MUST',
-  ...SECTION,
   clause: STREAM,
   text: 'A retry field disturbs no event, also when it is no number.',
 });
-const retryCheck = check(retry, options, (t) => expectRead(t, STREAMS.retry));
+check(retry, options, (t) => expectRead(t, STREAMS.retry));
 
 const LARGE = 1024 * 1024;
 const large = requirement({
   id: 'client.stream.large',
   level: 'SHOULD',
-  ...SECTION,
   text: 'An event of 1 MiB is dispatched like any other.',
 });
-const largeCheck = check(large, options, async (t) => {
+check(large, options, async (t) => {
   const known = payload('2');
   const big = { ...event(2, { data: { ...known, note: 'x'.repeat(LARGE) } }), data: known };
   const [first, last] = [event(1), event(3)];
   await expectRead(t, { bytes: frames([first, big, last]), events: [first, big, last] });
 });
 
-export default [
-  dispatchCheck,
-  crlf,
-  cr,
-  bomCheck,
-  commentsCheck,
-  emptyCheck,
-  multiLineCheck,
-  fieldsCheck,
-  retryCheck,
-  largeCheck,
-];
+export default checks;

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { runningMs } from '../../harness/common/waiting.ts';
 import { ASKED_FOR, event, frame, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, StreamRun, type StreamRunOptions } from './support/stream-run.ts';
 
+const { requirement, check, checks } = section({ level: 'SHOULD', section: '6.2', since: '2026-11-23' });
+
 const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
-const COMMON = { level: 'SHOULD', section: '6.2', since: '2026-11-23' } as const;
 
 const first = event(1);
 const second = event(2);
@@ -46,23 +46,21 @@ async function expectBack(run: StreamRun): Promise<void> {
 }
 
 const unavailable = requirement({
-  ...COMMON,
   id: 'client.back-off.unavailable',
   text: 'A client that is answered 503 comes back with its cursor.',
 });
-const unavailableCheck = check(unavailable, OPTIONS, async (t) => {
+check(unavailable, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).refuse(UNAVAILABLE);
   await expectBack(run);
 });
 
 const restart = requirement({
-  ...COMMON,
   id: 'client.back-off.restart',
   text: 'A client whose agent restarts, so that nobody listens for some seconds, comes back with its cursor.',
 });
 const AWAY_MS = 2000;
-const restartCheck = check(restart, OPTIONS, async (t) => {
+check(restart, OPTIONS, async (t) => {
   const opened = await connected(t, awayFromOthers(t)).catch((error: unknown) => {
     if (isNoAddress(error)) return t.notApplicable('this machine has no other loopback address');
     throw error;
@@ -86,34 +84,28 @@ const isNoAddress = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL';
 
 const retryAfter = requirement({
-  ...COMMON,
   id: 'client.back-off.retry-after',
   text: 'A client that is answered 503 with Retry-After does not come back before that time.',
 });
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
-const retryAfterCheck = check(
-  retryAfter,
-  { ...OPTIONS, premises: [...OPTIONS.premises, unavailable.id] },
-  async (t) => {
-    await using run: StreamRun = await cutOff(t);
-    const refused = await run.request();
-    refused.refuse(UNAVAILABLE_FOR);
-    const back = await run.request('the client to come back');
-    const waitedMs = back.at - (refused.endedAt ?? back.at);
-    run.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
-      expected: `no request within ${ASKED_FOR} s after 503 with Retry-After: ${ASKED_FOR}`,
-      actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
-    });
-  },
-);
+check(retryAfter, { ...OPTIONS, premises: [...OPTIONS.premises, unavailable.id] }, async (t) => {
+  await using run: StreamRun = await cutOff(t);
+  const refused = await run.request();
+  refused.refuse(UNAVAILABLE_FOR);
+  const back = await run.request('the client to come back');
+  const waitedMs = back.at - (refused.endedAt ?? back.at);
+  run.must(waitedMs >= ASKED_FOR * 1000 - TOLERANCE_MS, {
+    expected: `no request within ${ASKED_FOR} s after 503 with Retry-After: ${ASKED_FOR}`,
+    actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+  });
+});
 
 const retry = requirement({
-  ...COMMON,
   id: 'client.back-off.retry-field',
   text: 'A client waits for the time that the retry field of the stream names before it connects again.',
 });
-const retryCheck = check(retry, OPTIONS, async (t) => {
+check(retry, OPTIONS, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   await stream.send(`retry: ${ASKED_FOR * 1000}\n\n${frame(first)}`);
@@ -128,14 +120,13 @@ const retryCheck = check(retry, OPTIONS, async (t) => {
 });
 
 const hammering = requirement({
-  ...COMMON,
   id: 'client.back-off.hammering',
   text: 'A client whose requests are all cut off waits between them, and comes back when they are answered again.',
 });
 const DEAD_MS = 3000;
 /** Every tenth of a second would still do. */
 const MOST = 30;
-const hammeringCheck = check(hammering, OPTIONS, async (t) => {
+check(hammering, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   // Not counting the time in which this process is held up, and answers nobody.
   const until = runningMs() + DEAD_MS;
@@ -153,4 +144,4 @@ const hammeringCheck = check(hammering, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-export default [unavailableCheck, restartCheck, retryAfterCheck, retryCheck, hammeringCheck];
+export default checks;

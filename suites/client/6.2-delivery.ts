@@ -1,23 +1,21 @@
 /** Section 6.2, rules 1 and 2: whether nothing is lost between a stream and the next one. */
 
 import { event, eventsFrom, frame, frames, TORN, type TornFrame } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, DISPATCH, FOLLOW, RECONNECT } from './support/check.ts';
+import { type Client, DISPATCH, FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const SINCE = { since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+
 const CURSOR = 'client.delivery.cursor';
 
 const reconnect = requirement({
   id: 'client.delivery.reconnect',
   level: 'MUST',
-  section: '6.2',
-  ...SINCE,
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
 });
-const reconnectCheck = check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
+check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const [first, second] = [event(1), event(2)];
   const stream = await run.stream();
@@ -33,11 +31,10 @@ const cursor = requirement({
   id: CURSOR,
   level: 'MUST',
   section: '4.1',
-  ...SINCE,
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
   text: 'A client that asks for the stream again names the last event that it received whole, as after or Last-Event-ID.',
 });
-const cursorCheck = check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
+check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(41, 4);
   const stream = await run.stream();
@@ -58,11 +55,10 @@ const bigIds = requirement({
   id: 'client.delivery.big-ids',
   level: 'MUST',
   section: '6.1',
-  ...SINCE,
   clause: 'Monotonically increasing integer; the replay cursor.',
   text: 'A cursor beyond 2^53 is sent back with all its digits.',
 });
-const bigIdsCheck = check(bigIds, OF_CURSOR, async (t) => {
+check(bigIds, OF_CURSOR, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const ids = ['9007199254740993', '9007199254740995'];
   const stream = await run.stream();
@@ -84,8 +80,6 @@ const bigIdsCheck = check(bigIds, OF_CURSOR, async (t) => {
 const torn = requirement({
   id: 'client.delivery.torn',
   level: 'MUST',
-  section: '6.2',
-  ...SINCE,
   clause: 'Delivery is at-least-once',
   text: 'An event whose frame was cut off is not dispatched and is no cursor; it is dispatched when it comes again.',
 });
@@ -105,17 +99,15 @@ const tornAfter =
     await again.send(frames(all.slice(2)));
     await expectDispatched(run, all);
   };
-const tornChecks = Object.entries(TORN).map(([aspect, each]) => check(torn, { ...OF_CURSOR, aspect }, tornAfter(each)));
+for (const [aspect, each] of Object.entries(TORN)) check(torn, { ...OF_CURSOR, aspect }, tornAfter(each));
 
 const duplicates = requirement({
   id: 'client.delivery.duplicates',
   level: 'SHOULD',
-  section: '6.2',
-  ...SINCE,
   clause: 'Clients may deduplicate by `id`.',
   text: 'A client that says that it deduplicates dispatches an event that is repeated after a reconnection only once.',
 });
-const duplicatesCheck = check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
+check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(1, 5);
   const stream = await run.stream();
@@ -135,4 +127,4 @@ function expectCursor(run: StreamRun, asked: ClientRequest, id: string): void {
   });
 }
 
-export default [reconnectCheck, cursorCheck, bigIdsCheck, ...tornChecks, duplicatesCheck];
+export default checks;

@@ -3,22 +3,20 @@
  */
 
 import { event, frame, payload } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, DISPATCH, FOLLOW } from './support/check.ts';
+import { DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
-const SINCE = { since: '2026-11-23' } as const;
 
 const byEnvelope = requirement({
   id: 'client.dispatch.envelope-type',
   level: 'MUST',
-  section: '6.2',
-  ...SINCE,
   clause: 'Clients dispatch on the envelope `type`.',
   text: 'An event is dispatched by the type of its envelope, also where the event field is missing or says another type.',
 });
-const byEnvelopeCheck = check(byEnvelope, options, async (t) => {
+check(byEnvelope, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
@@ -32,11 +30,10 @@ const removed = requirement({
   id: 'client.dispatch.removed',
   level: 'MUST',
   section: '6.3',
-  ...SINCE,
   clause: '`deployment.removed` | Named as a type; trigger is not stated.',
   text: 'An event of type deployment.removed is dispatched, whatever its payload.',
 });
-const removedCheck = check(removed, options, async (t) => {
+check(removed, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const type = 'deployment.removed';
@@ -48,12 +45,10 @@ const removedCheck = check(removed, options, async (t) => {
 const unknownType = requirement({
   id: 'client.dispatch.unknown-type',
   level: 'SHOULD',
-  section: '6.2',
-  ...SINCE,
   clause: 'the set of types belongs to the API version of the endpoint',
   text: 'An event of a type that the client does not know disturbs no other event.',
 });
-const unknownTypeCheck = check(unknownType, options, async (t) => {
+check(unknownType, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, last] = [event(1), event(4)];
@@ -74,11 +69,10 @@ const unknownMembers = requirement({
   id: 'client.dispatch.unknown-members',
   level: 'SHOULD',
   section: '9',
-  ...SINCE,
   clause: 'a patch bump is backward-compatible',
   text: 'Members that the client does not know, and members in another order, disturb no event.',
 });
-const unknownMembersCheck = check(unknownMembers, options, async (t) => {
+check(unknownMembers, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
@@ -96,10 +90,9 @@ const unreadable = requirement({
   id: 'client.dispatch.unreadable',
   level: 'SHOULD',
   section: '6.1',
-  ...SINCE,
   text: 'An event whose data is no JSON is not dispatched, and those after it are.',
 });
-const unreadableCheck = check(unreadable, options, async (t) => {
+check(unreadable, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, last] = [event(1), event(3)];
@@ -107,4 +100,4 @@ const unreadableCheck = check(unreadable, options, async (t) => {
   await expectDispatched(run, [first, last]);
 });
 
-export default [byEnvelopeCheck, removedCheck, unknownTypeCheck, unknownMembersCheck, unreadableCheck];
+export default checks;

@@ -1,21 +1,20 @@
 /** Section 6.2, rule 3: what heartbeats and their absence mean to a client. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const SINCE = { section: '6.2', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+
 const PREMISES = [...RECONNECT, 'client.delivery.cursor'];
 
 const cursor = requirement({
   id: 'client.heartbeat.cursor',
   level: 'MUST',
-  ...SINCE,
   clause: 'clients ignore comment lines',
   text: 'Heartbeats move no cursor: after one the client still names the last event.',
 });
-const cursorCheck = check(cursor, { needs: FOLLOW, premises: PREMISES }, async (t) => {
+check(cursor, { needs: FOLLOW, premises: PREMISES }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(7, 2);
   const stream = await run.stream();
@@ -31,7 +30,6 @@ const cursorCheck = check(cursor, { needs: FOLLOW, premises: PREMISES }, async (
 const silence = requirement({
   id: 'client.heartbeat.silence',
   level: 'SHOULD',
-  ...SINCE,
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
   text: 'A client that has heard nothing for several heartbeats takes the connection for dead, and asks again with its cursor.',
 });
@@ -41,7 +39,7 @@ const silence = requirement({
  */
 const INTERVALS = [0.5, 2, 4];
 const SEVERAL = 20;
-const silenceCheck = check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
+check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isTried(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
@@ -74,4 +72,4 @@ async function isTried(t: Client, interval: number, isLast: boolean): Promise<bo
   return true;
 }
 
-export default [cursorCheck, silenceCheck];
+export default checks;

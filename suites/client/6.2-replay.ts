@@ -1,16 +1,15 @@
 /** Section 6.2, rule 1: a replay that is longer than what a client keeps in memory. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { event, frame } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, FOLLOW, RECONNECT } from './support/check.ts';
+import { FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, Sequence, StreamRun } from './support/stream-run.ts';
+
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
 const replay = requirement({
   id: 'client.delivery.long-replay',
   level: 'MUST',
-  section: '6.2',
-  since: '2026-11-23',
   clause: 'Delivery is at-least-once',
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
@@ -25,7 +24,7 @@ const QUICK_MS = 2000;
 /** Events in one piece. */
 const PIECE = 250;
 
-const replayCheck = check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
+check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const before = event(1);
   const stream = await run.stream();
@@ -69,4 +68,4 @@ async function sendUntil(stream: ClientRequest, from: number, to: number): Promi
   }
 }
 
-export default [replayCheck];
+export default checks;

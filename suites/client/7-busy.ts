@@ -3,8 +3,7 @@
  * 9110 are.
  */
 import { runningMs } from '../../harness/common/waiting.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check } from './support/check.ts';
+import { section } from './support/check.ts';
 import {
   about,
   errorOf,
@@ -19,7 +18,8 @@ import {
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const SECTION = { level: 'SHOULD', section: '7', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
+
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
 const ASKED_FOR = 2;
@@ -27,7 +27,6 @@ const ASKED_FOR = 2;
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
 const retryAfter = requirement({
-  ...SECTION,
   id: 'client.busy.retry-after',
   text: 'A client that is answered 429 or 503 with Retry-After does not ask again before that time, or gives up with an error.',
 });
@@ -38,7 +37,7 @@ const BUSY = [
   { aspect: 'ping', job: 'ping', status: 429, after: () => String(ASKED_FOR) },
 ] as const;
 const few = itemsFrom(1, 3);
-const retryAfterChecks = BUSY.map(({ aspect, job, status, after }) =>
+for (const { aspect, job, status, after } of BUSY)
   check(retryAfter, { ...about(job), aspect }, async (t) => {
     let refused: ClientRequest | undefined;
     const refuseOnce = (asked: ClientRequest, run: JobRun): void => {
@@ -60,18 +59,16 @@ const retryAfterChecks = BUSY.map(({ aspect, job, status, after }) =>
       expected: 'the result, or an error',
       actual: run.outcome,
     });
-  }),
-);
+  });
 
 const hammering = requirement({
-  ...SECTION,
   id: 'client.busy.hammering',
   text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',
 });
 const WINDOW_MS = 3000;
 /** Every tenth of a second would still do. */
 const MOST = 30;
-const hammeringCheck = check(hammering, about('list'), async (t) => {
+check(hammering, about('list'), async (t) => {
   // Not counting the time in which this process is held up, and answers nobody.
   let until = Number.POSITIVE_INFINITY;
   const refused: ClientRequest[] = [];
@@ -93,11 +90,10 @@ const hammeringCheck = check(hammering, about('list'), async (t) => {
 });
 
 const resumes = requirement({
-  ...SECTION,
   id: 'client.busy.resumes',
   text: 'A client that is answered 503 on a later page asks for that page again, or tells an error: no item is lost.',
 });
-const resumesCheck = check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) => {
+check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) => {
   const all = itemsFrom(1, 230);
   let refused = false;
   const answer = platform({
@@ -112,4 +108,4 @@ const resumesCheck = check(resumes, { ...about('list'), premises: ['client.pages
   if (run.failure === undefined) expectItems(run, all);
 });
 
-export default [...retryAfterChecks, hammeringCheck, resumesCheck];
+export default checks;

@@ -3,8 +3,7 @@
  */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import {
   type Answering,
   about,
@@ -18,18 +17,17 @@ import {
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const SECTION = { section: '7', since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
+
 /** No client asks again after it. */
 const FORBIDDEN = 403;
 
 const told = requirement({
-  ...SECTION,
   id: 'client.errors.told',
-  level: 'SHOULD',
   text: 'A client whose request is refused tells an error: by a line, or by an exit code other than 0.',
 });
 const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'));
-const toldChecks = [...PLATFORM_JOBS, 'current' as const].map((job) =>
+for (const job of [...PLATFORM_JOBS, 'current' as const])
   check(told, { ...about(job), aspect: job }, async (t) => {
     const answer = job === 'current' ? refuse : platform({ [job]: refuse });
     await using run: JobRun = await JobRun.start(t, { job, answer });
@@ -37,15 +35,12 @@ const toldChecks = [...PLATFORM_JOBS, 'current' as const].map((job) =>
     expectFailure(run, `${FORBIDDEN}`);
     const [result] = run.results;
     run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
-  }),
-);
+  });
 
 const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${told.id}.list`] } as const;
 
 const bodies = requirement({
-  ...SECTION,
   id: 'client.errors.bodies',
-  level: 'SHOULD',
   text: 'A client tells an error in the same way whatever the body of the answer is, and with the status that was sent.',
 });
 const HTML = '<!doctype html><title>403 Forbidden</title><h1>403 Forbidden</h1>';
@@ -57,7 +52,7 @@ const BODIES: readonly (readonly [name: string, body: string, type?: string])[] 
   ['an error that is text', '{"error":"forbidden"}'],
   ['an error in an error', '{"error":{"error":{"code":{"of":[403]},"message":null}},"message":{"text":[]}}'],
 ];
-const bodiesCheck = check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
+check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   const usual = await tells(t, (asked) => asked.answer(FORBIDDEN, errorOf('forbidden')));
   for (const [name, body, type] of BODIES) {
     const headers = type === undefined ? {} : { 'content-type': type };
@@ -88,9 +83,7 @@ async function tells(
 }
 
 const garbage = requirement({
-  ...SECTION,
   id: 'client.errors.garbage',
-  level: 'SHOULD',
   text: 'A list whose page is no list (a page of HTML, JSON that breaks off, a torn connection) is told as an error, not as its end.',
 });
 const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) => unknown])[] = [
@@ -103,7 +96,7 @@ const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) 
   ['a connection that is torn', (asked) => asked.tear(200, torn(asked), { 'content-length': '100000' })],
 ];
 const torn = (asked: ClientRequest): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
-const garbageCheck = check(garbage, AFTER_TOLD, async (t) => {
+check(garbage, AFTER_TOLD, async (t) => {
   for (const [name, answer] of GARBAGE) {
     await using run: JobRun = await JobRun.start(t, {
       job: 'list',
@@ -115,12 +108,10 @@ const garbageCheck = check(garbage, AFTER_TOLD, async (t) => {
 });
 
 const laterPage = requirement({
-  ...SECTION,
   id: 'client.errors.later-page',
-  level: 'SHOULD',
   text: 'A list that is refused after its first page is told as an error, not as complete.',
 });
-const laterPageCheck = check(laterPage, AFTER_TOLD, async (t) => {
+check(laterPage, AFTER_TOLD, async (t) => {
   const all = itemsFrom(1, 230);
   const answer = platform({
     list: (asked, run) => {
@@ -133,4 +124,4 @@ const laterPageCheck = check(laterPage, AFTER_TOLD, async (t) => {
   expectFailure(run, `${FORBIDDEN} on the second page`);
 });
 
-export default [...toldChecks, bodiesCheck, garbageCheck, laterPageCheck];
+export default checks;

@@ -1,18 +1,18 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
 import { runningMs } from '../../harness/common/waiting.ts';
 import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check, FOLLOW, RECONNECT } from './support/check.ts';
+import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
-const COMMON = {
+const { requirement, check, checks } = section({
   level: 'SHOULD',
   section: '7',
   since: '2026-11-23',
   clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
-} as const;
+});
+
+const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 
 const dead = event(5);
 const refuse = (asked: ClientRequest): void => asked.refuse(EXPIRED);
@@ -34,11 +34,10 @@ async function expired(t: Client): Promise<StreamRun> {
 }
 
 const told = requirement({
-  ...COMMON,
   id: 'client.expired.told',
   text: 'A client that is answered 410 tells its caller that events are lost: a gap, or an end of the stream.',
 });
-const toldCheck = check(told, OPTIONS, async (t) => {
+check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
   // It may tell it with the first event that it gets again.
   const came = await run.until(() => {
@@ -61,13 +60,12 @@ function answered(run: StreamRun): void {
 }
 
 const goesOn = requirement({
-  ...COMMON,
   id: 'client.expired.goes-on',
   text: 'A client that is answered 410 asks again without that cursor, and dispatches later events.',
 });
 /** With the same cursor. */
 const PATIENT = 5;
-const goesOnCheck = check(goesOn, OPTIONS, async (t) => {
+check(goesOn, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
   for (let attempt = 0; attempt < PATIENT; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');
@@ -86,13 +84,12 @@ const goesOnCheck = check(goesOn, OPTIONS, async (t) => {
 });
 
 const loop = requirement({
-  ...COMMON,
   id: 'client.expired.no-loop',
   text: 'A client that is answered 410 again and again waits between its requests.',
 });
 const WINDOW_MS = 3000;
 const MOST = 30;
-const loopCheck = check(loop, OPTIONS, async (t) => {
+check(loop, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
   // Not counting the time in which this process is held up, and answers nobody.
   const until = runningMs() + WINDOW_MS;
@@ -109,4 +106,4 @@ const loopCheck = check(loop, OPTIONS, async (t) => {
   });
 });
 
-export default [toldCheck, goesOnCheck, loopCheck];
+export default checks;

@@ -1,8 +1,7 @@
 /** Section 8: how a client pages through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { type Client, check } from './support/check.ts';
+import { type Client, section } from './support/check.ts';
 import {
   about,
   expectItems,
@@ -17,12 +16,9 @@ import {
   window,
 } from './support/job-run.ts';
 
-const SINCE = { since: '2026-11-23' } as const;
-const RULE = {
-  ...SINCE,
-  section: '8',
-  clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
-} as const;
+const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
+
+const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
 const LIST = about('list');
 /** More than two pages of any size. */
 const all = itemsFrom(1, 230);
@@ -41,14 +37,13 @@ async function expectAll(t: Client, options: PagesOptions = {}, variables: Recor
 }
 
 const items = requirement({
-  ...SINCE,
   id: 'client.pages.items',
   level: 'MUST',
   section: '2.6',
   clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
-const itemsCheck = check(items, { needs: LIST.needs }, async (t) => {
+check(items, { needs: LIST.needs }, async (t) => {
   const few = itemsFrom(1, 3);
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   await run.ended();
@@ -56,12 +51,12 @@ const itemsCheck = check(items, { needs: LIST.needs }, async (t) => {
 });
 
 const next = requirement({
-  ...RULE,
   id: 'client.pages.next',
   level: 'MUST',
+  clause: RULE,
   text: 'A client asks for page after page, each at offset + limit of the one before, until has_more is false.',
 });
-const nextCheck = check(next, LIST, async (t) => {
+check(next, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   await run.ended();
   expectItems(run, all);
@@ -80,25 +75,21 @@ const nextCheck = check(next, LIST, async (t) => {
 const NEXT = { ...LIST, premises: [...LIST.premises, next.id] } as const;
 
 const hasMore = requirement({
-  ...RULE,
   id: 'client.pages.has-more',
   level: 'MUST',
+  clause: RULE,
   text: 'A client goes by has_more and limit, whatever the number of items in a page.',
 });
-const shortCheck = check(hasMore, { ...NEXT, aspect: 'short' }, (t) =>
-  expectAll(t, { hidden: (index) => index % 3 === 1 }),
-);
-const emptyCheck = check(hasMore, { ...NEXT, aspect: 'empty' }, (t) =>
-  expectAll(t, { hidden: (index) => index >= 100 && index < 200 }),
-);
+check(hasMore, { ...NEXT, aspect: 'short' }, (t) => expectAll(t, { hidden: (index) => index % 3 === 1 }));
+check(hasMore, { ...NEXT, aspect: 'empty' }, (t) => expectAll(t, { hidden: (index) => index >= 100 && index < 200 }));
 
 const full = requirement({
-  ...RULE,
   id: 'client.pages.full',
   level: 'MUST',
+  clause: RULE,
   text: 'A client ends after a last page that is full.',
 });
-const fullCheck = check(full, NEXT, async (t) => {
+check(full, NEXT, async (t) => {
   // Of any limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
@@ -107,7 +98,6 @@ const fullCheck = check(full, NEXT, async (t) => {
 });
 
 const clamped = requirement({
-  ...RULE,
   id: 'client.pages.clamped',
   level: 'MUST',
   section: '2.6',
@@ -115,25 +105,25 @@ const clamped = requirement({
   text: 'A client that asks for more than a page can hold goes on at offset + the limit that the page names.',
 });
 /** Above the maximum, for a client whose caller can choose. */
-const clampedCheck = check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
+check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
 
 const lowered = requirement({
-  ...RULE,
   id: 'client.pages.lowered',
   level: 'SHOULD',
+  clause: RULE,
   text:
     'A client goes by the limit that the page names, also where a platform has a lower maximum than ' +
     `${LIST_LIMITS.limitMaximum}.`,
 });
-const loweredCheck = check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
+check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
 
 const moving = requirement({
-  ...RULE,
   id: 'client.pages.moving',
   level: 'SHOULD',
+  clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
-const growsCheck = check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
+check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
   let now = all;
   const answer = platform({
     list: (asked) => {
@@ -151,7 +141,7 @@ const growsCheck = check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
     actual: `without ${missing.length} of them; ${run.outcome}`,
   });
 });
-const shrinksCheck = check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
+check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
   let now = all;
   const answer = platform({
     list: (asked) => {
@@ -171,13 +161,12 @@ const shrinksCheck = check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => 
 });
 
 const unknown = requirement({
-  ...SINCE,
   id: 'client.pages.unknown',
   level: 'SHOULD',
   section: '2.6',
   text: 'Members that a client does not know, and values of an enumeration that it does not know, cost no item.',
 });
-const unknownCheck = check(unknown, LIST, async (t) => {
+check(unknown, LIST, async (t) => {
   const odd = itemsFrom(1, 4).map((item, index) => ({
     ...item,
     ...(index === 1 ? { status: 'hibernating', activity_status: 'orbiting' } : {}),
@@ -192,14 +181,12 @@ const unknownCheck = check(unknown, LIST, async (t) => {
 });
 
 const totalCount = requirement({
-  ...SINCE,
   id: 'client.pages.total-count',
   level: 'SHOULD',
-  section: '8',
   clause: '`total_count` is computed only when `expand=total_count` is given, because counting is costly.',
   text: 'A client whose caller does not want total_count does not ask for it.',
 });
-const totalCountCheck = check(totalCount, LIST, async (t) => {
+check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   await run.ended();
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
@@ -211,7 +198,4 @@ const totalCountCheck = check(totalCount, LIST, async (t) => {
   t.observe('total_count of a list that is listed whole', counts === 0 ? 'not asked for' : 'asked for once');
 });
 
-export default [
-  ...[itemsCheck, nextCheck, shortCheck, emptyCheck, fullCheck, clampedCheck, loweredCheck],
-  ...[growsCheck, shrinksCheck, unknownCheck, totalCountCheck],
-];
+export default checks;

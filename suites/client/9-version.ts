@@ -2,13 +2,13 @@
 
 import type { PlatformJob } from '../../harness/contract/client.ts';
 import { END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
-import { check } from './support/check.ts';
+import { section } from './support/check.ts';
 import { about, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 
-const COMMON = { since: '2026-11-23' } as const;
+const { requirement, check, checks } = section({ since: '2026-11-23' });
+
 const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
 /** Every request names one version in the format of section 9; which one is up to the client. */
@@ -27,25 +27,22 @@ async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob):
 }
 
 const ping = requirement({
-  ...COMMON,
   id: 'client.version.ping',
   level: 'MUST',
   section: '4.2',
   clause: 'Headers: `Content-Type: application/json`, `Service-Version: <version>`, `X-API-Key: <API_KEY>`.',
   text: 'A ping names the API version that the client was built against.',
 });
-const pingCheck = check(ping, about('ping'), (t) => expectVersion(t, 'ping'));
+check(ping, about('ping'), (t) => expectVersion(t, 'ping'));
 
 const sent = requirement({
-  ...COMMON,
   id: 'client.version.sent',
   level: 'SHOULD',
   section: '9',
   clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'Every request to the Platform API names the API version that the client was built against.',
 });
-const sentChecks = (['list', 'deploy'] as const).map((job) =>
-  check(sent, { ...about(job), aspect: job }, (t) => expectVersion(t, job)),
-);
+for (const job of ['list', 'deploy'] as const)
+  check(sent, { ...about(job), aspect: job }, (t) => expectVersion(t, job));
 
-export default [pingCheck, ...sentChecks];
+export default checks;

@@ -1,8 +1,7 @@
 /** Sections 2.1 and 4.1: the Deployment that GET /deployments/current answers. */
 import fc from 'fast-check';
 import { deploymentFields } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { CURRENT_SHOWN, check, type Device, SERVED } from './support/check.ts';
+import { CURRENT_SHOWN, type Device, SERVED } from './support/check.ts';
 import { expectDeployment, sameJson } from './support/events.ts';
 import {
   CURRENT,
@@ -13,17 +12,19 @@ import {
   objectOf,
   request,
 } from './support/requests.ts';
+import { section } from './support/section.ts';
+
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'device.deployment.shape',
   level: 'MUST',
   section: '2.1',
-  since: '2026-11-21',
   clause: 'Response 200, `application/json`: a Deployment (section 2.1).',
   text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
 
-const shapeCheck = check(shape, { sharing: 'shared', profile: 'core', premises: SERVED }, async (t: Device) => {
+check(shape, { profile: 'core', premises: SERVED }, async (t: Device) => {
   if (meansNoDeployment(await request(t, { path: CURRENT })))
     t.notApplicable('the device has no current deployment, and the specification does not say what it answers then');
   await expectCurrentDeployment(t);
@@ -31,7 +32,7 @@ const shapeCheck = check(shape, { sharing: 'shared', profile: 'core', premises: 
 
 const shapeDrivenCheck = check(
   shape,
-  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: SERVED },
+  { aspect: 'driven', needs: ['drive'], profile: 'core', premises: SERVED },
   async (t: Device) => {
     await t.control.deploy();
     await expectCurrentDeployment(t);
@@ -50,13 +51,11 @@ async function expectCurrentDeployment(t: Device): Promise<void> {
 const safe = requirement({
   id: 'device.deployment.safe',
   level: 'SHOULD',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'return the current deployment of the device … no parameters, no body',
   text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
 });
 
-const safeCheck = check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
+check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
   if (typeof first?.['id'] !== 'string') return t.notApplicable('the device shows no current deployment');
@@ -121,25 +120,19 @@ function specified(body: Record<string, unknown> | undefined): Record<string, un
 const current = requirement({
   id: 'device.deployment.current',
   level: 'MUST',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'return the current deployment of the device',
   text: 'After a deployment has been deployed, GET /deployments/current answers that deployment.',
 });
 
-const currentCheck = check(
-  current,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: [shapeDrivenCheck.id] },
-  async (t: Device) => {
-    for (let round = 0; round < t.session.rounds(3); round += 1) {
-      const deployed = await t.control.deploy({ description: `Muster round ${round}` });
-      const body = await currentDeployment(t);
-      t.must(body?.['id'] === deployed.id, {
-        expected: `the deployment deployed last, ${deployed.id}`,
-        actual: body === undefined ? '404' : body['id'],
-      });
-    }
-  },
-);
+check(current, { needs: ['drive'], profile: 'core', premises: [shapeDrivenCheck.id] }, async (t: Device) => {
+  for (let round = 0; round < t.session.rounds(3); round += 1) {
+    const deployed = await t.control.deploy({ description: `Muster round ${round}` });
+    const body = await currentDeployment(t);
+    t.must(body?.['id'] === deployed.id, {
+      expected: `the deployment deployed last, ${deployed.id}`,
+      actual: body === undefined ? '404' : body['id'],
+    });
+  }
+});
 
-export default [shapeCheck, shapeDrivenCheck, safeCheck, currentCheck];
+export default checks;

@@ -1,55 +1,43 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import {
-  type Awaited,
-  CURRENT_SHOWN,
-  check,
-  type Device,
-  recordSuccess,
-  recordTimeout,
-  timeoutMs,
-} from './support/check.ts';
+import { type Awaited, CURRENT_SHOWN, type Device, recordSuccess, recordTimeout, timeoutMs } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
+import { section } from './support/section.ts';
+
+const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const failed = requirement({
   id: 'device.deployment.failed',
   level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause: 'a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device',
   text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
 });
 
-const failedCheck = check(
-  failed,
-  { needs: ['drive'], sharing: 'exclusive', premises: CURRENT_SHOWN },
-  async (t: Device) => {
-    const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-    // A device that never shows a deployment would pass otherwise.
-    await deployShown(t);
-    const { id, activity_status: answered } = await deployFailed(t, files);
-    // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a
-    // fault of the agent.
-    if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
-      const left = await happens(
-        t,
-        'the failed deployment to leave',
-        async () => (await activeState(t, id)) === undefined,
-        { within: t.patienceMs / 2 },
-      );
-      t.should(left, {
-        expected: `the failed deployment ${id} archived, or not shown as current any more`,
-        actual: `${await activeState(t, id)} ${t.patienceMs / 2000} s later, as control was asked for`,
-      });
-      if (!left) return;
-    }
-    await expectInactive(t, id, files, 'failed');
-  },
-);
+check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) => {
+  const files = [configFile('{"a":1}'), configFile('{"b":2}')];
+  // A device that never shows a deployment would pass otherwise.
+  await deployShown(t);
+  const { id, activity_status: answered } = await deployFailed(t, files);
+  // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a
+  // fault of the agent.
+  if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
+    const left = await happens(
+      t,
+      'the failed deployment to leave',
+      async () => (await activeState(t, id)) === undefined,
+      { within: t.patienceMs / 2 },
+    );
+    t.should(left, {
+      expected: `the failed deployment ${id} archived, or not shown as current any more`,
+      actual: `${await activeState(t, id)} ${t.patienceMs / 2000} s later, as control was asked for`,
+    });
+    if (!left) return;
+  }
+  await expectInactive(t, id, files, 'failed');
+});
 
 /** Deploys, and blocks the check unless the device shows that deployment: another requirement says that it must. */
 async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promise<Deployment> {
@@ -69,25 +57,19 @@ async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment>
 const removed = requirement({
   id: 'device.deployment.removed',
   level: 'SHOULD',
-  section: '2.2',
-  since: '2026-11-21',
   clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
 });
 
-const removedCheck = check(
-  removed,
-  { needs: ['drive'], sharing: 'exclusive', premises: [...CURRENT_SHOWN, 'device.events.written-first'] },
-  async (t: Device) => {
-    const files = [configFile('{"c":3}')];
-    const { id } = await deployShown(t, files);
-    if (t.capabilities.has('files')) await requireOnDevice(t, files);
-    await t.control.remove(id);
-    await expectInactive(t, id, files, 'removed');
-    const after = await currentDeployment(t);
-    t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
-  },
-);
+check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] }, async (t: Device) => {
+  const files = [configFile('{"c":3}')];
+  const { id } = await deployShown(t, files);
+  if (t.capabilities.has('files')) await requireOnDevice(t, files);
+  await t.control.remove(id);
+  await expectInactive(t, id, files, 'removed');
+  const after = await currentDeployment(t);
+  t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
+});
 
 /** Blocks the check unless the files can be found: another requirement says that they are there. */
 async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise<void> {
@@ -151,4 +133,4 @@ async function happens(
   return found ?? false;
 }
 
-export default [failedCheck, removedCheck];
+export default checks;

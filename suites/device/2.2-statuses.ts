@@ -1,69 +1,61 @@
 /** Section 2.2: how activity and error status merge. */
 import fc from 'fast-check';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { CURRENT_SHOWN, check, type Device, STREAM } from './support/check.ts';
+import { CURRENT_SHOWN, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';
 import { sampleRetained } from './support/replays.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
-import { withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+
+const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const merge = requirement({
   id: 'device.deployment.merge',
   level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause:
     '`status` equals `error_status` when an error is present … when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
 });
 
-const mergeCheck = check(merge, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    let seen = 0;
-    const body = await currentDeployment(t);
-    if (body !== undefined && expectMergedStatus(t, body, 'the current deployment')) seen += 1;
-    const past = await sampleRetained(t, streams);
-    for (const { event, data } of past?.stream.frames ?? []) {
-      // The same names may mean something else in events of other resources.
-      if (event?.startsWith('deployment.') !== true) continue;
-      const payload = parseObject(data ?? '')?.['data'];
-      if (isObject(payload) && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
-    }
-    if (seen === 0)
-      t.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
-  }),
-);
+check(merge, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  let seen = 0;
+  const body = await currentDeployment(t);
+  if (body !== undefined && expectMergedStatus(t, body, 'the current deployment')) seen += 1;
+  const past = await sampleRetained(t, streams);
+  for (const { event, data } of past?.stream.frames ?? []) {
+    // The same names may mean something else in events of other resources.
+    if (event?.startsWith('deployment.') !== true) continue;
+    const payload = parseObject(data ?? '')?.['data'];
+    if (isObject(payload) && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
+  }
+  if (seen === 0) t.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
+});
 
-const mergeDrivenCheck = check(
-  merge,
-  { aspect: 'driven', needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: CURRENT_SHOWN },
-  async (t: Device) => {
-    const reached = new Set<string>();
-    let driven = 0;
-    await t.property(
-      anyPair,
-      async (statuses) => {
-        // Not every target can be driven to every pair.
-        if ((await t.control.deploy(statuses).catch(ignoreRefusal)) === undefined) return;
-        driven += 1;
-        const body = await currentDeployment(t);
-        if (body === undefined || !expectMergedStatus(t, body, 'the current deployment')) return;
-        reached.add(`${body['activity_status']}/${body['error_status']}`);
-      },
-      {
-        runs: EVERY_PAIR.length,
-        examples: EVERY_PAIR.map((pair): [unknown] => [pair]),
-        describe: ({ activity_status, error_status }) =>
-          `a deployment with activity_status ${activity_status} and error_status ${error_status}`,
-      },
-    );
-    if (driven === 0) t.blocked('control could not drive the device to any deployment');
-    if (reached.size === 0) t.notApplicable('no deployment that was driven showed both statuses');
-    t.note(`pairs of activity/error seen: ${[...reached].sort().join(', ')}`);
-  },
-);
+check(merge, { aspect: 'driven', needs: ['drive'], profile: 'core', premises: CURRENT_SHOWN }, async (t: Device) => {
+  const reached = new Set<string>();
+  let driven = 0;
+  await t.property(
+    anyPair,
+    async (statuses) => {
+      // Not every target can be driven to every pair.
+      if ((await t.control.deploy(statuses).catch(ignoreRefusal)) === undefined) return;
+      driven += 1;
+      const body = await currentDeployment(t);
+      if (body === undefined || !expectMergedStatus(t, body, 'the current deployment')) return;
+      reached.add(`${body['activity_status']}/${body['error_status']}`);
+    },
+    {
+      runs: EVERY_PAIR.length,
+      examples: EVERY_PAIR.map((pair): [unknown] => [pair]),
+      describe: ({ activity_status, error_status }) =>
+        `a deployment with activity_status ${activity_status} and error_status ${error_status}`,
+    },
+  );
+  if (driven === 0) t.blocked('control could not drive the device to any deployment');
+  if (reached.size === 0) t.notApplicable('no deployment that was driven showed both statuses');
+  t.note(`pairs of activity/error seen: ${[...reached].sort().join(', ')}`);
+});
 
 const anyPair = fc.record({
   activity_status: fc.constantFrom(...DEPLOYMENT_ACTIVITY_STATUSES),
@@ -75,4 +67,4 @@ const EVERY_PAIR = (['deployed', ...DEPLOYMENT_ACTIVITY_STATUSES.filter((status)
   .flatMap((activity_status) => DEPLOYMENT_ERROR_STATUSES.map((error_status) => ({ activity_status, error_status })))
   .toSorted((left, right) => Number(right.error_status === 'none') - Number(left.error_status === 'none'));
 
-export default [mergeCheck, mergeDrivenCheck];
+export default checks;

@@ -1,36 +1,34 @@
 /** Section 4.1: malformed cursors, cursors beyond the newest event, and streams without a cursor. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, LIVE, STREAM } from './support/check.ts';
+import { type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { showIds } from './support/events.ts';
 import { mediaType } from './support/requests.ts';
-import { describeAnswer, type Streams, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeAnswer, type Streams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const malformed = requirement({
   id: 'device.events.cursor.malformed',
   level: 'SHOULD',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'integer (event id)',
   text: 'A cursor that is not an integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
 });
 
-const malformedCheck = check(malformed, { sharing: 'shared', profile: 'core', premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    // A device that refuses every request would pass otherwise.
-    await (await streams.open()).close();
-    await t.property(
-      fc.tuple(nonsense, fc.constantFrom('after', 'Last-Event-ID')),
-      ([cursor, where]) => expectRefusal(t, streams, cursor, where),
-      {
-        runs: 30,
-        examples: NONSENSE.flatMap((cursor): [unknown][] => [[[cursor, 'after']], [[cursor, 'Last-Event-ID']]]),
-        describe: ([cursor, where]) => describeCursor(cursor, where),
-      },
-    );
-  }),
-);
+check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  // A device that refuses every request would pass otherwise.
+  await (await streams.open()).close();
+  await t.property(
+    fc.tuple(nonsense, fc.constantFrom('after', 'Last-Event-ID')),
+    ([cursor, where]) => expectRefusal(t, streams, cursor, where),
+    {
+      runs: 30,
+      examples: NONSENSE.flatMap((cursor): [unknown][] => [[[cursor, 'after']], [[cursor, 'Last-Event-ID']]]),
+      describe: ([cursor, where]) => describeCursor(cursor, where),
+    },
+  );
+});
 
 /** None of these can be an event id in any implementation. */
 const NONSENSE: string[] = [
@@ -80,75 +78,57 @@ const fitsHeader = (text: string): boolean => /^[\x20-\x7e]*$/.test(text) && tex
 const future = requirement({
   id: 'device.events.cursor.future',
   level: 'INFO',
-  section: '4.1',
-  since: '2026-11-21',
   text: 'The answer to a cursor beyond the newest event is not stated.',
 });
 
-const futureCheck = check(future, { sharing: 'shared', premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const stream = await streams.try({ after: 2n ** 52n });
-    t.observe('a cursor beyond the newest event', stream.status ?? 'no answer');
-    const largest = await streams.try({ after: 2n ** 63n - 1n });
-    t.observe('the largest 64-bit cursor', largest.status ?? 'no answer');
-  }),
-);
+check(future, { premises: STREAM }, async (t: Device, streams) => {
+  const stream = await streams.try({ after: 2n ** 52n });
+  t.observe('a cursor beyond the newest event', stream.status ?? 'no answer');
+  const largest = await streams.try({ after: 2n ** 63n - 1n });
+  t.observe('the largest 64-bit cursor', largest.status ?? 'no answer');
+});
 
 const withoutCursor = requirement({
   id: 'device.events.no-cursor',
   level: 'INFO',
-  section: '4.1',
-  since: '2026-11-21',
   text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 });
 
-const withoutCursorCheck = check(
-  withoutCursor,
-  { needs: ['drive'], sharing: 'exclusive', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor } = await subscribeAtKnownCursor(t, streams);
-      const stream = await streams.open();
-      const sentinel = await publish(t, 1);
-      const seen = await readUpTo(stream, sentinel);
-      const replayed = seen.some(({ id }) => id <= cursor);
-      t.observe('a stream without a cursor', replayed ? 'retained events are replayed' : 'only live events come');
-    }),
-);
+check(withoutCursor, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
+  const { cursor } = await subscribeAtKnownCursor(t, streams);
+  const stream = await streams.open();
+  const sentinel = await publish(t, 1);
+  const seen = await readUpTo(stream, sentinel);
+  const replayed = seen.some(({ id }) => id <= cursor);
+  t.observe('a stream without a cursor', replayed ? 'retained events are replayed' : 'only live events come');
+});
 
 const liveWithoutCursor = requirement({
   id: 'device.events.no-cursor.live',
   level: 'MUST',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'open a long-lived SSE stream of events',
   text: 'What is published after a stream without a cursor was opened arrives on it, from the first event on.',
 });
 
-const liveWithoutCursorCheck = check(
-  liveWithoutCursor,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      for (let round = 0; round < 2; round += 1) {
-        const subscription = await streams.open();
-        await subscription.stream
-          .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, atMost: SETTLED_MS, for: 'a first sign' })
-          .catch(() => undefined);
-        const first = await publish(t, 1);
-        const second = await publish(t, 1);
-        const seen = await readUpTo(subscription, second);
-        const arrived = seen.some(({ id }) => id === first.last);
-        t.must(arrived, {
-          expected: `event ${first.last}, the first that was published after the stream was opened`,
-          actual: `events ${showIds(seen)}`,
-        });
-        await subscription.close();
-      }
-    }),
-);
+check(liveWithoutCursor, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  for (let round = 0; round < 2; round += 1) {
+    const subscription = await streams.open();
+    await subscription.stream
+      .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, atMost: SETTLED_MS, for: 'a first sign' })
+      .catch(() => undefined);
+    const first = await publish(t, 1);
+    const second = await publish(t, 1);
+    const seen = await readUpTo(subscription, second);
+    const arrived = seen.some(({ id }) => id === first.last);
+    t.must(arrived, {
+      expected: `event ${first.last}, the first that was published after the stream was opened`,
+      actual: `events ${showIds(seen)}`,
+    });
+    await subscription.close();
+  }
+});
 
 /** A device may answer a moment before it subscribes: it has done so after a first comment, or after this time. */
 const SETTLED_MS = 300;
 
-export default [malformedCheck, futureCheck, withoutCursorCheck, liveWithoutCursorCheck];
+export default checks;

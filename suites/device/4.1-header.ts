@@ -1,95 +1,79 @@
 /** Section 4.1: the header that carries a cursor too, and which of two cursors decides. */
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, REPLAY } from './support/check.ts';
+import { type Device, REPLAY } from './support/check.ts';
 import { publish, readUpTo } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
 import { cursorIn, laterThan, record } from './support/replays.ts';
-import { describeOpen, type Streams, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '4.1', since: '2026-11-21' });
 
 export const header = requirement({
   id: 'device.events.header-cursor',
-  level: 'MUST',
-  section: '4.1',
-  since: '2026-11-21',
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
   text: 'The header Last-Event-ID carries a cursor with the same semantics as after.',
 });
 
-const headerCheck = check(
-  header,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const recording = await record(t, streams, 12);
-      await t.property(
-        cursorIn(recording),
-        async (cursor) => {
-          const byQuery = await streams.open({ after: cursor });
-          const byHeader = await streams.open({ lastEventId: cursor });
-          await readUpTo(byQuery, recording.published);
-          await readUpTo(byHeader, recording.published);
-          expectSameEvents(t, byHeader.events, byQuery.events, `Last-Event-ID: ${cursor}, as for after=${cursor}`);
-          await byQuery.close();
-          await byHeader.close();
-        },
-        { runs: 10, describe: (cursor) => `Last-Event-ID: ${cursor}` },
-      );
-    }),
-);
+check(header, { needs: ['drive'], profile: 'core', premises: REPLAY }, async (t: Device, streams) => {
+  const recording = await record(t, streams, 12);
+  await t.property(
+    cursorIn(recording),
+    async (cursor) => {
+      const byQuery = await streams.open({ after: cursor });
+      const byHeader = await streams.open({ lastEventId: cursor });
+      await readUpTo(byQuery, recording.published);
+      await readUpTo(byHeader, recording.published);
+      expectSameEvents(t, byHeader.events, byQuery.events, `Last-Event-ID: ${cursor}, as for after=${cursor}`);
+      await byQuery.close();
+      await byHeader.close();
+    },
+    { runs: 10, describe: (cursor) => `Last-Event-ID: ${cursor}` },
+  );
+});
 
 export const afterWins = requirement({
   id: 'device.events.after-wins',
-  level: 'MUST',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'Takes precedence over the header.',
   text: 'With both cursors after decides, whichever is larger.',
 });
 
-const afterWinsCheck = check(
-  afterWins,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: [header.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const recording = await record(t, streams, 12);
-      const late = recording.all.at(-2)?.id ?? recording.cursor;
-      await t.property(
-        fc.tuple(cursorIn(recording), cursorIn(recording)),
-        async ([cursor, lastEventId]) => {
-          const opening = { after: cursor, lastEventId };
-          const both = await streams.open(opening);
-          await readUpTo(both, recording.published);
-          expectSameEvents(t, both.events, laterThan(cursor, recording.all), describeOpen(opening));
-          await both.close();
-        },
-        {
-          runs: 10,
-          examples: [[[recording.cursor, late]], [[late, recording.cursor]]],
-          describe: ([cursor, lastEventId]) => `after=${cursor} with Last-Event-ID: ${lastEventId}`,
-        },
-      );
-    }),
-);
+check(afterWins, { needs: ['drive'], profile: 'core', premises: [header.id] }, async (t: Device, streams) => {
+  const recording = await record(t, streams, 12);
+  const late = recording.all.at(-2)?.id ?? recording.cursor;
+  await t.property(
+    fc.tuple(cursorIn(recording), cursorIn(recording)),
+    async ([cursor, lastEventId]) => {
+      const opening = { after: cursor, lastEventId };
+      const both = await streams.open(opening);
+      await readUpTo(both, recording.published);
+      expectSameEvents(t, both.events, laterThan(cursor, recording.all), describeOpen(opening));
+      await both.close();
+    },
+    {
+      runs: 10,
+      examples: [[[recording.cursor, late]], [[late, recording.cursor]]],
+      describe: ([cursor, lastEventId]) => `after=${cursor} with Last-Event-ID: ${lastEventId}`,
+    },
+  );
+});
 
-const zeroWins = { aspect: 'zero', needs: ['drive'], sharing: 'exclusive', premises: [afterWins.id] } as const;
-const afterWinsZeroCheck = check(afterWins, zeroWins, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { all, cursor } = await record(t, streams, 5);
-    const newest = all.at(-1)?.id ?? cursor;
-    const before = await firstEventFor(t, streams, { after: 0n });
-    const both = await firstEventFor(t, streams, { after: 0n, lastEventId: newest });
-    // What after=0 gets once events are gone is not stated, and the log may have been compacted in between.
-    const unknown =
-      before === undefined || before > newest || (await firstEventFor(t, streams, { after: 0n })) !== before;
-    if (unknown) return t.notApplicable('the log does not begin with its first event any more');
-    t.must(both === before, {
-      expected: `event ${before} first for ${describeOpen({ after: 0n, lastEventId: newest })}, as for after=0 alone`,
-      actual: both === undefined ? '410' : `event ${both}`,
-    });
-  }),
-);
+const zeroWins = { aspect: 'zero', needs: ['drive'], premises: [afterWins.id] } as const;
+check(afterWins, zeroWins, async (t: Device, streams) => {
+  const { all, cursor } = await record(t, streams, 5);
+  const newest = all.at(-1)?.id ?? cursor;
+  const before = await firstEventFor(t, streams, { after: 0n });
+  const both = await firstEventFor(t, streams, { after: 0n, lastEventId: newest });
+  // What after=0 gets once events are gone is not stated, and the log may have been compacted in between.
+  const unknown =
+    before === undefined || before > newest || (await firstEventFor(t, streams, { after: 0n })) !== before;
+  if (unknown) return t.notApplicable('the log does not begin with its first event any more');
+  t.must(both === before, {
+    expected: `event ${before} first for ${describeOpen({ after: 0n, lastEventId: newest })}, as for after=0 alone`,
+    actual: both === undefined ? '410' : `event ${both}`,
+  });
+});
 
 /** The id of the first event on a stream; undefined when the cursor is expired. */
 async function firstEventFor(t: Device, streams: Streams, options: OpenEvents): Promise<bigint | undefined> {
@@ -103,4 +87,4 @@ async function firstEventFor(t: Device, streams: Streams, options: OpenEvents): 
   return id;
 }
 
-export default [headerCheck, afterWinsCheck, afterWinsZeroCheck];
+export default checks;

@@ -1,63 +1,58 @@
 /** Section 4.1: the filter by event type. */
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { check, type Device, LIVE } from './support/check.ts';
+import { type Device, LIVE } from './support/check.ts';
 import { type Published, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
-import { describeOpen, quietMs, type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, quietMs, type Streams, type Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 export const types = requirement({
   id: 'device.events.types',
   level: 'MUST',
-  section: '4.1',
-  since: '2026-11-21',
   clause: 'Comma-separated list of event types; when omitted all types are sent.',
   text: 'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
 });
 
-const typesCheck = check(
-  types,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live, events } = await recordEveryType(t, streams);
-      await live.close();
-      const known = typesOf(events);
-      t.note(`types that could be made: ${known.join(', ')}`);
+check(types, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  const { cursor, live, events } = await recordEveryType(t, streams);
+  await live.close();
+  const known = typesOf(events);
+  t.note(`types that could be made: ${known.join(', ')}`);
 
-      const unknown = await streams.try({ after: cursor, types: [UNKNOWN_TYPE] });
-      t.observe('a filter that names an unknown type', unknown.status ?? 'no answer');
-      await unknown.close();
-      const listable = unknown.status === 200 ? [...known, UNKNOWN_TYPE] : known;
+  const unknown = await streams.try({ after: cursor, types: [UNKNOWN_TYPE] });
+  t.observe('a filter that names an unknown type', unknown.status ?? 'no answer');
+  await unknown.close();
+  const listable = unknown.status === 200 ? [...known, UNKNOWN_TYPE] : known;
 
-      let from = cursor;
-      const filter = fc.record({
-        listed: fc.shuffledSubarray(listable, { minLength: 1 }),
-        way: fc.constantFrom(...WAYS),
-      });
-      await t.property(
-        fc.array(filter, { minLength: 1, maxLength: MOST_FILTERS }),
-        async (filters) => {
-          from = await expectFiltered(t, streams, filters, from);
-        },
-        {
-          runs: 3,
-          examples: [
-            [
-              [
-                ...WAYS.map((way): Filter => ({ listed: known.slice(0, 1), way })),
-                { listed: known.slice(-1), way: 'after' },
-                { listed: listable, way: 'after' },
-              ],
-            ],
+  let from = cursor;
+  const filter = fc.record({
+    listed: fc.shuffledSubarray(listable, { minLength: 1 }),
+    way: fc.constantFrom(...WAYS),
+  });
+  await t.property(
+    fc.array(filter, { minLength: 1, maxLength: MOST_FILTERS }),
+    async (filters) => {
+      from = await expectFiltered(t, streams, filters, from);
+    },
+    {
+      runs: 3,
+      examples: [
+        [
+          [
+            ...WAYS.map((way): Filter => ({ listed: known.slice(0, 1), way })),
+            { listed: known.slice(-1), way: 'after' },
+            { listed: listable, way: 'after' },
           ],
-          describe: (filters) => filters.map(describeFilter).join('; '),
-        },
-      );
-    }),
-);
+        ],
+      ],
+      describe: (filters) => filters.map(describeFilter).join('; '),
+    },
+  );
+});
 
 /** A type that no device sends: a filter with it and others lets through the others. */
 const UNKNOWN_TYPE = 'muster.unheard_of';
@@ -168,62 +163,52 @@ function expectOnlyTypes(t: Device, came: readonly SeenEvent[], listed: readonly
   });
 }
 
-const typesEncodedCheck = check(
-  types,
-  { aspect: 'encoded', needs: ['drive'], sharing: 'exclusive', premises: [types.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, events } = await recordEveryType(t, streams);
-      const last = events.at(-1);
-      const known = typesOf(events);
-      if (last === undefined) return t.blocked('nothing was published');
-      const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
-      // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
-      const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
-      const one = await streams.open({ query });
-      await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
-      expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
-      if (known.length < 2) return t.note('events of one type alone could be made');
-      // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
-      const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
-      const several = await streams.try({ query: list });
-      const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
-      const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
-      t.should(missing.length === 0, {
-        expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
-        actual: several.status === 200 ? showIds(came) : several.status,
-      });
-    }),
-);
+check(types, { aspect: 'encoded', needs: ['drive'], premises: [types.id] }, async (t: Device, streams) => {
+  const { cursor, events } = await recordEveryType(t, streams);
+  const last = events.at(-1);
+  const known = typesOf(events);
+  if (last === undefined) return t.blocked('nothing was published');
+  const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
+  // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
+  const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
+  const one = await streams.open({ query });
+  await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
+  expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
+  if (known.length < 2) return t.note('events of one type alone could be made');
+  // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
+  const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
+  const several = await streams.try({ query: list });
+  const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
+  const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
+  t.should(missing.length === 0, {
+    expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
+    actual: several.status === 200 ? showIds(came) : several.status,
+  });
+});
 
 /** Every character, even those that need no encoding. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 
-const typesNearCheck = check(
-  types,
-  { aspect: 'near', needs: ['drive'], sharing: 'exclusive', premises: [types.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live, events } = await recordEveryType(t, streams);
-      const known = typesOf(events);
-      const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
-      const filtered = await streams.try({ after: cursor, types: near });
-      if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
-      await readUpTo(live, await publish(t, 1));
-      await filtered.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
-      expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
-      // Beside a type that is sent, its last event shows that all before it would have come.
-      for (const type of known) {
-        const last = events.findLast((event) => event.type === type);
-        const opening = { after: cursor, types: [...near, type] };
-        const beside = await streams.open(opening);
-        await beside.reach(last?.id ?? cursor, `event ${last?.id} (${type}) for ${describeOpen(opening)}`);
-        expectOnlyTypes(t, beside.events, opening.types, describeOpen(opening));
-        await beside.close();
-      }
-    }),
-);
+check(types, { aspect: 'near', needs: ['drive'], premises: [types.id] }, async (t: Device, streams) => {
+  const { cursor, live, events } = await recordEveryType(t, streams);
+  const known = typesOf(events);
+  const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
+  const filtered = await streams.try({ after: cursor, types: near });
+  if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
+  await readUpTo(live, await publish(t, 1));
+  await filtered.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
+  expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
+  // Beside a type that is sent, its last event shows that all before it would have come.
+  for (const type of known) {
+    const last = events.findLast((event) => event.type === type);
+    const opening = { after: cursor, types: [...near, type] };
+    const beside = await streams.open(opening);
+    await beside.reach(last?.id ?? cursor, `event ${last?.id} (${type}) for ${describeOpen(opening)}`);
+    expectOnlyTypes(t, beside.events, opening.types, describeOpen(opening));
+    await beside.close();
+  }
+});
 
 /** Other types that share their beginning or their end with this one. */
 const similarTypes = (type: string): string[] =>
@@ -232,4 +217,4 @@ const similarTypes = (type: string): string[] =>
 /** A stream sends what it has at once. Silence proves nothing: only events that came are looked at. */
 const QUIET_MS = 150;
 
-export default [typesCheck, typesEncodedCheck, typesNearCheck];
+export default checks;

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { discoveryFile } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection } from '../../harness/targets/transports/index.ts';
-import { check, type Device, inTime, PREFIX, STREAM } from './support/check.ts';
+import { type Device, inTime, PREFIX, STREAM } from './support/check.ts';
 import { problemsOf } from './support/events.ts';
 import {
   anyWrongHeader,
@@ -23,21 +22,20 @@ import {
   request,
   usesBothCases,
 } from './support/requests.ts';
+import { section } from './support/section.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
 
 const noToken = requirement({
   id: 'device.socket.no-token',
   level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'No token is used.',
   text: 'Requests over the unix socket succeed without any credential.',
 });
 
-const noTokenCheck = check(
-  noToken,
-  { needs: ['unix'], sharing: 'shared', profile: 'core', premises: PREFIX },
-  (t: Device) => expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
+check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX }, (t: Device) =>
+  expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
 
 /**
@@ -69,16 +67,14 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
 const discovery = requirement({
   id: 'device.loopback.discovery',
   level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause:
     'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`, connects to `127.0.0.1` on that port',
   text: 'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; the Device API answers there.',
 });
 
-const discoveryCheck = check(
+check(
   discovery,
-  { needs: ['loopback'], sharing: 'shared', profile: 'core', premises: PREFIX, runsWhenUnreachable: true },
+  { needs: ['loopback'], profile: 'core', premises: PREFIX, runsWhenUnreachable: true },
   async (t: Device) => {
     if (!(t.transport instanceof LoopbackConnection))
       return t.notApplicable('the target is not reached by a discovery file');
@@ -102,25 +98,18 @@ const discoveryCheck = check(
 const bearer = requirement({
   id: 'device.loopback.bearer-required',
   level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'sends `Authorization: Bearer <ACCESS_TOKEN>`. Required.',
   text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
 });
 
-const bearerCheck = check(
-  bearer,
-  { needs: ['loopback'], sharing: 'shared', profile: 'core', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
-      const { token } = t.transport;
-      // A device that serves nobody would pass otherwise.
-      await (await streams.open()).close();
-      await shouldRefuseTokenElsewhere(t, token);
-      await expectWrongTokensRefused(t, token);
-    }),
-);
+check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
+  const { token } = t.transport;
+  // A device that serves nobody would pass otherwise.
+  await (await streams.open()).close();
+  await shouldRefuseTokenElsewhere(t, token);
+  await expectWrongTokensRefused(t, token);
+});
 
 /** The whole token, but not as a bearer token. The client knows it, so this is a convention. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
@@ -195,24 +184,20 @@ const clientWith = (t: Device, authorization: string | undefined) =>
 const scheme = requirement({
   id: 'device.loopback.scheme-case',
   level: 'SHOULD',
-  section: '5',
-  since: '2026-11-21',
   clause: 'the bearer token (HTTP bearer scheme)',
   text: 'The case of the authentication scheme does not matter, as in HTTP (RFC 9110, section 11.1).',
 });
 
-const schemeCheck = check(scheme, { needs: ['loopback'], sharing: 'shared', premises: STREAM }, async (t: Device) => {
+check(scheme, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
-  await withStreams(t, async (streams) => {
-    for (const name of ['Bearer', 'bearer', 'BEARER']) {
-      const stream = await streams.try({}, clientWith(t, `${name} ${token}`));
-      t.must(stream.status === 200, {
-        expected: `200 for GET /events with the scheme written "${name}"`,
-        actual: stream.status,
-      });
-    }
-  });
+  for (const name of ['Bearer', 'bearer', 'BEARER']) {
+    const stream = await streams.try({}, clientWith(t, `${name} ${token}`));
+    t.must(stream.status === 200, {
+      expected: `200 for GET /events with the scheme written "${name}"`,
+      actual: stream.status,
+    });
+  }
 });
 
-export default [noTokenCheck, discoveryCheck, bearerCheck, schemeCheck];
+export default checks;

@@ -6,39 +6,33 @@ import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
 import { NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
-import { check, type Device, STREAM } from './support/check.ts';
-import { withStreams } from './support/streams.ts';
+import { type Device, STREAM } from './support/check.ts';
+import { section } from './support/section.ts';
+
+const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
 
 const permissions = requirement({
   id: 'device.socket.permissions',
   level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'Access is governed by the file permissions on the socket; the client needs permission to open it.',
   text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
 });
 
-const permissionsCheck = check(
-  permissions,
-  { needs: ['unix', 'root'], sharing: 'shared', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
-      const { socketPath } = t.transport;
-      // A socket on which nobody serves refuses every user.
-      await streams.open();
-      if (await openToOthers(socketPath))
-        t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
-      const result = await connectAs(t, await unrelatedUser(socketPath), socketPath);
-      if (result === undefined) return t.notApplicable('no process of another user can be started here');
-      t.must(result === 'EACCES' || result === 'EPERM', {
-        expected: 'EACCES for a user whom the permissions of the socket do not admit',
-        actual: result,
-      });
-    }),
-);
+check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Device, streams) => {
+  if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
+  const { socketPath } = t.transport;
+  // A socket on which nobody serves refuses every user.
+  await streams.open();
+  if (await openToOthers(socketPath))
+    t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
+  const result = await connectAs(t, await unrelatedUser(socketPath), socketPath);
+  if (result === undefined) return t.notApplicable('no process of another user can be started here');
+  t.must(result === 'EACCES' || result === 'EPERM', {
+    expected: 'EACCES for a user whom the permissions of the socket do not admit',
+    actual: result,
+  });
+});
 
 /** `nobody` on every common system, and two that are hardly ever in use. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
@@ -109,34 +103,27 @@ async function openToOthers(path: string): Promise<boolean> {
 const loopbackOnly = requirement({
   id: 'device.loopback.only',
   level: 'SHOULD',
-  section: '5',
-  since: '2026-11-21',
   clause: 'connects to `127.0.0.1` on that port',
   text: 'The loopback Device API cannot be reached at another address of the machine.',
 });
 
-const loopbackOnlyCheck = check(
-  loopbackOnly,
-  { needs: ['loopback'], sharing: 'shared', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { transport } = t;
-      if (!(transport instanceof LoopbackConnection))
-        return t.notApplicable('the target is not reached by a loopback port');
-      await streams.open();
-      const addresses = Object.values(networkInterfaces())
-        .flatMap((list) => list ?? [])
-        .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
-        .map(({ address }) => address);
-      if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
-      for (const address of addresses) {
-        t.must(!(await answersAt(t, address, transport.port)), {
-          expected: `port ${transport.port} closed at ${address}`,
-          actual: 'the Device API answers there',
-        });
-      }
-    }),
-);
+check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
+  const { transport } = t;
+  if (!(transport instanceof LoopbackConnection))
+    return t.notApplicable('the target is not reached by a loopback port');
+  await streams.open();
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, scopeid }) => !internal && (scopeid ?? 0) === 0)
+    .map(({ address }) => address);
+  if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
+  for (const address of addresses) {
+    t.must(!(await answersAt(t, address, transport.port)), {
+      expected: `port ${transport.port} closed at ${address}`,
+      actual: 'the Device API answers there',
+    });
+  }
+});
 
 /** Whether the Device API answers there. */
 async function answersAt(t: Device, host: string, port: number): Promise<boolean> {
@@ -172,4 +159,4 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
   }
 }
 
-export default [permissionsCheck, loopbackOnlyCheck];
+export default checks;

@@ -1,9 +1,8 @@
 /** Sections 6.1, 2.3 and 2.4: the parts of one event frame. */
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
-import { check, DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM } from './support/check.ts';
+import { DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM } from './support/check.ts';
 import {
   ignoreRefusal,
   isDeployedEvent,
@@ -26,71 +25,64 @@ import {
 } from './support/events.ts';
 import { requireRetained, sampleRetained } from './support/replays.ts';
 import { mediaType } from './support/requests.ts';
-import { describeAnswer, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeAnswer, type Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
 const contentType = requirement({
   id: 'device.events.content-type',
-  level: 'MUST',
   section: '4.1',
-  since: '2026-11-21',
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
 
-const contentTypeCheck = check(contentType, { sharing: 'shared', profile: 'core', premises: SERVED }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const stream = await streams.try();
-    t.must(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream', {
-      expected: '200 with content-type text/event-stream',
-      actual: await describeAnswer(t, stream),
-    });
-    const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(stream.headers['content-type'] ?? '')?.[1];
-    t.should(charset === undefined || charset.toLowerCase() === 'utf-8', {
-      expected: 'no charset, or utf-8: event streams are always UTF-8',
-      actual: charset,
-    });
-    t.should(/no-store|no-cache/i.test(stream.headers['cache-control'] ?? ''), {
-      expected: 'cache-control: no-store or no-cache',
-      actual: stream.headers['cache-control'] ?? 'no cache-control',
-    });
-    await stream.close();
-    await streams.open();
-  }),
-);
+check(contentType, { profile: 'core', premises: SERVED }, async (t: Device, streams) => {
+  const stream = await streams.try();
+  t.must(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream', {
+    expected: '200 with content-type text/event-stream',
+    actual: await describeAnswer(t, stream),
+  });
+  const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(stream.headers['content-type'] ?? '')?.[1];
+  t.should(charset === undefined || charset.toLowerCase() === 'utf-8', {
+    expected: 'no charset, or utf-8: event streams are always UTF-8',
+    actual: charset,
+  });
+  t.should(/no-store|no-cache/i.test(stream.headers['cache-control'] ?? ''), {
+    expected: 'cache-control: no-store or no-cache',
+    actual: stream.headers['cache-control'] ?? 'no cache-control',
+  });
+  await stream.close();
+  await streams.open();
+});
 
 const frame = requirement({
   id: 'device.events.frame',
-  level: 'MUST',
   section: '6.1',
-  since: '2026-11-21',
   clause:
     'Monotonically increasing integer; the replay cursor. … Type string of form `{resource}.{action}`. … JSON event envelope',
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
 
-const frameChecks = checksOfFrames(frame, expectEventFrame, { driven: STREAM, retained: STREAM });
+checkFrames(frame, expectEventFrame, { driven: STREAM, retained: STREAM });
 
 const envelope = requirement({
   id: 'device.events.envelope',
-  level: 'MUST',
   section: '2.3',
-  since: '2026-11-21',
   clause: 'Equals the SSE `id`; monotonically increasing. … Event type; equals the SSE `event` field.',
   text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
 });
 
-const envelopeChecks = checksOfFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
+checkFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
 
 const typeForm = requirement({
   id: 'device.events.type-form',
-  level: 'MUST',
   section: '6.2',
-  since: '2026-11-21',
   clause: 'Event types are of the form `{resource}.{action}` with no per-event version suffix',
   text: 'Event types have the form {resource}.{action}, without a version suffix.',
 });
 
-const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
+checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   driven: EVENTS,
   retained: RETAINED,
 });
@@ -99,11 +91,11 @@ const typeFormChecks = checksOfFrames(typeForm, (t, { event }) => expectTypeForm
  * Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained
  * ones.
  */
-function checksOfFrames(
+function checkFrames(
   requirement: Requirement,
   expectOne: (t: Device, frame: SseFrame) => void,
   premises: { driven: string[]; retained: string[] },
-) {
+): void {
   const expectAll = (t: Device, { stream }: Subscription): void => {
     for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
     t.must(stream.framing.invalidUtf8 === 0, {
@@ -111,78 +103,61 @@ function checksOfFrames(
       actual: `${stream.framing.invalidUtf8} lines that are not`,
     });
   };
-  return [
-    check(
-      requirement,
-      { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: premises.driven },
-      (t: Device) =>
-        withStreams(t, async (streams) => {
-          const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-          const published = await publishEveryEventKind(t);
-          const both = [live, await streams.open({ after: cursor })];
-          const problem = await readWhatComes(both, published);
-          for (const subscription of both) expectAll(t, subscription);
-          if (problem !== undefined) throw problem;
-        }),
-    ),
-    check(
-      requirement,
-      { aspect: 'retained', sharing: 'shared', profile: 'core', premises: premises.retained },
-      (t: Device) => withStreams(t, async (streams) => expectAll(t, await requireRetained(t, streams))),
-    ),
-  ];
+  const driven = { needs: ['drive'], profile: 'core', premises: premises.driven } as const;
+  check(requirement, driven, async (t: Device, streams) => {
+    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+    const published = await publishEveryEventKind(t);
+    const both = [live, await streams.open({ after: cursor })];
+    const problem = await readWhatComes(both, published);
+    for (const subscription of both) expectAll(t, subscription);
+    if (problem !== undefined) throw problem;
+  });
+  const retained = { aspect: 'retained', profile: 'core', premises: premises.retained } as const;
+  check(requirement, retained, async (t: Device, streams) => expectAll(t, await requireRetained(t, streams)));
 }
 
 const payload = requirement({
   id: 'device.events.payload.deployed',
-  level: 'MUST',
   section: '2.4',
-  since: '2026-11-21',
   clause: 'Payload of `deployment.deployed`',
   text: 'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
 });
 
-const payloadCheck = check(
-  payload,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      for (let round = 0; round < t.session.rounds(3); round += 1) {
-        const made = await t.control.deploy();
-        const seen = await readUpToDeployed(live, made);
-        const { activity_status } = expectDescribed(t, made, seen);
-        t.should(activity_status === 'deployed', {
-          expected: 'activity_status deployed in deployment.deployed',
-          actual: activity_status,
-        });
-      }
-    }),
-);
+check(payload, { needs: ['drive'], profile: 'core', premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  for (let round = 0; round < t.session.rounds(3); round += 1) {
+    const made = await t.control.deploy();
+    const seen = await readUpToDeployed(live, made);
+    const { activity_status } = expectDescribed(t, made, seen);
+    t.should(activity_status === 'deployed', {
+      expected: 'activity_status deployed in deployment.deployed',
+      actual: activity_status,
+    });
+  }
+});
 
-const payloadErrorCheck = check(
+check(
   payload,
-  { aspect: 'error', needs: ['drive'], sharing: 'exclusive', premises: [payload.id, 'device.deployment.merge.driven'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      let deployed = 0;
-      for (const error_status of ['retrying', 'failed'] as const) {
-        const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
-        const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-        // A device need not be driven to this state, and a deployment that has failed is archived: its answer says
-        // which.
-        if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
-        deployed += 1;
-        const arrived = await deployedEventArrives(t, live, made.id);
-        t.should(arrived, {
-          expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
-          actual: 'none',
-        });
-        if (arrived) expectDescribed(t, made, live.events);
-      }
-      if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
-    }),
+  { aspect: 'error', needs: ['drive'], premises: [payload.id, 'device.deployment.merge.driven'] },
+  async (t: Device, streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    let deployed = 0;
+    for (const error_status of ['retrying', 'failed'] as const) {
+      const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
+      const made = await t.control.deploy(wanted).catch(ignoreRefusal);
+      // A device need not be driven to this state, and a deployment that has failed is archived: its answer says
+      // which.
+      if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
+      deployed += 1;
+      const arrived = await deployedEventArrives(t, live, made.id);
+      t.should(arrived, {
+        expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
+        actual: 'none',
+      });
+      if (arrived) expectDescribed(t, made, live.events);
+    }
+    if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
+  },
 );
 
 /** A device may send an event a little later than control answers. */
@@ -214,29 +189,19 @@ function expectDescribed(
   return shown;
 }
 
-const payloadRetainedCheck = check(
+check(
   payload,
   {
     aspect: 'retained',
-    sharing: 'shared',
     profile: 'core',
     premises: ['device.events.envelope.retained', 'device.events.type-form.retained'],
   },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const sample = await sampleRetained(t, streams);
-      const deployed = sample?.stream.frames.filter(({ event }) => event === 'deployment.deployed') ?? [];
-      for (const { data } of deployed) expectDeployedPayload(t, parseObject(data ?? '')?.['data']);
-      if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
-    }),
+  async (t: Device, streams) => {
+    const sample = await sampleRetained(t, streams);
+    const deployed = sample?.stream.frames.filter(({ event }) => event === 'deployment.deployed') ?? [];
+    for (const { data } of deployed) expectDeployedPayload(t, parseObject(data ?? '')?.['data']);
+    if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
+  },
 );
 
-export default [
-  contentTypeCheck,
-  ...frameChecks,
-  ...envelopeChecks,
-  ...typeFormChecks,
-  payloadCheck,
-  payloadErrorCheck,
-  payloadRetainedCheck,
-];
+export default checks;

@@ -1,58 +1,53 @@
 /** Section 6.1: whatever text a deployment carries, the stream stays a valid stream and the JSON stays valid JSON. */
 import fc from 'fast-check';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
-import { check, DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
+import { DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
 import { configFile } from './support/disk.ts';
 import { ignoreRefusal, payloadOf, readUpToDeployed, subscribeAtKnownCursor } from './support/drive.ts';
 import { expectEnvelope, expectEventFrame } from './support/events.ts';
 import { currentDeployment } from './support/requests.ts';
-import { type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import type { Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
 
 const framing = requirement({
   id: 'device.events.framing-safe',
   level: 'MUST',
-  section: '6.1',
-  since: '2026-11-21',
   clause: 'JSON event envelope (section 2.3).',
   text: 'Text with newlines, U+2028, quotes, emoji or 64 KiB arrives unchanged in a stream that a strict reader can parse, and in JSON.',
 });
 
-const framingCheck = check(
-  framing,
-  { needs: ['drive'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      let onStream = 0;
-      await t.property(
-        text,
-        async (value) => {
-          const from = live.stream.frames.length;
-          const made = await deployWith(t, value);
-          // A device, or a platform in between, may refuse such text.
-          if (made?.activity_status !== 'deployed') return;
-          await expectIntact(t, live, from, made);
-          if (made.release_id.includes(value)) onStream += 1;
-          const body = await currentDeployment(t);
-          // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed
-          // the text.
-          t.must(body?.['id'] !== made.id || body['description'] === made.description, {
-            expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
-            actual: body?.['description'],
-          });
-          if (made.description !== value) t.note('control changed the description that it was given');
-        },
-        {
-          runs: AWKWARD.length + 6,
-          examples: AWKWARD.map((value): [unknown] => [value]),
-          describe: (value) => `a description and a release_id that hold ${showText(value)}`,
-        },
-      );
-      t.observe('a release_id that was given', onStream === 0 ? 'not on the stream' : 'on the stream');
-    }),
-);
+check(framing, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  let onStream = 0;
+  await t.property(
+    text,
+    async (value) => {
+      const from = live.stream.frames.length;
+      const made = await deployWith(t, value);
+      // A device, or a platform in between, may refuse such text.
+      if (made?.activity_status !== 'deployed') return;
+      await expectIntact(t, live, from, made);
+      if (made.release_id.includes(value)) onStream += 1;
+      const body = await currentDeployment(t);
+      // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed
+      // the text.
+      t.must(body?.['id'] !== made.id || body['description'] === made.description, {
+        expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
+        actual: body?.['description'],
+      });
+      if (made.description !== value) t.note('control changed the description that it was given');
+    },
+    {
+      runs: AWKWARD.length + 6,
+      examples: AWKWARD.map((value): [unknown] => [value]),
+      describe: (value) => `a description and a release_id that hold ${showText(value)}`,
+    },
+  );
+  t.observe('a release_id that was given', onStream === 0 ? 'not on the stream' : 'on the stream');
+});
 
 const showText = (value: string): string =>
   value.length > 200 ? `${JSON.stringify(value.slice(0, 20))}… (${value.length} characters)` : JSON.stringify(value);
@@ -105,4 +100,4 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
   });
 }
 
-export default [framingCheck];
+export default checks;

@@ -1,42 +1,41 @@
 /** Section 6.1: ids rise within a connection. */
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device } from './support/check.ts';
+import type { Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { requireRetained } from './support/replays.ts';
-import { type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import type { Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
 
 const monotonic = requirement({
   id: 'device.events.monotonic',
   level: 'MUST',
-  section: '6.1',
-  since: '2026-11-21',
   clause: 'Monotonically increasing integer; the replay cursor.',
   text: 'Within a connection every event that was not seen before has an id above all earlier ones; the same event comes once.',
 });
 
-const monotonicCheck = check(
+check(
   monotonic,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: ['device.events.frame'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-      await publishEveryEventKind(t);
-      const both = [live, await streams.open({ after: cursor })];
-      // At the same time, so that giving out ids and storing events must agree.
-      const portion = Math.ceil(eventBudget(t, 40) / 4);
-      await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
-      // An event that is late comes before this one.
-      const problem = await readWhatComes(both, await publish(t, 1));
-      for (const subscription of both) expectRisingIds(t, subscription);
-      if (problem !== undefined) throw problem;
-    }),
+  { needs: ['drive'], profile: 'core', premises: ['device.events.frame'] },
+  async (t: Device, streams) => {
+    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+    await publishEveryEventKind(t);
+    const both = [live, await streams.open({ after: cursor })];
+    // At the same time, so that giving out ids and storing events must agree.
+    const portion = Math.ceil(eventBudget(t, 40) / 4);
+    await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
+    // An event that is late comes before this one.
+    const problem = await readWhatComes(both, await publish(t, 1));
+    for (const subscription of both) expectRisingIds(t, subscription);
+    if (problem !== undefined) throw problem;
+  },
 );
 
-const monotonicRetainedCheck = check(
+check(
   monotonic,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.frame.retained'] },
-  (t: Device) => withStreams(t, async (streams) => expectRisingIds(t, await requireRetained(t, streams))),
+  { aspect: 'retained', profile: 'core', premises: ['device.events.frame.retained'] },
+  async (t: Device, streams) => expectRisingIds(t, await requireRetained(t, streams)),
 );
 
 function expectRisingIds(t: Device, { stream }: Subscription): void {
@@ -61,4 +60,4 @@ function expectRisingIds(t: Device, { stream }: Subscription): void {
   }
 }
 
-export default [monotonicCheck, monotonicRetainedCheck];
+export default checks;

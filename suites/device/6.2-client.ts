@@ -1,48 +1,40 @@
 /** Section 6.2: the stream as a standard client sees it, the `eventsource` package. */
 import { type ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
+import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
 
 const client = requirement({
   id: 'device.events.client',
   level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A standard EventSource client gets every event with its type and id, and after a broken connection resumes by Last-Event-ID without losing any.',
 });
 
-const clientCheck = check(
-  client,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      await publishEveryEventKind(t);
-      await readUpTo(live, await publish(t, 1));
-      // The package listens to the types that it is given.
-      const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-      const source = new EventSourceClient(t.http, { path: '/events', types });
-      try {
-        const first = await firstMessage(t, source);
-        await readUpTo(live, await publish(t, eventBudget(t, 5)));
-        // What is published while the client is cut off has to be replayed.
-        await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
-        await publishEveryEventKind(t);
-        await readUpTo(live, await publish(t, 1));
-        const due = distinct(live.events).filter(
-          ({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type),
-        );
-        for (const event of due) await expectReceived(t, source, event);
-      } finally {
-        source.close();
-      }
-    }),
-);
+check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  await publishEveryEventKind(t);
+  await readUpTo(live, await publish(t, 1));
+  // The package listens to the types that it is given.
+  const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
+  const source = new EventSourceClient(t.http, { path: '/events', types });
+  try {
+    const first = await firstMessage(t, source);
+    await readUpTo(live, await publish(t, eventBudget(t, 5)));
+    // What is published while the client is cut off has to be replayed.
+    await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
+    await publishEveryEventKind(t);
+    await readUpTo(live, await publish(t, 1));
+    const due = distinct(live.events).filter(({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type));
+    for (const event of due) await expectReceived(t, source, event);
+  } finally {
+    source.close();
+  }
+});
 
 const FIRST_MESSAGE_MS = 500;
 
@@ -79,4 +71,4 @@ async function expectReceived(t: Device, source: EventSourceClient, event: SeenE
   });
 }
 
-export default [clientCheck];
+export default checks;

@@ -1,38 +1,32 @@
 /** Section 6.2, rule 3: heartbeats, and the idle streams that they keep open. */
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, restart, STREAM } from './support/check.ts';
+import { type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
 import { sampleRetained } from './support/replays.ts';
-import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const heartbeat = requirement({
   id: 'device.events.heartbeat',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
   text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
 });
 
-const heartbeatCheck = check(
-  heartbeat,
-  { sharing: 'shared', slow: true, profile: 'core', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const subscription = await streams.open();
-      const wanted = Math.max(1, Math.min(2, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
-      const found = await awaitHeartbeats(t, subscription, wanted);
-      for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
-        t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
-      }
-      // Without a declared interval, heartbeats may come more often than every 30 s.
-      if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
-    }),
-);
+check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  const subscription = await streams.open();
+  const wanted = Math.max(1, Math.min(2, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
+  const found = await awaitHeartbeats(t, subscription, wanted);
+  for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
+    t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
+  }
+  // Without a declared interval, heartbeats may come more often than every 30 s.
+  if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
+});
 
 /** No stream is watched for longer, unless one heartbeat takes longer. */
 const LONG_SECONDS = 45;
@@ -49,19 +43,14 @@ function shouldBeRare(t: Device, subscription: Subscription): void {
 }
 
 // One stream with both a cursor and a filter: a device may serve few streams at once, and these stay open for long.
-const heartbeatReplayedCheck = check(
-  heartbeat,
-  { aspect: 'replayed', sharing: 'shared', slow: true, premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const lastEventId = await someCursor(t, streams);
-      if (lastEventId === undefined) return t.notApplicable('the device replays no event that it retained');
-      const opening = { lastEventId, types: ['deployment.removed'] };
-      const stream = await streams.try(opening);
-      if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
-      await awaitHeartbeats(t, streams.follow(stream), 1);
-    }),
-);
+check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
+  const lastEventId = await someCursor(t, streams);
+  if (lastEventId === undefined) return t.notApplicable('the device replays no event that it retained');
+  const opening = { lastEventId, types: ['deployment.removed'] };
+  const stream = await streams.try(opening);
+  if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
+  await awaitHeartbeats(t, streams.follow(stream), 1);
+});
 
 /** The id of an event that is retained. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
@@ -70,35 +59,29 @@ async function someCursor(t: Device, streams: Streams): Promise<bigint | undefin
   return DECIMAL.test(last?.id ?? '') ? BigInt(last?.id ?? '') : undefined;
 }
 
-const heartbeatRestartCheck = check(
+check(
   heartbeat,
-  { aspect: 'restart', needs: ['restart'], sharing: 'disruptive', slow: true, premises: [heartbeat.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      if (t.heartbeatSeconds > SHORT_SECONDS && !t.session.isSlow('publish', 'deployment'))
-        return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
-      const http = await restart(t);
-      streams.use(http);
-      await awaitHeartbeats({ ...t, http }, await streams.open(), 1);
-    }),
+  { aspect: 'restart', needs: ['restart'], slow: true, premises: [heartbeat.id] },
+  async (t: Device, streams) => {
+    if (t.heartbeatSeconds > SHORT_SECONDS && !t.session.isSlow('publish', 'deployment'))
+      return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
+    const http = await restart(t);
+    streams.use(http);
+    await awaitHeartbeats({ ...t, http }, await streams.open(), 1);
+  },
 );
 
 const inert = requirement({
   id: 'device.events.heartbeat.inert',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'a comment line `: heartbeat` … clients ignore comment lines',
   text: 'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
 });
 
-const inertCheck = check(inert, { sharing: 'shared', slow: true, premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const subscription = await streams.open();
-    await awaitHeartbeats(t, subscription, 1, (frame) => expectEvent(t, frame));
-    expectCursorKept(t, subscription);
-  }),
-);
+check(inert, { slow: true, premises: STREAM }, async (t: Device, streams) => {
+  const subscription = await streams.open();
+  await awaitHeartbeats(t, subscription, 1, (frame) => expectEvent(t, frame));
+  expectCursorKept(t, subscription);
+});
 
 function expectEvent(t: Device, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
@@ -110,26 +93,22 @@ function expectEvent(t: Device, frame: SseFrame): void {
 
 const longLived = requirement({
   id: 'device.events.long-lived',
-  level: 'MUST',
   section: '4.1',
-  since: '2026-11-21',
   clause: 'open a long-lived SSE stream of events',
   text: 'The stream is long-lived: while idle it stays open past two heartbeats.',
 });
 
-const longLivedCheck = check(longLived, { sharing: 'shared', slow: true, premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.2;
-    const idleMs = times * t.heartbeatSeconds * 1000;
-    let subscription = await filteredIdleStream(t, streams, idleMs);
-    if (subscription === undefined) {
-      subscription = await streams.open();
-      await expectOpenWhileIdle(t, subscription, idleMs);
-    }
-    const { comments, openedAt } = subscription.stream;
-    t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
-  }),
-);
+check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) => {
+  const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.2;
+  const idleMs = times * t.heartbeatSeconds * 1000;
+  let subscription = await filteredIdleStream(t, streams, idleMs);
+  if (subscription === undefined) {
+    subscription = await streams.open();
+    await expectOpenWhileIdle(t, subscription, idleMs);
+  }
+  const { comments, openedAt } = subscription.stream;
+  t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
+});
 
 /** A type that no device sends. */
 const UNKNOWN_TYPE = 'muster.unheard_of';
@@ -148,4 +127,4 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
 
-export default [heartbeatCheck, heartbeatReplayedCheck, heartbeatRestartCheck, inertCheck, longLivedCheck];
+export default checks;

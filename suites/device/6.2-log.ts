@@ -1,6 +1,5 @@
 /** Section 6.2, rule 5: the event log on the device, and its compaction. */
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, LIVE, RETAINED } from './support/check.ts';
+import { type Device, LIVE, RETAINED } from './support/check.ts';
 import { diskUse, type LogLine, readLog, storesEvent } from './support/disk.ts';
 import {
   compact,
@@ -14,35 +13,32 @@ import {
 } from './support/drive.ts';
 import { eventsOf, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
 import { requireRetained } from './support/replays.ts';
-import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const jsonl = requirement({
   id: 'device.log.jsonl',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Events are stored on the device as JSONL.',
   text: 'The event log is JSONL: each line is one JSON value, and every retained event is in it.',
 });
 
-const jsonlCheck = check(jsonl, { needs: ['log', 'drive'], sharing: 'exclusive', premises: LIVE }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    await publishEveryEventKind(t);
-    await readUpTo(live, await publish(t, eventBudget(t, 5)));
-    expectJsonl(t, await readLog(t), live.events);
-  }),
-);
+check(jsonl, { needs: ['log', 'drive'], premises: LIVE }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  await publishEveryEventKind(t);
+  await readUpTo(live, await publish(t, eventBudget(t, 5)));
+  expectJsonl(t, await readLog(t), live.events);
+});
 
-const jsonlRetainedCheck = check(
+check(
   jsonl,
   { aspect: 'retained', needs: ['log'], sharing: 'exclusive', premises: RETAINED },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { stream } = await requireRetained(t, streams);
-      const events = eventsOf(t, stream);
-      expectJsonl(t, await readLog(t), events.slice(-NEWEST));
-    }),
+  async (t: Device, streams) => {
+    const { stream } = await requireRetained(t, streams);
+    const events = eventsOf(t, stream);
+    expectJsonl(t, await readLog(t), events.slice(-NEWEST));
+  },
 );
 
 /** Of a long log the newest events are enough. */
@@ -65,31 +61,27 @@ function expectJsonl(t: Device, lines: readonly LogLine[], events: readonly Seen
 
 const compaction = requirement({
   id: 'device.log.compaction',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'The log is compacted to bound disk use; cursors pointing at compacted events become invalid and yield 410.',
   text: 'Compaction removes only the oldest events. The retained events replay unchanged, and no live event is lost meanwhile.',
 });
 
-const compactionCheck = check(
+check(
   compaction,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: ['device.events.expired.boundary'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { earliest: before } = await compactAway(t, streams);
-      const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-      t.note(`compaction left the events from ${before} on`);
-      if (t.info.compact_restarts === true) return expectKeptOverRestart(t, streams, live);
-      await expectDeliveryDuringCompaction(t, live);
-      const from = await compactFrom(t, cursor);
-      const last = await publish(t, 1);
-      await readUpTo(live, last);
-      const replay = await streams.open({ after: from });
-      await readUpTo(replay, last);
-      const due = live.events.filter(({ id }) => id > from);
-      expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
-    }),
+  { needs: ['drive', 'compact'], premises: ['device.events.expired.boundary'] },
+  async (t: Device, streams) => {
+    const { earliest: before } = await compactAway(t, streams);
+    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+    t.note(`compaction left the events from ${before} on`);
+    if (t.info.compact_restarts === true) return expectKeptOverRestart(t, streams, live);
+    await expectDeliveryDuringCompaction(t, live);
+    const from = await compactFrom(t, cursor);
+    const last = await publish(t, 1);
+    await readUpTo(live, last);
+    const replay = await streams.open({ after: from });
+    await readUpTo(replay, last);
+    const due = live.events.filter(({ id }) => id > from);
+    expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
+  },
 );
 
 /** Compacts, and gives the first event at or after `cursor` that is retained: the next one when none is. */
@@ -133,48 +125,41 @@ async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Pr
 
 const bounded = requirement({
   id: 'device.log.bounded',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'The log is compacted to bound disk use',
   text: 'Compaction bounds disk use: it stays under a bound while twenty times the retention limit is published.',
 });
 
-const boundedCheck = check(
-  bounded,
-  { needs: ['drive', 'log', 'compact'], sharing: 'disruptive', premises: [jsonl.id] },
-  async (t: Device) => {
-    const { retention } = t.info;
-    if (retention === undefined) return t.notApplicable('control names no retention limit');
-    const isSlow = t.session.isSlow('publish');
-    await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
-    const { logBytes, mean } = await measureLines(t);
-    if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
-    const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
-    const otherBytes = (await diskUse(t)) - logBytes;
-    const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
-    const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
+check(bounded, { needs: ['drive', 'log', 'compact'], premises: [jsonl.id] }, async (t: Device) => {
+  const { retention } = t.info;
+  if (retention === undefined) return t.notApplicable('control names no retention limit');
+  const isSlow = t.session.isSlow('publish');
+  await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
+  const { logBytes, mean } = await measureLines(t);
+  if (mean === 0) t.blocked('the event log holds nothing, though events have been published');
+  const bound = Math.ceil(TIMES_THE_LIMIT * retention * mean + SLACK_BYTES);
+  const otherBytes = (await diskUse(t)) - logBytes;
+  const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
+  const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
-    const wanted = PUBLISHED_TIMES * retention;
-    let highest = 0;
-    if (isSlow)
-      t.note(`events are published slowly: disk use was measured after a compaction alone, and not for ${wanted}`);
-    for (let published = 0; published < (isSlow ? 0 : Math.min(wanted, MOST_EVENTS)); published += retention) {
-      await publishUnread(t, retention);
-      highest = Math.max(highest, await size());
-    }
-    t.should(highest <= bound, {
-      expected: `at most ${bound} bytes while ${wanted} events are published ${basis}`,
-      actual: `${highest} bytes`,
-    });
-    await t.control.compact();
-    const compacted = await size();
-    t.must(compacted <= bound, {
-      expected: `at most ${bound} bytes after compaction ${basis}`,
-      actual: `${compacted} bytes`,
-    });
-  },
-);
+  const wanted = PUBLISHED_TIMES * retention;
+  let highest = 0;
+  if (isSlow)
+    t.note(`events are published slowly: disk use was measured after a compaction alone, and not for ${wanted}`);
+  for (let published = 0; published < (isSlow ? 0 : Math.min(wanted, MOST_EVENTS)); published += retention) {
+    await publishUnread(t, retention);
+    highest = Math.max(highest, await size());
+  }
+  t.should(highest <= bound, {
+    expected: `at most ${bound} bytes while ${wanted} events are published ${basis}`,
+    actual: `${highest} bytes`,
+  });
+  await t.control.compact();
+  const compacted = await size();
+  t.must(compacted <= bound, {
+    expected: `at most ${bound} bytes after compaction ${basis}`,
+    actual: `${compacted} bytes`,
+  });
+});
 
 /** Allows for logs in segments, and for compaction that comes late. */
 const TIMES_THE_LIMIT = 4;
@@ -189,4 +174,4 @@ async function measureLines(t: Device): Promise<{ logBytes: number; mean: number
   return { logBytes, mean: logBytes / Math.max(1, lines.length) };
 }
 
-export default [jsonlCheck, jsonlRetainedCheck, compactionCheck, boundedCheck];
+export default checks;

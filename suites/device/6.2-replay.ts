@@ -1,62 +1,55 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 import type { EventStream } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, EVENTS, REPLAY } from './support/check.ts';
+import { type Device, EVENTS, REPLAY } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, expectSameEvents, showIds } from './support/events.ts';
 import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/replays.ts';
-import { describeOpen, quietMs, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, quietMs } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
 
 export const exclusive = requirement({
   id: 'device.events.replay.exclusive',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
 });
 
-const exclusiveCheck = check(
+check(
   exclusive,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: ['device.events.replay.complete'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const recording = await record(t, streams, 12);
-      await t.property(
-        cursorIn(recording),
-        async (cursor) => {
-          const replay = await streams.open({ after: cursor });
-          const first = await replay.next(`the first event after ${cursor}`);
-          const [due] = laterThan(cursor, recording.all);
-          t.must(first.id === due?.id, {
-            expected: `event ${due?.id}, the first retained after ${cursor}`,
-            actual: `event ${first.id}`,
-          });
-          await replay.close();
-        },
-        { runs: 12, describe: describeAfter },
-      );
-    }),
+  { needs: ['drive'], profile: 'core', premises: ['device.events.replay.complete'] },
+  async (t: Device, streams) => {
+    const recording = await record(t, streams, 12);
+    await t.property(
+      cursorIn(recording),
+      async (cursor) => {
+        const replay = await streams.open({ after: cursor });
+        const first = await replay.next(`the first event after ${cursor}`);
+        const [due] = laterThan(cursor, recording.all);
+        t.must(first.id === due?.id, {
+          expected: `event ${due?.id}, the first retained after ${cursor}`,
+          actual: `event ${first.id}`,
+        });
+        await replay.close();
+      },
+      { runs: 12, describe: describeAfter },
+    );
+  },
 );
 
-const exclusiveFutureCheck = check(
-  exclusive,
-  { aspect: 'future', needs: ['drive'], sharing: 'exclusive', premises: REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { all, cursor } = await recordAfresh(t, streams, 5);
-      const newest = all.at(-1)?.id ?? cursor;
-      const replayFrom = async (beyond: bigint): Promise<void> => {
-        const stream = await streams.try({ after: beyond });
-        await stream.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'the end of a replay' });
-        if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
-        expectNothingReplayed(t, stream, newest, beyond);
-      };
-      await Promise.all([replayFrom(newest + 1n), replayFrom(newest + 1_000_000n)]);
-    }),
-);
+check(exclusive, { aspect: 'future', needs: ['drive'], premises: REPLAY }, async (t: Device, streams) => {
+  const { all, cursor } = await recordAfresh(t, streams, 5);
+  const newest = all.at(-1)?.id ?? cursor;
+  const replayFrom = async (beyond: bigint): Promise<void> => {
+    const stream = await streams.try({ after: beyond });
+    await stream.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'the end of a replay' });
+    if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
+    expectNothingReplayed(t, stream, newest, beyond);
+  };
+  await Promise.all([replayFrom(newest + 1n), replayFrom(newest + 1_000_000n)]);
+});
 
 /** A replay begins at once. Silence proves nothing: only events that came are looked at. */
 export const QUIET_MS = 150;
@@ -75,32 +68,25 @@ export function expectNothingReplayed(t: Device, stream: EventStream, newest: bi
 
 export const complete = requirement({
   id: 'device.events.replay.complete',
-  level: 'MUST',
   section: '4.1',
-  since: '2026-11-21',
   clause: 'replay starts with retained events after this id (exclusive), then live events follow',
   text: 'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
 });
 
-const completeCheck = check(
-  complete,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const recording = await record(t, streams, 60);
-      expectAllPublished(t, recording);
-      await t.property(
-        cursorIn(recording),
-        async (cursor) => {
-          const replay = await streams.open({ after: cursor });
-          const came = laterThan(cursor, await readUpTo(replay, recording.published));
-          expectSameEvents(t, came, laterThan(cursor, recording.all), describeOpen({ after: cursor }));
-          await replay.close();
-        },
-        { runs: 12, describe: describeAfter },
-      );
-    }),
-);
+check(complete, { needs: ['drive'], profile: 'core', premises: EVENTS }, async (t: Device, streams) => {
+  const recording = await record(t, streams, 60);
+  expectAllPublished(t, recording);
+  await t.property(
+    cursorIn(recording),
+    async (cursor) => {
+      const replay = await streams.open({ after: cursor });
+      const came = laterThan(cursor, await readUpTo(replay, recording.published));
+      expectSameEvents(t, came, laterThan(cursor, recording.all), describeOpen({ after: cursor }));
+      await replay.close();
+    },
+    { runs: 12, describe: describeAfter },
+  );
+});
 
 /** Control says which events it published. */
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {
@@ -112,78 +98,51 @@ function expectAllPublished(t: Device, { all, cursor, published: { first, last, 
   });
 }
 
-const completeUnchangedCheck = check(
-  complete,
-  {
-    aspect: 'unchanged',
-    needs: ['drive'],
-    sharing: 'exclusive',
-    profile: 'core',
-    premises: ['device.events.replay.live'],
-  },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      // From this event on the stream is live. What is lost before it is for another check to find.
-      const from = await firstLiveEvent(t, live);
-      await publishEveryEventKind(t);
-      const published = await publish(t, eventBudget(t, 5));
-      const sent = laterThan(from, await readUpTo(live, published));
-      const replay = await streams.open({ after: from });
-      const what = `${describeOpen({ after: from })}, as they were sent before`;
-      expectSameEvents(t, laterThan(from, await readUpTo(replay, published)), sent, what);
-    }),
-);
-
-const completeZeroCheck = check(
-  complete,
-  { aspect: 'zero', needs: ['drive'], sharing: 'exclusive', premises: REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { all } = await record(t, streams, 3);
-      const asked = await streams.try({ after: 0n });
-      await asked.close();
-      if (asked.status === 410) return t.observe('after=0 once events have been compacted away', 410);
-      const replay = await streams.open({ after: 0n });
-      // A stream without replay begins with this event.
-      await publish(t, 1);
-      const first = await replay.next('the first event after 0');
-      const known = all[0]?.id ?? 0n;
-      t.must(first.id <= known, {
-        expected: `410, or a replay that begins with the earliest retained event (${known} is retained)`,
-        actual: `the stream begins with event ${first.id}`,
-      });
-    }),
-);
+check(complete, { aspect: 'zero', needs: ['drive'], premises: REPLAY }, async (t: Device, streams) => {
+  const { all } = await record(t, streams, 3);
+  const asked = await streams.try({ after: 0n });
+  await asked.close();
+  if (asked.status === 410) return t.observe('after=0 once events have been compacted away', 410);
+  const replay = await streams.open({ after: 0n });
+  // A stream without replay begins with this event.
+  await publish(t, 1);
+  const first = await replay.next('the first event after 0');
+  const known = all[0]?.id ?? 0n;
+  t.must(first.id <= known, {
+    expected: `410, or a replay that begins with the earliest retained event (${known} is retained)`,
+    actual: `the stream begins with event ${first.id}`,
+  });
+});
 
 const live = requirement({
   id: 'device.events.replay.live',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'Live events follow the replay on the same connection.',
 });
 
-const liveCheck = check(
-  live,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, published } = await recordAfresh(t, streams, 5);
-      const replay = await streams.open({ after: cursor });
-      await readUpTo(replay, published);
-      // Whether one is lost between replay and live is a requirement of its own.
-      await firstLiveEvent(t, replay);
-      for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
-    }),
+check(live, { needs: ['drive'], profile: 'core', premises: REPLAY }, async (t: Device, streams) => {
+  const { cursor, published } = await recordAfresh(t, streams, 5);
+  const replay = await streams.open({ after: cursor });
+  await readUpTo(replay, published);
+  // Whether one is lost between replay and live is a requirement of its own.
+  await firstLiveEvent(t, replay);
+  for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
+});
+
+check(
+  complete,
+  { aspect: 'unchanged', needs: ['drive'], profile: 'core', premises: ['device.events.replay.live'] },
+  async (t: Device, streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    // From this event on the stream is live. What is lost before it is for another check to find.
+    const from = await firstLiveEvent(t, live);
+    await publishEveryEventKind(t);
+    const published = await publish(t, eventBudget(t, 5));
+    const sent = laterThan(from, await readUpTo(live, published));
+    const replay = await streams.open({ after: from });
+    const what = `${describeOpen({ after: from })}, as they were sent before`;
+    expectSameEvents(t, laterThan(from, await readUpTo(replay, published)), sent, what);
+  },
 );
 
-export default [
-  exclusiveCheck,
-  exclusiveFutureCheck,
-  completeCheck,
-  completeZeroCheck,
-  liveCheck,
-  completeUnchangedCheck,
-];
+export default checks;

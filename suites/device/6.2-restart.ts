@@ -1,43 +1,38 @@
 /** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
 import fc from 'fast-check';
 import type { HttpClient } from '../../harness/client/http.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { AgentEnded, ControlError } from '../../harness/targets/control/control.ts';
-import { CURRENT_SHOWN, check, type Device, LIVE, restart } from './support/check.ts';
+import { CURRENT_SHOWN, type Device, LIVE, restart } from './support/check.ts';
 import { appendTo, lastLine } from './support/disk.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
 import { earliestServedIn, expectStretchReplayed, fillLog } from './support/replays.ts';
 import { CURRENT, objectOf } from './support/requests.ts';
-import { describeOpen, type Streams, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
 
 const survives = requirement({
   id: 'device.log.restart',
   level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Events are stored on the device as JSONL.',
   text: 'After a restart ids go on, none is reused, and retained events replay as before.',
 });
 
-const survivesCheck = check(
-  survives,
-  { needs: ['drive', 'restart'], sharing: 'disruptive', profile: 'core', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      await publishEveryEventKind(t);
-      await readUpTo(live, await publish(t, eventBudget(t, 10)));
-      let before = distinct(live.events);
-      for (let round = 0; round < t.session.rounds(2); round += 1) {
-        const http = await restart(t);
-        const { events, first } = await publishAndReplay(t, streams, http, cursor, 3);
-        expectContinuedIds(t, first, before);
-        expectSameEvents(t, upTo(events, before), before, `${describeOpen({ after: cursor })} after a restart`);
-        before = events;
-      }
-    }),
-);
+check(survives, { needs: ['drive', 'restart'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await publishEveryEventKind(t);
+  await readUpTo(live, await publish(t, eventBudget(t, 10)));
+  let before = distinct(live.events);
+  for (let round = 0; round < t.session.rounds(2); round += 1) {
+    const http = await restart(t);
+    const { events, first } = await publishAndReplay(t, streams, http, cursor, 3);
+    expectContinuedIds(t, first, before);
+    expectSameEvents(t, upTo(events, before), before, `${describeOpen({ after: cursor })} after a restart`);
+    before = events;
+  }
+});
 
 /**
  * Publishes on the restarted agent, and reads everything since the cursor. `first` is the id of the first event
@@ -66,89 +61,74 @@ function expectContinuedIds(t: Device, first: bigint, before: readonly SeenEvent
   });
 }
 
-const survivesWholeCheck = check(
+check(
   survives,
-  {
-    aspect: 'whole',
-    needs: ['drive', 'restart'],
-    sharing: 'disruptive',
-    premises: [survives.id, 'device.events.replay.complete.whole'],
+  { aspect: 'whole', needs: ['drive', 'restart'], premises: [survives.id, 'device.events.replay.complete.whole'] },
+  async (t: Device, streams) => {
+    const stretch = await fillLog(t, streams);
+    if (stretch === undefined) return t.notApplicable('the log is compacted as soon as it is filled');
+    const countRetained = async (): Promise<number> => {
+      const from = await earliestServedIn(streams, stretch);
+      return from === undefined ? 0 : stretch.events.filter(({ id }) => id > from).length;
+    };
+    const before = await countRetained();
+    streams.use(await restart(t));
+    const after = await countRetained();
+    // Compaction may come at any time, but it should not come with every start and remove most.
+    t.should(before === 0 || after * 2 > before, {
+      expected: `events that were retained before a restart, ${before} of them, to be retained after it`,
+      actual: `${after} of them are`,
+    });
+    await expectStretchReplayed(t, streams, stretch, (cursor) => ({ after: cursor }), ' after a restart');
   },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const stretch = await fillLog(t, streams);
-      if (stretch === undefined) return t.notApplicable('the log is compacted as soon as it is filled');
-      const countRetained = async (): Promise<number> => {
-        const from = await earliestServedIn(streams, stretch);
-        return from === undefined ? 0 : stretch.events.filter(({ id }) => id > from).length;
-      };
-      const before = await countRetained();
-      streams.use(await restart(t));
-      const after = await countRetained();
-      // Compaction may come at any time, but it should not come with every start and remove most.
-      t.should(before === 0 || after * 2 > before, {
-        expected: `events that were retained before a restart, ${before} of them, to be retained after it`,
-        actual: `${after} of them are`,
-      });
-      await expectStretchReplayed(t, streams, stretch, (cursor) => ({ after: cursor }), ' after a restart');
-    }),
 );
 
-const survivesCompactedCheck = check(
+check(
   survives,
-  { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], sharing: 'disruptive', premises: [survives.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      await readUpTo(live, await publish(t, eventBudget(t, 5)));
-      const before = distinct(live.events);
-      await live.close();
-      // The log may be empty now, so that the agent finds no last id in it.
-      await t.control.compact();
-      await restart(t);
-      expectContinuedIds(t, (await publish(t, 1)).first, before);
-    }),
+  { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], premises: [survives.id] },
+  async (t: Device, streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    await readUpTo(live, await publish(t, eventBudget(t, 5)));
+    const before = distinct(live.events);
+    await live.close();
+    // The log may be empty now, so that the agent finds no last id in it.
+    await t.control.compact();
+    await restart(t);
+    expectContinuedIds(t, (await publish(t, 1)).first, before);
+  },
 );
 
 const crash = requirement({
   id: 'device.log.crash',
   level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Delivery is at-least-once … Events are stored on the device',
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
 
-const crashCheck = check(
-  crash,
-  { needs: ['drive', 'restart', 'log'], sharing: 'disruptive', premises: [survives.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      await t.property(
-        fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
-        async ({ bursts, delayMs }) => {
-          const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-          // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
-          const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
-          const publishing = Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak));
-          await new Promise((resolve) => setTimeout(resolve, delayMs));
-          let seen: SeenEvent[] = [];
-          const http = await restart(t, 'SIGKILL', async () => {
-            await Promise.all(publishing);
-            seen = distinct(await live.drain());
-          });
-          const { events, first } = await publishAndReplay(t, streams, http, cursor, 1);
-          expectContinuedIds(t, first, seen);
-          expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
-        },
-        {
-          runs: 5,
-          describe: ({ bursts, delayMs }) =>
-            `SIGKILL ${delayMs} ms after ${bursts} calls of control that publish events`,
-        },
-      );
-    }),
-);
+check(crash, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, async (t: Device, streams) => {
+  await t.property(
+    fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
+    async ({ bursts, delayMs }) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
+      const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
+      const publishing = Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak));
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      let seen: SeenEvent[] = [];
+      const http = await restart(t, 'SIGKILL', async () => {
+        await Promise.all(publishing);
+        seen = distinct(await live.drain());
+      });
+      const { events, first } = await publishAndReplay(t, streams, http, cursor, 1);
+      expectContinuedIds(t, first, seen);
+      expectSeenKept(t, events, seen, `${describeOpen({ after: cursor })} after a kill`);
+    },
+    {
+      runs: 5,
+      describe: ({ bursts, delayMs }) => `SIGKILL ${delayMs} ms after ${bursts} calls of control that publish events`,
+    },
+  );
+});
 
 const MOST_BURSTS = 6;
 
@@ -170,46 +150,37 @@ function expectSeenKept(t: Device, events: readonly SeenEvent[], seen: readonly 
 const tornTail = requirement({
   id: 'device.log.torn-tail',
   level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Events are stored on the device as JSONL.',
   text: 'A torn last line in the log damages no event written after it, over two restarts.',
 });
 
-const tornTailCheck = check(
-  tornTail,
-  { needs: ['drive', 'restart', 'log'], sharing: 'disruptive', premises: [survives.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      await restart(t);
-      await t.property(
-        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 3 }),
-        async (fractions) => {
-          const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-          await readUpTo(live, await publish(t, eventBudget(t, 3)));
-          let before = distinct(live.events);
-          await live.close();
-          // Damage may show only when the log is read again, so one more restart follows the last torn line.
-          for (const fraction of [...fractions, undefined]) {
-            const http = await (fraction === undefined ? restart(t) : restartWithTornLine(t, fraction));
-            const { events, first } = await publishAndReplay(t, streams, http, cursor, 2);
-            const where = `the log after a torn line and ${fraction === undefined ? 'two restarts' : 'a restart'}`;
-            expectContinuedIds(t, first, before);
-            expectSameEvents(t, upTo(events, before), before, where);
-            before = events;
-          }
-        },
-        {
-          runs: 1,
-          examples: [[[0, 0.5, 1]]],
-          describe: (fractions) =>
-            fractions
-              .map((fraction) => `a log that ends with ${Math.round(100 * fraction)} % of a line`)
-              .join(', then '),
-        },
-      );
-    }),
-);
+check(tornTail, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, async (t: Device, streams) => {
+  await restart(t);
+  await t.property(
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 3 }),
+    async (fractions) => {
+      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+      await readUpTo(live, await publish(t, eventBudget(t, 3)));
+      let before = distinct(live.events);
+      await live.close();
+      // Damage may show only when the log is read again, so one more restart follows the last torn line.
+      for (const fraction of [...fractions, undefined]) {
+        const http = await (fraction === undefined ? restart(t) : restartWithTornLine(t, fraction));
+        const { events, first } = await publishAndReplay(t, streams, http, cursor, 2);
+        const where = `the log after a torn line and ${fraction === undefined ? 'two restarts' : 'a restart'}`;
+        expectContinuedIds(t, first, before);
+        expectSameEvents(t, upTo(events, before), before, where);
+        before = events;
+      }
+    },
+    {
+      runs: 1,
+      examples: [[[0, 0.5, 1]]],
+      describe: (fractions) =>
+        fractions.map((fraction) => `a log that ends with ${Math.round(100 * fraction)} % of a line`).join(', then '),
+    },
+  );
+});
 
 /** Restarts the agent, and while it is down appends that much of its last line to the log. */
 async function restartWithTornLine(t: Device, fraction: number): Promise<HttpClient> {
@@ -231,29 +202,24 @@ const keeps = requirement({
   id: 'device.deployment.restart',
   level: 'SHOULD',
   section: '2.2',
-  since: '2026-11-21',
   clause: 'Config instances are currently available for consumption on the device.',
   text: 'The deployment that is on the device is still the current one after the agent has been restarted, and the device is the same.',
 });
 
-const keepsCheck = check(
-  keeps,
-  { needs: ['drive', 'restart'], sharing: 'disruptive', premises: CURRENT_SHOWN },
-  async (t: Device) => {
-    const { id } = await t.control.deploy();
-    const before = objectOf(await t.http.get(CURRENT))?.['device_id'];
-    const http = await restart(t);
-    const response = await http.get(CURRENT);
-    const { id: now, device_id: device } = objectOf(response) ?? {};
-    t.must(response.status === 200 && now === id, {
-      expected: `the deployment ${id}`,
-      actual: now ?? response.status,
-    });
-    t.must(before === undefined || device === before, {
-      expected: `the device_id of before the restart, ${String(before)}`,
-      actual: device,
-    });
-  },
-);
+check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t: Device) => {
+  const { id } = await t.control.deploy();
+  const before = objectOf(await t.http.get(CURRENT))?.['device_id'];
+  const http = await restart(t);
+  const response = await http.get(CURRENT);
+  const { id: now, device_id: device } = objectOf(response) ?? {};
+  t.must(response.status === 200 && now === id, {
+    expected: `the deployment ${id}`,
+    actual: now ?? response.status,
+  });
+  t.must(before === undefined || device === before, {
+    expected: `the device_id of before the restart, ${String(before)}`,
+    actual: device,
+  });
+});
 
-export default [survivesCheck, survivesWholeCheck, survivesCompactedCheck, crashCheck, tornTailCheck, keepsCheck];
+export default checks;

@@ -4,14 +4,17 @@ import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '.
 import { afterWins, header } from './4.1-header.ts';
 import { types } from './4.1-types.ts';
 import { complete, exclusive, expectNothingReplayed, QUIET_MS } from './6.2-replay.ts';
-import { check, type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
+import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent } from './support/events.ts';
 import { laterThan, sampleRetained } from './support/replays.ts';
+import { section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
-const completeRetainedCheck = check(
+const { check, checks } = section({});
+
+check(
   complete,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED },
+  { aspect: 'retained', profile: 'core', premises: RETAINED },
   // Whether the cursor is repeated is a requirement of its own.
   (t: Device) =>
     expectReplayFromAnywhere(
@@ -21,15 +24,13 @@ const completeRetainedCheck = check(
     ),
 );
 
-const headerRetainedCheck = check(
-  header,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED_REPLAY },
-  (t: Device) => expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
+check(header, { aspect: 'retained', profile: 'core', premises: RETAINED_REPLAY }, (t: Device) =>
+  expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
 );
 
-const afterWinsRetainedCheck = check(
+check(
   afterWins,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.header-cursor.retained'] },
+  { aspect: 'retained', profile: 'core', premises: ['device.events.header-cursor.retained'] },
   (t: Device) => expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
 );
 
@@ -113,42 +114,36 @@ async function openReplay(
   return undefined;
 }
 
-const exclusiveRetainedCheck = check(
+check(
   exclusive,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: ['device.events.replay.complete.retained'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const events = await requireTwo(t, streams);
-      await t.property(
-        cursorIn(events),
-        async (after) => {
-          const due = events.find(({ id }) => id > after)?.id ?? after;
-          const came = await replayUpTo(t, streams, after, due, { after });
-          if (came === undefined) return;
-          t.must(came[0]?.id === due, {
-            expected: `event ${due}, the first retained after ${after}`,
-            actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
-          });
-        },
-        { runs: 6, describe: (after) => `after=${after}` },
-      );
-    }),
+  { aspect: 'retained', profile: 'core', premises: ['device.events.replay.complete.retained'] },
+  async (t: Device, streams) => {
+    const events = await requireTwo(t, streams);
+    await t.property(
+      cursorIn(events),
+      async (after) => {
+        const due = events.find(({ id }) => id > after)?.id ?? after;
+        const came = await replayUpTo(t, streams, after, due, { after });
+        if (came === undefined) return;
+        t.must(came[0]?.id === due, {
+          expected: `event ${due}, the first retained after ${after}`,
+          actual: came[0] === undefined ? 'nothing up to it' : `event ${came[0].id}`,
+        });
+      },
+      { runs: 6, describe: (after) => `after=${after}` },
+    );
+  },
 );
 
-const exclusiveFutureRetainedCheck = check(
-  exclusive,
-  { aspect: 'future.retained', sharing: 'shared', premises: RETAINED_REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const newest = (await retainedEvents(t, streams)).at(-1)?.id;
-      if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
-      const after = newest + 2n ** 40n;
-      const stream = await streams.try({ after });
-      await firstFrame(stream);
-      await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
-      expectNothingReplayed(t, stream, newest, after);
-    }),
-);
+check(exclusive, { aspect: 'future.retained', premises: RETAINED_REPLAY }, async (t: Device, streams) => {
+  const newest = (await retainedEvents(t, streams)).at(-1)?.id;
+  if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
+  const after = newest + 2n ** 40n;
+  const stream = await streams.try({ after });
+  await firstFrame(stream);
+  await stream.idle(QUIET_MS, { within: t.patienceMs, for: 'the end of a replay' });
+  expectNothingReplayed(t, stream, newest, after);
+});
 
 /** A busy device takes a moment to begin a replay. */
 const BEGINS_MS = 500;
@@ -160,31 +155,19 @@ async function firstFrame(stream: EventStream): Promise<void> {
   });
 }
 
-const typesRetainedCheck = check(
-  types,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: RETAINED_REPLAY },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const [first, ...later] = await requireTwo(t, streams);
-      const after = first?.id ?? 0n;
-      await t.property(
-        fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
-        async (listed) => {
-          const opening = { after, types: listed };
-          const due = later.filter(({ type }) => listed.includes(type));
-          const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
-          if (came !== undefined) expectSameIds(t, came, due, describeOpen(opening));
-        },
-        { runs: 6, describe: (listed) => describeOpen({ after, types: listed }) },
-      );
-    }),
-);
+check(types, { aspect: 'retained', profile: 'core', premises: RETAINED_REPLAY }, async (t: Device, streams) => {
+  const [first, ...later] = await requireTwo(t, streams);
+  const after = first?.id ?? 0n;
+  await t.property(
+    fc.subarray([...new Set(later.map(({ type }) => type))], { minLength: 1 }),
+    async (listed) => {
+      const opening = { after, types: listed };
+      const due = later.filter(({ type }) => listed.includes(type));
+      const came = await replayUpTo(t, streams, after, due.at(-1)?.id ?? after, opening);
+      if (came !== undefined) expectSameIds(t, came, due, describeOpen(opening));
+    },
+    { runs: 6, describe: (listed) => describeOpen({ after, types: listed }) },
+  );
+});
 
-export default [
-  completeRetainedCheck,
-  headerRetainedCheck,
-  afterWinsRetainedCheck,
-  exclusiveRetainedCheck,
-  exclusiveFutureRetainedCheck,
-  typesRetainedCheck,
-];
+export default checks;

@@ -1,36 +1,34 @@
 /** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, LIVE } from './support/check.ts';
+import { type Device, LIVE } from './support/check.ts';
 import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
-import { describeOpen, type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 export const seam = requirement({
   id: 'device.events.replay.seam',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'No event is lost between replay and live while events are being published.',
 });
 
-const seamCheck = check(
+check(
   seam,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: ['device.events.concurrent'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      await readUpTo(live, await publish(t, eventBudget(t, 10)));
-      const opened = await openWhilePublishing(t, streams, cursor);
-      const end = await publish(t, 1);
-      await readUpTo(live, end);
-      for (const subscription of opened) {
-        await readUpTo(subscription, end);
-        const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-        expectSameEvents(t, subscription.events, live.events, what);
-      }
-    }),
+  { needs: ['drive'], profile: 'core', premises: ['device.events.concurrent'] },
+  async (t: Device, streams) => {
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    await readUpTo(live, await publish(t, eventBudget(t, 10)));
+    const opened = await openWhilePublishing(t, streams, cursor);
+    const end = await publish(t, 1);
+    await readUpTo(live, end);
+    for (const subscription of opened) {
+      await readUpTo(subscription, end);
+      const what = `${describeOpen({ after: cursor })}, opened while events were published`;
+      expectSameEvents(t, subscription.events, live.events, what);
+    }
+  },
 );
 
 /** Each stream replays more than the one before it: on a slow device that would take ever longer. */
@@ -72,40 +70,31 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
 
 const atLeastOnce = requirement({
   id: 'device.events.at-least-once',
-  level: 'MUST',
-  section: '6.2',
-  since: '2026-11-21',
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
 
-const atLeastOnceCheck = check(
-  atLeastOnce,
-  { needs: ['drive'], sharing: 'exclusive', profile: 'core', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      await readUpTo(live, await publish(t, eventBudget(t, 12)));
-      const due = distinct(live.events);
-      await t.property(
-        fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
-        async (cuts) => {
-          const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
-          expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
-        },
-        {
-          runs: 15,
-          describe: (cuts) =>
-            cuts
-              .map(
-                ({ bytes, byHeader }) =>
-                  `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
-              )
-              .join(', '),
-        },
-      );
-    }),
-);
+check(atLeastOnce, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await readUpTo(live, await publish(t, eventBudget(t, 12)));
+  const due = distinct(live.events);
+  await t.property(
+    fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+    async (cuts) => {
+      const seen = await readWithCuts(t, streams, cursor, due.at(-1)?.id ?? cursor, cuts);
+      expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
+    },
+    {
+      runs: 15,
+      describe: (cuts) =>
+        cuts
+          .map(
+            ({ bytes, byHeader }) => `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
+          )
+          .join(', '),
+    },
+  );
+});
 
 /** Reads the events after the cursor up to `last`, over a connection for each cut and a last one without. */
 async function readWithCuts(
@@ -132,4 +121,4 @@ async function readWithCuts(
   return all.sort((left, right) => Number(left.id - right.id));
 }
 
-export default [seamCheck, atLeastOnceCheck];
+export default checks;

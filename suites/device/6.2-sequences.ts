@@ -5,22 +5,22 @@ import fc from 'fast-check';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { complete } from './6.2-replay.ts';
 import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
-import { check, type Device, LIVE } from './support/check.ts';
+import { type Device, LIVE } from './support/check.ts';
 import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
+import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
-const sequencesCheck = check(
-  complete,
-  { aspect: 'sequences', needs: ['drive'], sharing: 'exclusive', premises: LIVE },
-  (t: Device) => expectModelFollowed(t, { disruptive: false, runs: 14 }),
+const { check, checks } = section({});
+
+const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], premises: LIVE }, (t: Device) =>
+  expectModelFollowed(t, { disruptive: false, runs: 14 }),
 );
 
-const historiesCheck = check(
+check(
   complete,
   {
     aspect: 'histories',
     needs: ['drive', 'compact', 'restart'],
-    sharing: 'disruptive',
     premises: [
       sequencesCheck.id,
       'device.log.compaction',
@@ -54,4 +54,4 @@ function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: bool
   );
 }
 
-export default [sequencesCheck, historiesCheck];
+export default checks;

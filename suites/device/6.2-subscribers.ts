@@ -1,50 +1,48 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
-import { requirement } from '../../harness/runner/define.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { check, type Device, LIVE } from './support/check.ts';
+import { type Device, LIVE } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
 import { firstLiveEvent, laterThan } from './support/replays.ts';
-import { type Streams, type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import type { Streams, Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '6', since: '2026-11-21' });
 
 const concurrent = requirement({
   id: 'device.events.concurrent',
   level: 'MUST',
-  section: '6',
-  since: '2026-11-21',
   clause: 'served by an agent running on the device, for clients on the same device',
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
 
-const concurrentCheck = check(
+check(
   concurrent,
   {
     needs: ['drive'],
-    sharing: 'exclusive',
     profile: 'core',
     premises: ['device.events.replay.complete.unchanged', 'device.events.header-cursor'],
   },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      const others = await openOthers(streams, cursor);
-      // What is lost before the streams are live is for the check of the seam to find.
-      const from = await firstLiveEvent(t, live, ...others);
-      await publishEveryEventKind(t);
-      await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
-      await t.control.deploy();
-      const end = await publish(t, 1);
-      const due = laterThan(from, await readUpTo(live, end));
-      for (const other of others) {
-        const came = laterThan(from, await readUpTo(other, end));
-        expectSameEvents(t, came, due, 'one of several subscribers, as another saw it');
-      }
-      // When one leaves, the others stay.
-      await others[0]?.close();
-      const after = await publish(t, 3);
-      for (const other of others.slice(1)) await readUpTo(other, after);
-    }),
+  async (t: Device, streams) => {
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    const others = await openOthers(streams, cursor);
+    // What is lost before the streams are live is for the check of the seam to find.
+    const from = await firstLiveEvent(t, live, ...others);
+    await publishEveryEventKind(t);
+    await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
+    await t.control.deploy();
+    const end = await publish(t, 1);
+    const due = laterThan(from, await readUpTo(live, end));
+    for (const other of others) {
+      const came = laterThan(from, await readUpTo(other, end));
+      expectSameEvents(t, came, due, 'one of several subscribers, as another saw it');
+    }
+    // When one leaves, the others stay.
+    await others[0]?.close();
+    const after = await publish(t, 3);
+    for (const other of others.slice(1)) await readUpTo(other, after);
+  },
 );
 
 /** Eight more subscribers, or as many as the device serves. */
@@ -61,21 +59,17 @@ async function openOthers(streams: Streams, cursor: bigint): Promise<Subscriptio
 const slowReader = requirement({
   id: 'device.events.slow-reader',
   level: 'SHOULD',
-  section: '6',
-  since: '2026-11-21',
   text: 'A subscriber that stops reading does not delay any other.',
 });
 
-const slowReaderCheck = check(slowReader, { needs: ['drive'], sharing: 'exclusive', premises: LIVE }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    await streams.open({ after: cursor, paused: true });
-    await overfillBuffers(t, live).catch((error: unknown) => {
-      if (error instanceof Violation) t.session.set(DELAYING, true);
-      throw error;
-    });
-  }),
-);
+check(slowReader, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await streams.open({ after: cursor, paused: true });
+  await overfillBuffers(t, live).catch((error: unknown) => {
+    if (error instanceof Violation) t.session.set(DELAYING, true);
+    throw error;
+  });
+});
 
 /** A subscriber that stops reading delays others. */
 const DELAYING = new Fact(() => false);
@@ -103,39 +97,33 @@ const slowReaderComplete = requirement({
   id: 'device.events.slow-reader.complete',
   level: 'MUST',
   section: '6.2',
-  since: '2026-11-21',
   clause: 'Delivery is at-least-once',
   text: 'A subscriber that stops reading for a while misses no event: not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
 });
 
-const slowReaderCompleteCheck = check(
-  slowReaderComplete,
-  { needs: ['drive'], sharing: 'exclusive', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const delays = `the slow reader delays others, which ${slowReader.id} reports`;
-      if (t.session.get(DELAYING)) t.notApplicable(delays);
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      const slow = await streams.open({ after: cursor, paused: true });
-      await overfillBuffers(t, live).catch((error: unknown) => {
-        if (error instanceof Violation) t.notApplicable(delays);
-        throw error;
-      });
-      const due = distinct(live.events);
-      const last = due.at(-1)?.id ?? cursor;
-      slow.stream.resume();
-      // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
-      const seen = await slow.drain(last);
-      const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
-      const from = seen.at(-1)?.id ?? cursor;
-      t.observe('a subscriber that stops reading', dropped ? 'is dropped' : 'is waited for');
-      if (dropped) t.note(`it was dropped after ${seen.length} of ${due.length} events`);
-      const before = due.filter(({ id }) => id <= from);
-      const where = 'a subscriber that stopped reading, as far as it read';
-      expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
-      if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
-    }),
-);
+check(slowReaderComplete, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
+  const delays = `the slow reader delays others, which ${slowReader.id} reports`;
+  if (t.session.get(DELAYING)) t.notApplicable(delays);
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  const slow = await streams.open({ after: cursor, paused: true });
+  await overfillBuffers(t, live).catch((error: unknown) => {
+    if (error instanceof Violation) t.notApplicable(delays);
+    throw error;
+  });
+  const due = distinct(live.events);
+  const last = due.at(-1)?.id ?? cursor;
+  slow.stream.resume();
+  // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
+  const seen = await slow.drain(last);
+  const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
+  const from = seen.at(-1)?.id ?? cursor;
+  t.observe('a subscriber that stops reading', dropped ? 'is dropped' : 'is waited for');
+  if (dropped) t.note(`it was dropped after ${seen.length} of ${due.length} events`);
+  const before = due.filter(({ id }) => id <= from);
+  const where = 'a subscriber that stopped reading, as far as it read';
+  expectSameEvents(t, upTo(seen, last), upTo(before, last), where);
+  if (from < last) await expectCaughtUp(t, streams, { due, seen, from, last, dropped });
+});
 
 const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events.filter(({ id }) => id <= last);
 
@@ -167,4 +155,4 @@ async function expectCaughtUp(
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 }
 
-export default [concurrentCheck, slowReaderCheck, slowReaderCompleteCheck];
+export default checks;

@@ -2,53 +2,50 @@
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
-import { check, type Device, LIVE } from './support/check.ts';
+import { type Device, LIVE } from './support/check.ts';
 import { eventBudget, publish } from './support/drive.ts';
 import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './support/replays.ts';
-import { describeOpen, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeOpen } from './support/streams.ts';
+
+const { check, checks } = section({});
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
 
 const completeWholeCheck = check(
   complete,
-  { aspect: 'whole', needs: ['drive'], sharing: 'exclusive', premises: LIVE },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const stretch = await fillLog(t, streams);
-      if (stretch === undefined) return t.notApplicable(TOO_SOON);
-      t.note(`replays of up to ${stretch.events.length} events were compared`);
-      await expectStretchReplayed(t, streams, stretch);
-      await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-    }),
+  { aspect: 'whole', needs: ['drive'], premises: LIVE },
+  async (t: Device, streams) => {
+    const stretch = await fillLog(t, streams);
+    if (stretch === undefined) return t.notApplicable(TOO_SOON);
+    t.note(`replays of up to ${stretch.events.length} events were compared`);
+    await expectStretchReplayed(t, streams, stretch);
+    await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
+  },
 );
 
-const seamWholeCheck = check(
-  seam,
-  { aspect: 'whole', needs: ['drive'], sharing: 'exclusive', premises: [completeWholeCheck.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { retention = ASSUMED_RETENTION } = t.info;
-      const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
-      if (stretch === undefined) return t.notApplicable(TOO_SOON);
-      const { cursor } = stretch;
-      const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-      // With a cursor given by each of both ways.
-      const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
-      for (let round = 0; round < rounds; round += 1) {
-        const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
-        const publishing = publishOneByOne(t, portion);
-        // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
-        publishing.catch(() => {});
-        const stream = await streams.try(opening);
-        await publishing;
-        const what = `${describeOpen(opening)}, opened while events were published`;
-        const compared =
-          (await extendStretch(t, streams, stretch, 1)) &&
-          (await expectReplay(t, streams, stretch, { cursor, stream, what }));
-        if (!compared) return t.note(TOO_SOON);
-      }
-    }),
-);
+check(seam, { aspect: 'whole', needs: ['drive'], premises: [completeWholeCheck.id] }, async (t: Device, streams) => {
+  const { retention = ASSUMED_RETENTION } = t.info;
+  const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
+  if (stretch === undefined) return t.notApplicable(TOO_SOON);
+  const { cursor } = stretch;
+  const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
+  // With a cursor given by each of both ways.
+  const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
+  for (let round = 0; round < rounds; round += 1) {
+    const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
+    const publishing = publishOneByOne(t, portion);
+    // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
+    publishing.catch(() => {});
+    const stream = await streams.try(opening);
+    await publishing;
+    const what = `${describeOpen(opening)}, opened while events were published`;
+    const compared =
+      (await extendStretch(t, streams, stretch, 1)) &&
+      (await expectReplay(t, streams, stretch, { cursor, stream, what }));
+    if (!compared) return t.note(TOO_SOON);
+  }
+});
 
 /** A replay this long takes a while, in which events are published. */
 const SEAM_EVENTS = 400;
@@ -60,4 +57,4 @@ async function publishOneByOne(t: Device, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await publish(t, 1);
 }
 
-export default [completeWholeCheck, seamWholeCheck];
+export default checks;

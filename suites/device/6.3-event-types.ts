@@ -1,7 +1,6 @@
 /** Section 6.3: when the events of a deployment are emitted. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
+import { DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/disk.ts';
 import {
   deploy,
@@ -12,57 +11,50 @@ import {
   readUpTo,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
-import { type Subscription, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import type { Subscription } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '6.3', since: '2026-11-21' });
 
 const writtenFirst = requirement({
   id: 'device.events.written-first',
   level: 'MUST',
-  section: '6.3',
-  since: '2026-11-21',
   clause: "The deployment's config instances have been written to the device's file system.",
   text: 'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
 });
 
-const writtenFirstCheck = check(
-  writtenFirst,
-  { needs: ['drive', 'files'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      await t.property(
-        sizes,
-        (lengths) => {
-          const files = lengths.map((length, index) =>
-            configFile(JSON.stringify({ index, filling: 'x'.repeat(length) })),
-          );
-          return expectFilesWritten(t, live, files);
-        },
-        {
-          runs: 4,
-          examples: [[[400_000, 0, 4_000]]],
-          describe: (lengths) => `config files with fillings of ${lengths.join(', ')} characters`,
-        },
-      );
-    }),
-);
+check(writtenFirst, { needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  await t.property(
+    sizes,
+    (lengths) => {
+      const files = lengths.map((length, index) => configFile(JSON.stringify({ index, filling: 'x'.repeat(length) })));
+      return expectFilesWritten(t, live, files);
+    },
+    {
+      runs: 4,
+      examples: [[[400_000, 0, 4_000]]],
+      describe: (lengths) => `config files with fillings of ${lengths.join(', ')} characters`,
+    },
+  );
+});
 
 const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
 
-const writtenContentCheck = check(
+check(
   writtenFirst,
-  { aspect: 'content', needs: ['drive', 'files'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      for (const [extension, content] of Object.entries(TEXTS)) {
-        const { filepath } = configFile(content);
-        await expectFilesWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
-      }
-      // Another content at the same path takes the place of the first.
-      const first = configFile('{"version":1}');
-      await expectFilesWritten(t, live, [first]);
-      await expectFilesWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
-    }),
+  { aspect: 'content', needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS },
+  async (t: Device, streams) => {
+    const { live } = await subscribeAtKnownCursor(t, streams);
+    for (const [extension, content] of Object.entries(TEXTS)) {
+      const { filepath } = configFile(content);
+      await expectFilesWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
+    }
+    // Another content at the same path takes the place of the first.
+    const first = configFile('{"version":1}');
+    await expectFilesWritten(t, live, [first]);
+    await expectFilesWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
+  },
 );
 
 /** Text files that are not plain ASCII on one line. */
@@ -160,29 +152,22 @@ async function compare(t: Device, root: string, files: readonly ConfigFile[]): P
 const onlyDeployed = requirement({
   id: 'device.events.deployed-only',
   level: 'MUST',
-  section: '6.3',
-  since: '2026-11-21',
   clause: "The deployment's config instances have been written to the device's file system.",
   text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
 });
 
-const onlyDeployedCheck = check(
-  onlyDeployed,
-  { needs: ['drive'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      let tried = 0;
-      for (const state of ['staged', 'queued', 'archived'] as const) {
-        const target_status = state === 'queued' ? 'deployed' : state;
-        const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreRefusal);
-        if (other?.activity_status !== state) continue;
-        tried += 1;
-        await expectNoDeployedEvent(t, live, other.id, state);
-      }
-      if (tried === 0) t.notApplicable('control cannot make a deployment that is not deployed');
-    }),
-);
+check(onlyDeployed, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  let tried = 0;
+  for (const state of ['staged', 'queued', 'archived'] as const) {
+    const target_status = state === 'queued' ? 'deployed' : state;
+    const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreRefusal);
+    if (other?.activity_status !== state) continue;
+    tried += 1;
+    await expectNoDeployedEvent(t, live, other.id, state);
+  }
+  if (tried === 0) t.notApplicable('control cannot make a deployment that is not deployed');
+});
 
 /** Makes a second deployment that is deployed: an event of the first would come before that of the second. */
 async function expectNoDeployedEvent(t: Device, live: Subscription, other: string, state: string): Promise<void> {
@@ -205,29 +190,22 @@ async function expectNoDeployedEvent(t: Device, live: Subscription, other: strin
 const removedEvent = requirement({
   id: 'device.events.removed',
   level: 'INFO',
-  section: '6.3',
-  since: '2026-11-21',
   clause: 'Named as a type; trigger is not stated.',
   text: 'What triggers deployment.removed, and which payload it carries, is not stated.',
 });
 
-const removedEventCheck = check(
-  removedEvent,
-  { needs: ['drive'], sharing: 'exclusive', premises: DEPLOYMENT_EVENTS },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { live } = await subscribeAtKnownCursor(t, streams);
-      const { id } = await deploy(t, live);
-      await t.control.remove(id);
-      const seen = await readUpTo(live, await publish(t, 1));
-      const event = seen.find(
-        ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
-      );
-      const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${membersOf(event)}`;
-      t.observe('removing a deployment emits', emitted);
-    }),
-);
+check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
+  const { live } = await subscribeAtKnownCursor(t, streams);
+  const { id } = await deploy(t, live);
+  await t.control.remove(id);
+  const seen = await readUpTo(live, await publish(t, 1));
+  const event = seen.find(
+    ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
+  );
+  const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${membersOf(event)}`;
+  t.observe('removing a deployment emits', emitted);
+});
 
 const membersOf = (event: Parameters<typeof payloadOf>[0]): string => Object.keys(payloadOf(event)).sort().join(', ');
 
-export default [writtenFirstCheck, writtenContentCheck, onlyDeployedCheck, removedEventCheck];
+export default checks;

@@ -1,13 +1,15 @@
 /** Section 7: 410 for a cursor that is older than the earliest retained event. */
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { types } from './4.1-types.ts';
-import { check, type Device, inTime, LASTING, restart, STREAM } from './support/check.ts';
+import { type Device, inTime, LASTING, restart, STREAM } from './support/check.ts';
 import { compactAway, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
 import { mediaType } from './support/requests.ts';
-import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import { describeAnswer, describeOpen, type Streams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '7', since: '2026-11-21' });
 
 /** The boundary is that of the log, whatever events a filter lets through. */
 const FILTERS: Pick<OpenEvents, 'types'>[] = [
@@ -22,34 +24,31 @@ const openAt = (cursor: bigint, byHeader: boolean): OpenEvents =>
 const gone = requirement({
   id: 'device.events.expired.410',
   level: 'MUST',
-  section: '7',
-  since: '2026-11-21',
   clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
   text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
 });
 
-const goneCheck = check(
+check(
   gone,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', profile: 'core', premises: [...LASTING, types.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { lost } = await compactAway(t, streams);
-      // A device that serves no stream would pass otherwise.
-      await (await streams.open()).close();
-      const examples = lost
-        .slice(-1)
-        .flatMap((cursor) => FILTERS.flatMap((filter) => [true, false].map((byHeader) => [cursor, byHeader, filter])))
-        .map((example): [unknown] => [example]);
-      await t.property(
-        fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
-        ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
-        {
-          runs: 12,
-          examples,
-          describe: ([cursor, byHeader, filter]) => describeOpen({ ...openAt(cursor, byHeader), ...filter }),
-        },
-      );
-    }),
+  { needs: ['drive', 'compact'], profile: 'core', premises: [...LASTING, types.id] },
+  async (t: Device, streams) => {
+    const { lost } = await compactAway(t, streams);
+    // A device that serves no stream would pass otherwise.
+    await (await streams.open()).close();
+    const examples = lost
+      .slice(-1)
+      .flatMap((cursor) => FILTERS.flatMap((filter) => [true, false].map((byHeader) => [cursor, byHeader, filter])))
+      .map((example): [unknown] => [example]);
+    await t.property(
+      fc.tuple(fc.constantFrom(...lost), fc.boolean(), fc.constantFrom(...FILTERS)),
+      ([cursor, byHeader, filter]) => expectGone(t, streams, { ...openAt(cursor, byHeader), ...filter }),
+      {
+        runs: 12,
+        examples,
+        describe: ([cursor, byHeader, filter]) => describeOpen({ ...openAt(cursor, byHeader), ...filter }),
+      },
+    );
+  },
 );
 
 /** An answer that still comes after so many times the patience of the run does not end. */
@@ -93,90 +92,71 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
   await stream.close();
 }
 
-const goneRestartCheck = check(
+check(
   gone,
-  {
-    aspect: 'restart',
-    needs: ['drive', 'compact', 'restart'],
-    sharing: 'disruptive',
-    premises: [gone.id],
-  },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { lost } = await compactAway(t, streams);
-      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-        streams.use(await restart(t, signal));
-        // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all
-        // other events.
-        await (await subscribeAtKnownCursor(t, streams)).live.close();
-        for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
-          await expectGone(t, streams, { after: cursor });
-          await expectGone(t, streams, { lastEventId: cursor });
-        }
+  { aspect: 'restart', needs: ['drive', 'compact', 'restart'], premises: [gone.id] },
+  async (t: Device, streams) => {
+    const { lost } = await compactAway(t, streams);
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      streams.use(await restart(t, signal));
+      // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all
+      // other events.
+      await (await subscribeAtKnownCursor(t, streams)).live.close();
+      for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
+        await expectGone(t, streams, { after: cursor });
+        await expectGone(t, streams, { lastEventId: cursor });
       }
-    }),
+    }
+  },
 );
 
-const goneRetainedCheck = check(
-  gone,
-  { aspect: 'retained', sharing: 'shared', profile: 'core', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const zero = await streams.try({ after: 0 });
-      if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
-      // A cursor that is expired stays expired, since compaction only removes events.
-      await (await streams.open()).close();
-      await expectGone(t, streams, { after: 0 });
-      await expectGone(t, streams, { lastEventId: 0 });
-      await expectGone(t, streams, { after: 0, types: ['deployment.deployed'] });
-    }),
-);
+check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  const zero = await streams.try({ after: 0 });
+  if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
+  // A cursor that is expired stays expired, since compaction only removes events.
+  await (await streams.open()).close();
+  await expectGone(t, streams, { after: 0 });
+  await expectGone(t, streams, { lastEventId: 0 });
+  await expectGone(t, streams, { after: 0, types: ['deployment.deployed'] });
+});
 
 const boundary = requirement({
   id: 'device.events.expired.boundary',
   level: 'MUST',
-  section: '7',
-  since: '2026-11-21',
   clause: 'older than the earliest retained event',
   text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 });
 
-const boundaryCheck = check(
+check(
   boundary,
-  {
-    needs: ['drive', 'compact'],
-    sharing: 'disruptive',
-    profile: 'core',
-    premises: [...LASTING, types.id, 'device.events.replay.seam.whole'],
+  { needs: ['drive', 'compact'], profile: 'core', premises: [...LASTING, types.id, 'device.events.replay.seam.whole'] },
+  async (t: Device, streams) => {
+    const { earliest } = await compactAway(t, streams);
+    const reference = await streams.open({ after: earliest });
+    const sentinel = await publish(t, 1);
+    await readUpTo(reference, sentinel);
+    const cursors = [earliest, ...reference.events.map(({ id }) => id).slice(0, -1)];
+    await t.property(
+      fc.constantFrom(...cursors),
+      async (after) => {
+        const replay = await streams.open({ after });
+        await readUpTo(replay, sentinel);
+        const due = reference.events.filter(({ id }) => id > after);
+        expectSameEvents(t, replay.events, due, describeOpen({ after }));
+        await replay.close();
+      },
+      {
+        runs: 5,
+        examples: cursors.slice(0, 2).map((after): [unknown] => [after]),
+        describe: (after) => `after=${after}`,
+      },
+    );
+    for (const filter of FILTERS)
+      for (const byHeader of [true, false])
+        await expectNotGone(t, streams, { ...openAt(earliest, byHeader), ...filter }, 'the earliest retained event');
+    const before = await streams.try({ after: earliest - 1n });
+    t.observe('the cursor one before the earliest retained event', before.status ?? 'no answer');
   },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { earliest } = await compactAway(t, streams);
-      const reference = await streams.open({ after: earliest });
-      const sentinel = await publish(t, 1);
-      await readUpTo(reference, sentinel);
-      const cursors = [earliest, ...reference.events.map(({ id }) => id).slice(0, -1)];
-      await t.property(
-        fc.constantFrom(...cursors),
-        async (after) => {
-          const replay = await streams.open({ after });
-          await readUpTo(replay, sentinel);
-          const due = reference.events.filter(({ id }) => id > after);
-          expectSameEvents(t, replay.events, due, describeOpen({ after }));
-          await replay.close();
-        },
-        {
-          runs: 5,
-          examples: cursors.slice(0, 2).map((after): [unknown] => [after]),
-          describe: (after) => `after=${after}`,
-        },
-      );
-      for (const filter of FILTERS)
-        for (const byHeader of [true, false])
-          await expectNotGone(t, streams, { ...openAt(earliest, byHeader), ...filter }, 'the earliest retained event');
-      const before = await streams.try({ after: earliest - 1n });
-      t.observe('the cursor one before the earliest retained event', before.status ?? 'no answer');
-    }),
 );
 
 async function expectNotGone(t: Device, streams: Streams, options: OpenEvents, what: string): Promise<void> {
@@ -191,59 +171,46 @@ async function expectNotGone(t: Device, streams: Streams, options: OpenEvents, w
 const only = requirement({
   id: 'device.events.expired.only',
   level: 'SHOULD',
-  section: '7',
-  since: '2026-11-21',
   clause: 'older than the earliest retained event',
   text: '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
 });
 
-const onlyCheck = check(only, { sharing: 'shared', premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    await (await streams.open()).close();
-    for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }])
-      await expectNotGone(t, streams, options, 'which is not older than any event');
-  }),
-);
+check(only, { premises: STREAM }, async (t: Device, streams) => {
+  await (await streams.open()).close();
+  for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }])
+    await expectNotGone(t, streams, options, 'which is not older than any event');
+});
 
 const zero = requirement({
   id: 'device.events.expired.zero',
   level: 'INFO',
-  section: '7',
-  since: '2026-11-21',
   text: 'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is not stated.',
 });
 
-const zeroCheck = check(
-  zero,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: [gone.id] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      await compactAway(t, streams);
-      const stream = await streams.try({ after: 0 });
-      t.observe('after=0 once events have been compacted away', stream.status ?? 'no answer');
-    }),
-);
+check(zero, { needs: ['drive', 'compact'], premises: [gone.id] }, async (t: Device, streams) => {
+  await compactAway(t, streams);
+  const stream = await streams.try({ after: 0 });
+  t.observe('after=0 once events have been compacted away', stream.status ?? 'no answer');
+});
 
 const precedence = requirement({
   id: 'device.events.after-wins.expired',
   level: 'MUST',
   section: '4.1',
-  since: '2026-11-21',
   clause: 'Takes precedence over the header.',
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
 
-const precedenceCheck = check(
+check(
   precedence,
-  { needs: ['drive', 'compact'], sharing: 'disruptive', premises: [gone.id, boundary.id, 'device.events.after-wins'] },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      const { lost, earliest } = await compactAway(t, streams);
-      const old = lost.at(-1) ?? 0n;
-      const served = await streams.open({ after: earliest, lastEventId: old });
-      await readUpTo(served, await publish(t, 1));
-      await expectGone(t, streams, { after: old, lastEventId: earliest });
-    }),
+  { needs: ['drive', 'compact'], premises: [gone.id, boundary.id, 'device.events.after-wins'] },
+  async (t: Device, streams) => {
+    const { lost, earliest } = await compactAway(t, streams);
+    const old = lost.at(-1) ?? 0n;
+    const served = await streams.open({ after: earliest, lastEventId: old });
+    await readUpTo(served, await publish(t, 1));
+    await expectGone(t, streams, { after: old, lastEventId: earliest });
+  },
 );
 
-export default [goneCheck, goneRestartCheck, goneRetainedCheck, boundaryCheck, onlyCheck, zeroCheck, precedenceCheck];
+export default checks;

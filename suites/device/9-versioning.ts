@@ -1,17 +1,17 @@
 /** Section 9: the version prefix of the path. */
 import type { HttpResponse } from '../../harness/client/http.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { check, type Device, STREAM } from './support/check.ts';
+import { type Device, STREAM } from './support/check.ts';
 import { CURRENT, isDeployment, mediaType, objectOf, request } from './support/requests.ts';
-import { type Streams, withStreams } from './support/streams.ts';
+import { section } from './support/section.ts';
+import type { Streams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const prefix = requirement({
   id: 'device.version.prefix',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'The version prefix is part of the path: `/v0.2`.',
   text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
@@ -20,25 +20,23 @@ const prefix = requirement({
  * What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked
  * for.
  */
-const prefixCheck = check(prefix, { sharing: 'shared', profile: 'core' }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    const { basePath } = t.http;
-    const current = await answerAt(t, basePath);
-    if (isDeployment(current)) return;
-    // A device without a deployment may answer 404 there.
-    const stream = await streamAt(streams, t);
-    t.must(current?.status !== 404 || stream?.status !== 404, {
-      expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
-      actual: `404 for both${await whereItIs(t)}`,
-    });
-    // What answers everything with a stream shows nothing.
-    const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
-    if (!isStream(stream) || isStream(other))
-      t.blocked(
-        `neither a deployment at ${basePath}${CURRENT} nor an event stream at ${basePath}/events shows what is served`,
-      );
-  }),
-);
+check(prefix, { profile: 'core' }, async (t: Device, streams) => {
+  const { basePath } = t.http;
+  const current = await answerAt(t, basePath);
+  if (isDeployment(current)) return;
+  // A device without a deployment may answer 404 there.
+  const stream = await streamAt(streams, t);
+  t.must(current?.status !== 404 || stream?.status !== 404, {
+    expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
+    actual: `404 for both${await whereItIs(t)}`,
+  });
+  // What answers everything with a stream shows nothing.
+  const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
+  if (!isStream(stream) || isStream(other))
+    t.blocked(
+      `neither a deployment at ${basePath}${CURRENT} nor an event stream at ${basePath}/events shows what is served`,
+    );
+});
 
 const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
 
@@ -63,26 +61,21 @@ async function whereItIs(t: Device): Promise<string> {
   return '';
 }
 
-const elsewhereCheck = check(
-  prefix,
-  { aspect: 'elsewhere', sharing: 'shared', profile: 'core', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      // The stream and not the deployment: a device without a deployment may answer 404 there.
-      await streams.open();
-      for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
-        const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
-        t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
-          expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
-          actual: `${current.status} with a deployment`,
-        });
-        const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
-        t.should(!isStream(stream), {
-          expected: `no v0.2 event stream at ${elsewhere}/events`,
-          actual: '200 with an event stream',
-        });
-      }
-    }),
-);
+check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+  // The stream and not the deployment: a device without a deployment may answer 404 there.
+  await streams.open();
+  for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
+    const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
+    t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {
+      expected: `no v0.2 deployment at ${elsewhere}${CURRENT}`,
+      actual: `${current.status} with a deployment`,
+    });
+    const stream = await streams.try({}, t.http.with({ basePath: elsewhere }));
+    t.should(!isStream(stream), {
+      expected: `no v0.2 event stream at ${elsewhere}/events`,
+      actual: '200 with an event stream',
+    });
+  }
+});
 
-export default [prefixCheck, elsewhereCheck];
+export default checks;

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import { exchange, type RawExchange, type RawOptions } from '../../harness/client/raw.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Device, inTime, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
+import { type Device, inTime, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
 import {
   CURRENT,
   isServed,
@@ -15,35 +14,34 @@ import {
   retryWhileThrottled,
   wholeRequest,
 } from './support/requests.ts';
+import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
+
+const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const robust = requirement({
   id: 'device.robust.requests',
   level: 'SHOULD',
-  section: '4.1',
-  since: '2026-11-21',
   text: 'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
 });
 
-const robustCheck = check(robust, { sharing: 'shared', premises: STREAM }, (t: Device) =>
-  withStreams(t, async (streams) => {
-    // A device that serves nothing would pass otherwise.
-    await (await streams.open()).close();
-    const requests = oddRequests(t.http);
-    await t.property(
-      fc.constantFrom(...requests),
-      async (odd) => {
-        expectHandled(t, odd, await send(t, odd));
-        await expectNextServed(t, odd.name);
-      },
-      {
-        runs: requests.length,
-        examples: requests.map((odd): [unknown] => [odd]),
-        describe: (odd: OddRequest) => odd.name,
-      },
-    );
-  }),
-);
+check(robust, { premises: STREAM }, async (t: Device, streams) => {
+  // A device that serves nothing would pass otherwise.
+  await (await streams.open()).close();
+  const requests = oddRequests(t.http);
+  await t.property(
+    fc.constantFrom(...requests),
+    async (odd) => {
+      expectHandled(t, odd, await send(t, odd));
+      await expectNextServed(t, odd.name);
+    },
+    {
+      runs: requests.length,
+      examples: requests.map((odd): [unknown] => [odd]),
+      describe: (odd: OddRequest) => odd.name,
+    },
+  );
+});
 
 async function send(
   t: Device,
@@ -108,46 +106,37 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
 /** The specification states no limit of connections, so that few are asked for. */
 const UNFINISHED = 16;
 
-const robustUnfinishedCheck = check(
-  robust,
-  { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
-  async (t: Device) => {
-    // A device that serves nothing would pass otherwise.
-    await withStreams(t, (streams) => streams.open());
-    const whole = wholeRequest(t.http);
-    const sockets = await Promise.all(
-      Array.from({ length: UNFINISHED }, async (_, index) => {
-        const socket = await t.http.connect();
-        socket.on('error', () => {});
-        socket.write(whole.slice(0, 1 + ((index * 7) % (whole.length - 3))));
-        return socket;
-      }),
-    );
-    try {
-      // On a new connection: one that was open before would show nothing.
-      const next = await rawExchange(t, [whole]);
-      const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
-      expectHandled(t, { name, parts: [], accepts: noServerError }, next);
-    } finally {
-      for (const socket of sockets) socket.destroy();
-    }
-    await expectNextServed(t, `${UNFINISHED} requests that were broken off`);
-  },
-);
-
-const robustComeAndGoCheck = check(
-  robust,
-  { aspect: 'come-and-go', sharing: 'disruptive', premises: STREAM },
-  (t: Device) =>
-    withStreams(t, async (streams) => {
-      for (let round = 0; round < 10; round += 1) {
-        const first = await streams.open();
-        const more = await Promise.all(Array.from({ length: 9 }, () => streams.openAnother({})));
-        await Promise.all([first, ...more].map((subscription) => subscription?.close()));
-      }
-      await streams.open();
-      await expectNextServed(t, 'a hundred subscribers that came and went');
+check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {
+  // A device that serves nothing would pass otherwise.
+  await withStreams(t, (streams) => streams.open());
+  const whole = wholeRequest(t.http);
+  const sockets = await Promise.all(
+    Array.from({ length: UNFINISHED }, async (_, index) => {
+      const socket = await t.http.connect();
+      socket.on('error', () => {});
+      socket.write(whole.slice(0, 1 + ((index * 7) % (whole.length - 3))));
+      return socket;
     }),
-);
+  );
+  try {
+    // On a new connection: one that was open before would show nothing.
+    const next = await rawExchange(t, [whole]);
+    const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
+    expectHandled(t, { name, parts: [], accepts: noServerError }, next);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+  await expectNextServed(t, `${UNFINISHED} requests that were broken off`);
+});
 
-export default [robustCheck, robustUnfinishedCheck, robustComeAndGoCheck];
+check(robust, { aspect: 'come-and-go', sharing: 'disruptive', premises: STREAM }, async (t: Device, streams) => {
+  for (let round = 0; round < 10; round += 1) {
+    const first = await streams.open();
+    const more = await Promise.all(Array.from({ length: 9 }, () => streams.openAnother({})));
+    await Promise.all([first, ...more].map((subscription) => subscription?.close()));
+  }
+  await streams.open();
+  await expectNextServed(t, 'a hundred subscribers that came and went');
+});
+
+export default checks;

@@ -3,52 +3,46 @@
  * deployment.
  */
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
 import type { Item } from './support/lists.ts';
 import { inVersion, ok, send } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'platform.deployment.shape',
   level: 'MUST',
   section: '2.1',
-  since: '2026-11-21',
   clause:
     'Deployment identifier (prefix `dpl_`). … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
   text: 'Every deployment that is listed has the fields of section 2.1, with their types, prefixes, enumerations and date-times.',
 });
 /** What every listed resource has to keep to. */
 const SHOWN_RIGHT = ['platform.list.items', 'platform.timestamps'];
-const shapeCheck = check(
-  shape,
-  { sharing: 'exclusive', profile: 'core', premises: SHOWN_RIGHT },
-  async (t: Platform) => {
-    for (const item of await listOrCreateDeployments(t)) {
-      const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
-      // Section 2.1 requires these fields on the Device API; a platform may show fewer.
-      const lacking = problems.filter((problem) => problem.startsWith('lacks '));
-      const finding = {
-        expected: 'a deployment: object, id, description, four statuses, device_id, release_id, created_at',
-        actual: `${problems.slice(0, 5).join('; ')}: ${JSON.stringify(item)}`,
-        counterexample: item.id,
-      };
-      t.must(problems.length === lacking.length, finding);
-      t.should(lacking.length === 0, finding);
-    }
-  },
-);
+check(shape, { sharing: 'exclusive', profile: 'core', premises: SHOWN_RIGHT }, async (t: Platform) => {
+  for (const item of await listOrCreateDeployments(t)) {
+    const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
+    // Section 2.1 requires these fields on the Device API; a platform may show fewer.
+    const lacking = problems.filter((problem) => problem.startsWith('lacks '));
+    const finding = {
+      expected: 'a deployment: object, id, description, four statuses, device_id, release_id, created_at',
+      actual: `${problems.slice(0, 5).join('; ')}: ${JSON.stringify(item)}`,
+      counterexample: item.id,
+    };
+    t.must(problems.length === lacking.length, finding);
+    t.should(lacking.length === 0, finding);
+  }
+});
 
 const merge = requirement({
   id: 'platform.deployment.merge',
   level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause:
     '`status` equals `error_status` when an error is present (`failed` or `retrying`); when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status if that is failed or retrying, and activity_status otherwise.',
 });
-const mergeCheck = check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
+check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
   const idByPair = new Map<string, string>();
   for (const item of await listOrCreateDeployments(t)) {
     const pair = mustMergeStatuses(t, item, 'GET /deployments');
@@ -81,13 +75,11 @@ function mustMergeStatuses(t: Platform, item: Partial<Item>, request: string): s
 const failed = requirement({
   id: 'platform.deployment.failed',
   level: 'SHOULD',
-  section: '2.2',
-  since: '2026-11-21',
   clause:
     '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that failed is archived or being removed.',
 });
-const failedCheck = check(failed, {}, async (t: Platform) => {
+check(failed, {}, async (t: Platform) => {
   const failures = (await listDeployments(t)).filter((item) => item['error_status'] === 'failed');
   if (failures.length === 0) t.notApplicable('no listed deployment has failed');
   for (const item of failures) {
@@ -103,11 +95,10 @@ const removing = requirement({
   id: 'platform.deployment.removing',
   level: 'MUST',
   section: '9',
-  since: '2026-11-21',
   clause: 'the `removing` deployment status is restored',
   text: 'A client of 2026-03-09.tetons never sees the status removing, which 2026-05-06.rainier restored.',
 });
-const removingCheck = check(
+check(
   removing,
   {
     needs: ['tetons', 'rainier'],
@@ -138,4 +129,4 @@ const removingCheck = check(
   },
 );
 
-export default [shapeCheck, mergeCheck, failedCheck, removingCheck];
+export default checks;

@@ -1,8 +1,7 @@
 /** Sections 2.5 and 8: whether a ping reports success and the round trip, and ends when its timeout is over. */
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {
   blockIfForbidden,
@@ -17,6 +16,8 @@ import {
 } from './support/ping.ts';
 import { describeResponse, isJson, ok, refused, send } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ level: 'MUST', section: '2.5', since: '2026-11-21' });
+
 /** Tolerance for a platform whose clock runs differently from ours. */
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
@@ -25,13 +26,10 @@ const SHORTEST_TRIP_NANOS = 1000;
 
 const success = requirement({
   id: 'platform.ping.success',
-  level: 'MUST',
-  section: '2.5',
-  since: '2026-11-21',
   clause: 'A success outcome is reported as `success`. … Round-trip time in nanoseconds.',
   text: 'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not exceed the duration of the call.',
 });
-const successCheck = check(success, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
+check(success, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');
   const response = await firstSuccessfulPing(t, device);
   t.must(response.status === 200 && isJson(response) && pingCode(response) === 'success', {
@@ -71,13 +69,10 @@ const roundTripOf = ({ json }: HttpResponse): unknown =>
 
 const timeout = requirement({
   id: 'platform.ping.timeout',
-  level: 'MUST',
-  section: '2.5',
-  since: '2026-11-21',
   clause: 'Nanoseconds to wait for the ping to complete',
   text: 'A ping of a device that does not answer ends when timeout_nanos are over, and never with code "success".',
 });
-const timeoutCheck = check(timeout, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
+check(timeout, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await servedCollections(t);
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
@@ -152,15 +147,13 @@ async function blockIfOnline(t: Platform, device: string): Promise<void> {
 
 const limit = requirement({
   id: 'platform.ping.limit',
-  level: 'MUST',
   section: '8',
-  since: '2026-11-21',
   clause: 'maximum is 10 seconds',
   text: 'A timeout_nanos above 10 seconds is refused or clamped: no ping waits longer than 10 seconds.',
 });
 /** Share of the run's timeout by which the answer may be late. */
 const LIMIT_TOLERANCE = 1 / 2;
-const limitCheck = check(limit, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
+check(limit, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await servedCollections(t);
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
@@ -180,7 +173,7 @@ const limitCheck = check(limit, { needs: ['offline-device'], slow: true }, async
   t.note(`timeout_nanos of 60 s: ${describeResponse(response)} after ${Math.round(response.durationMs / 1000)} s`);
 });
 
-const limitHugeCheck = check(limit, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
+check(limit, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
   await requirePing(t);
   const device = t.onlineDevice ?? t.blocked('no online device was named');
   const above = fc.bigInt({ min: BigInt(10 * SECOND_NANOS) + 1n, max: 2n ** 70n }).map(String);
@@ -212,4 +205,4 @@ const limitHugeCheck = check(limit, { aspect: 'huge', needs: ['online-device'] }
   for (const outcome of outcomes) t.observe('timeout_nanos above 10 s', outcome);
 });
 
-export default [successCheck, timeoutCheck, limitCheck, limitHugeCheck];
+export default checks;

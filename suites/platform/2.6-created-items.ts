@@ -1,19 +1,18 @@
 /** Section 2.6: whether lists show what was created. */
 
 import { pollWithin } from '../../harness/common/waiting.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';
 import { type Collection, SEARCHED_AT_MOST, walk } from './support/lists.ts';
+
+const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
 
 const created = requirement({
   id: 'platform.list.created',
   level: 'SHOULD',
-  section: '2.6',
-  since: '2026-11-21',
   text: 'A resource that was created appears in its list, possibly after a while.',
 });
-const createdCheck = check(created, { needs: ['write'], writes: true, sharing: 'exclusive' }, async (t: Platform) => {
+check(created, { needs: ['write'] }, async (t: Platform) => {
   await mustBeListed(t, 'config_types', (await createConfigType(t)).id);
   await mustBeListed(t, 'devices', (await createDevice(t)).id);
 });
@@ -41,4 +40,4 @@ async function mustBeListed(t: Platform, collection: Collection, id: string): Pr
   });
 }
 
-export default [createdCheck];
+export default checks;

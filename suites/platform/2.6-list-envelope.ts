@@ -1,9 +1,8 @@
 /** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   COLLECTIONS,
   type Collection,
@@ -17,20 +16,20 @@ import {
 import { collectionWith } from './support/pages.ts';
 import { describeResponse, isJson } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
+
 const envelope = requirement({
   id: 'platform.list.envelope',
   level: 'MUST',
-  section: '2.6',
-  since: '2026-11-21',
   clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
   text: 'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
 /** Each collection answers for itself below. Here a platform without any list fails once, and not in every check. */
-const anyCheck = check(envelope, { aspect: 'any', profile: 'core' }, async (t: Platform) => {
+check(envelope, { aspect: 'any', profile: 'core' }, async (t: Platform) => {
   await servedCollections(t);
 });
 
-const envelopeCheck = check(envelope, { profile: 'core' }, async (t: Platform) => {
+check(envelope, { profile: 'core' }, async (t: Platform) => {
   await eachAtOnce(t, COLLECTIONS, async (collection) => {
     for (const query of [{}, { limit: 100 }, { offset: 1 }, { expand: 'total_count' }]) {
       const response = await getList(t, collection, query);
@@ -57,12 +56,10 @@ const isAbsent = ({ status }: { status: number }): boolean => (status >= 300 && 
 const items = requirement({
   id: 'platform.list.items',
   level: 'MUST',
-  section: '2.6',
-  since: '2026-11-21',
   clause: 'Every resource carries an `object` field naming its type.',
   text: 'No item is twice on a page, and the items of one collection share a type in object that no other collection has.',
 });
-const itemsCheck = check(items, {}, async (t: Platform) => {
+check(items, {}, async (t: Platform) => {
   const collectionByType = new Map<string, Collection>();
   for (const collection of await servedCollections(t)) {
     const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
@@ -115,13 +112,12 @@ const timestamps = requirement({
   id: 'platform.timestamps',
   level: 'MUST',
   section: '2',
-  since: '2026-11-21',
   clause: 'All JSON timestamps are ISO 8601 date-time strings.',
   text: 'Every timestamp of a resource is an ISO 8601 date-time string.',
 });
 /** Names of timestamp fields in published resources. */
 const TIMESTAMP_NAME = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
-const timestampsCheck = check(timestamps, { sharing: 'exclusive' }, async (t: Platform) => {
+check(timestamps, { sharing: 'exclusive' }, async (t: Platform) => {
   await collectionWith(t, 1);
   let seen = 0;
   for (const collection of await servedCollections(t)) {
@@ -145,13 +141,12 @@ const collections = requirement({
   id: 'platform.list.collections',
   level: 'INFO',
   section: '4.2',
-  since: '2026-11-21',
   clause: 'Method GET on a collection path under `{base_url}`',
   text: 'The collections that the platform serves are recorded.',
 });
-const collectionsCheck = check(collections, {}, async (t: Platform) => {
+check(collections, {}, async (t: Platform) => {
   t.observe(`collections in ${t.apiVersion}`, (await servedCollections(t)).join(', '));
   t.observe('the segment beta in the base URL', /(^|\/)beta(\/|$)/.test(t.http.basePath) ? 'yes' : 'no');
 });
 
-export default [anyCheck, envelopeCheck, itemsCheck, timestampsCheck, collectionsCheck];
+export default checks;

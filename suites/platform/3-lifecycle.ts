@@ -1,9 +1,8 @@
 /** Sections 2.1, 2.2 and 3: whether a new deployment is the one that was asked for, and only ever moves forward. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type DeploymentModel, type DeploymentReality, deploymentCommands, REPLACEMENT } from './models/deployments.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   actOn,
   createArchivedDeployment,
@@ -15,16 +14,17 @@ import {
 import { type Item, readItem } from './support/lists.ts';
 import { refused } from './support/requests.ts';
 
-const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
+const { requirement, check, checks } = section({ since: '2026-11-21' });
+
+const options = { needs: ['write'] } as const;
 
 const forwardOnly = requirement({
   id: 'platform.deployment.forward-only',
   level: 'SHOULD',
   section: '3',
-  since: '2026-11-21',
   text: 'The target and the activity of a deployment never move backwards, whatever happens to it or to other deployments of its device.',
 });
-const forwardOnlyCheck = check(forwardOnly, options, async (t: Platform) => {
+check(forwardOnly, options, async (t: Platform) => {
   const fixtures = await createReleaseFixtures(t);
   await createDeployment(t, fixtures);
   const ofNewDevice = async (): Promise<{ model: DeploymentModel; real: DeploymentReality }> => {
@@ -44,11 +44,10 @@ const asAsked = requirement({
   id: 'platform.deployment.created',
   level: 'MUST',
   section: '2.1',
-  since: '2026-11-21',
   clause: 'Description of the deployment. … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
   text: 'A new deployment has the device, the release and the description that were asked for.',
 });
-const asAskedCheck = check(asAsked, options, async (t: Platform) => {
+check(asAsked, options, async (t: Platform) => {
   const fixture = await createReleaseFixture(t);
   const device = (await createDevice(t)).id;
   const deployment = await createDeployment(t, [fixture], { device });
@@ -80,11 +79,10 @@ const archivedFinal = requirement({
   id: 'platform.deployment.archived-final',
   level: 'MUST',
   section: '2.2',
-  since: '2026-11-21',
   clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'An archived deployment cannot be deployed.',
 });
-const archivedFinalCheck = check(archivedFinal, options, async (t: Platform) => {
+check(archivedFinal, options, async (t: Platform) => {
   const fixtures = await createReleaseFixtures(t);
   const deployment = await createArchivedDeployment(t, fixtures);
   const before = await readItem(t, 'deployments', deployment.id);
@@ -108,4 +106,4 @@ const archivedFinalCheck = check(archivedFinal, options, async (t: Platform) => 
   });
 });
 
-export default [forwardOnlyCheck, asAskedCheck, archivedFinalCheck];
+export default checks;

@@ -1,16 +1,14 @@
 /** Section 4.2: whether a ping is refused if its body is wrong or its device does not exist. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
 import { describeRequest, describeResponse, refused, serverError } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ level: 'SHOULD', section: '4.2', since: '2026-11-21' });
+
 const badBody = requirement({
   id: 'platform.ping.bad-body',
-  level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   clause: 'JSON object with `timeout_nanos` (integer, at most 10 seconds expressed in nanoseconds)',
   text: 'A ping whose body is not a JSON object, or whose timeout_nanos is not an integer, is refused with a 4xx.',
 });
@@ -40,7 +38,7 @@ const UNSPECIFIED_BODIES = [
   '{"timeout_nanos":"1000000"}',
   '{"timeout_nanos":1e6}',
 ];
-const badBodyCheck = check(badBody, {}, async (t: Platform) => {
+check(badBody, {}, async (t: Platform) => {
   const device = await requirePing(t);
   await eachAtOnce(t, BAD_BODIES, async (body) => {
     const response = await ping(t, device, body);
@@ -64,9 +62,6 @@ const badBodyCheck = check(badBody, {}, async (t: Platform) => {
 
 const unknownDevice = requirement({
   id: 'platform.ping.unknown-device',
-  level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   clause: '`device_id` (string, device identifier)',
   text: 'A ping of a device that does not exist is refused with a 4xx.',
 });
@@ -82,7 +77,7 @@ const UNKNOWN_DEVICES = [
 ];
 const describeUnknown = (device: string): string =>
   describePing(encodeURIComponent(device.slice(0, 100)), MILLISECOND_NANOS);
-const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
+check(unknownDevice, {}, async (t: Platform) => {
   await requirePing(t);
   const anyUnknownDevice = fc.oneof(
     fc
@@ -108,4 +103,4 @@ const unknownDeviceCheck = check(unknownDevice, {}, async (t: Platform) => {
   );
 });
 
-export default [badBodyCheck, unknownDeviceCheck];
+export default checks;

@@ -4,12 +4,13 @@
 
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
 import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
 import { describeResponse, NOT_SERVED, ok, sendOnce } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '5', since: '2026-11-21' });
 
 // API keys that were not issued, as similar as possible to one that was.
 
@@ -53,13 +54,10 @@ const KEY_HEADER = 'x-api-key';
 
 const keyRequired = requirement({
   id: 'platform.auth.key-required',
-  level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing without an API key.',
 });
-const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platform) => {
+check(keyRequired, { profile: 'core' }, async (t: Platform) => {
   // The same collections answer with the right key, so the missing key is the reason for each refusal.
   const collections = await servedCollections(t);
   const anonymous = withKey(t, undefined);
@@ -70,15 +68,9 @@ const keyRequiredCheck = check(keyRequired, { profile: 'core' }, async (t: Platf
   mustRefuse(t, answer, 'a ping with no key');
 });
 
-const writesRefusedCheck = check(
+check(
   keyRequired,
-  {
-    aspect: 'writes',
-    needs: ['write'],
-    writes: true,
-    sharing: 'exclusive',
-    premises: [keyRequired.id, 'platform.auth.key-wrong'],
-  },
+  { aspect: 'writes', needs: ['write'], premises: [keyRequired.id, 'platform.auth.key-wrong'] },
   async (t: Platform) => {
     // The same body is accepted with the right key, so the key is the reason for each refusal.
     const type = await createConfigType(t);
@@ -132,13 +124,10 @@ async function mustIssueNoToken(t: Platform, http: HttpClient, how: string): Pro
 
 const keyWrong = requirement({
   id: 'platform.auth.key-wrong',
-  level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing with a key that was not issued.',
 });
-const keyWrongCheck = check(keyWrong, { profile: 'core' }, async (t: Platform) => {
+check(keyWrong, { profile: 'core' }, async (t: Platform) => {
   const collections = await servedCollections(t);
   const examples = [emptyKey, withoutLast(t.apiKey, 1), withTail(t.apiKey), changedAt(t.apiKey, 0)].map(
     (wrong): [unknown] => [{ collection: collections[0], wrong }],
@@ -160,13 +149,10 @@ const keyWrongCheck = check(keyWrong, { profile: 'core' }, async (t: Platform) =
 
 const scope = requirement({
   id: 'platform.auth.scope',
-  level: 'MUST',
-  section: '5',
-  since: '2026-11-21',
   clause: 'Endpoints require scopes; ping requires `devices:read`.',
   text: 'A key without the scope devices:read cannot ping a device.',
 });
-const scopeCheck = check(scope, { needs: ['limited-key'] }, async (t: Platform) => {
+check(scope, { needs: ['limited-key'] }, async (t: Platform) => {
   await servedCollections(t);
   const pinged = await pingAnyDevice(t);
   if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
@@ -226,4 +212,4 @@ function mustRefuse(t: Platform, answer: HttpResponse, request: string, options:
   });
 }
 
-export default [keyRequiredCheck, writesRefusedCheck, keyWrongCheck, scopeCheck];
+export default checks;

@@ -1,8 +1,7 @@
 /** Section 8: what becomes of a `limit` or `offset` that is an integer of any size, or no integer at all. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { type Collection, getList, getPage, pageFrom, servedCollections } from './support/lists.ts';
 import {
   anyHuge,
@@ -17,16 +16,15 @@ import {
 } from './support/pages.ts';
 import { describeResponse, ok, refused, serverError } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
+
 const anySize = requirement({
   id: 'platform.list.clamp.huge',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause:
     'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced by the nearest valid value',
   text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
-const hugeLimitCheck = check(anySize, { premises: ['platform.list.clamp.low'] }, async (t: Platform) => {
+check(anySize, { premises: ['platform.list.clamp.low'] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   const [collection] = collections;
   const asked = fc.record({
@@ -50,36 +48,29 @@ const hugeLimitCheck = check(anySize, { premises: ['platform.list.clamp.low'] },
 });
 
 const OFFSETS = ['platform.list.clamp.offset', 'platform.list.beyond-end'];
-const hugeOffsetCheck = check(
-  anySize,
-  { aspect: 'offset', sharing: 'exclusive', premises: OFFSETS },
-  async (t: Platform) => {
-    const [collection] = await servedCollections(t);
-    await t.property(
-      fc.oneof(anyHuge, anyHugeNegative),
-      async (offset) => {
-        if (offset.startsWith('-')) return mustClampOffsetTo0(t, collection, offset);
-        const answer = await getPage(t, collection, { limit: 5, offset });
-        t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
-          expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
-          actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
-          counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
-        });
-      },
-      {
-        runs: HUGE.length * 2 + 8,
-        examples: [...HUGE, ...HUGE_NEGATIVE].map((digits): [unknown] => [digits]),
-        describe: (digits: string) => `GET /${collection}?limit=5&offset=${shortened(digits)}`,
-      },
-    );
-  },
-);
+check(anySize, { aspect: 'offset', sharing: 'exclusive', premises: OFFSETS }, async (t: Platform) => {
+  const [collection] = await servedCollections(t);
+  await t.property(
+    fc.oneof(anyHuge, anyHugeNegative),
+    async (offset) => {
+      if (offset.startsWith('-')) return mustClampOffsetTo0(t, collection, offset);
+      const answer = await getPage(t, collection, { limit: 5, offset });
+      t.must(answer.limit === 5 && answer.data.length === 0 && !answer.has_more && answer.offset >= 0, {
+        expected: `an empty page, has_more false, beyond the end at offset ${shortened(offset)}`,
+        actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
+        counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
+      });
+    },
+    {
+      runs: HUGE.length * 2 + 8,
+      examples: [...HUGE, ...HUGE_NEGATIVE].map((digits): [unknown] => [digits]),
+      describe: (digits: string) => `GET /${collection}?limit=5&offset=${shortened(digits)}`,
+    },
+  );
+});
 
 const noInteger = requirement({
   id: 'platform.list.clamp.nonsense',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'Out-of-range `limit` or `offset` on list endpoints is not an error; it is clamped',
   text: 'A limit or offset that is not an integer is answered with a 4xx, or with a list whose limit and offset are in range. The check records which.',
 });
@@ -118,7 +109,7 @@ const EXAMPLES: readonly Parameter[] = PARAMETERS.flatMap((name) => [
   { name, text: '%ff' },
 ]);
 
-const noIntegerCheck = check(noInteger, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
+check(noInteger, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
   const [collection] = await servedCollections(t);
   const anyText = fc.oneof(
     fc.string({ unit: codePoint, maxLength: 12 }),
@@ -157,4 +148,4 @@ async function mustListOrRefuse(t: Platform, collection: Collection, query: stri
   return `limit ${limit}, offset ${offset}`;
 }
 
-export default [hugeLimitCheck, hugeOffsetCheck, noIntegerCheck];
+export default checks;

@@ -1,9 +1,8 @@
 /** Section 8: which `limit` and `offset` a list has without parameters, and with values out of range. */
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { type Collection, getPage, ids, servedCollections } from './support/lists.ts';
 import {
   collectionWith,
@@ -13,6 +12,8 @@ import {
   mustKeepLimitInRange,
 } from './support/pages.ts';
 import { whileUnchanged } from './support/unchanged.ts';
+
+const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
 interface Asked {
   collection: string;
@@ -27,27 +28,20 @@ const examplesOf = (collections: readonly string[], values: readonly number[]): 
 
 const defaults = requirement({
   id: 'platform.list.defaults',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: '`limit` default … 10 … `offset` default … 0',
   text: 'Without parameters a list has limit 10 and offset 0, and gives the same page as with these values.',
 });
-const defaultsCheck = check(
-  defaults,
-  { profile: 'core', premises: ['platform.list.in-range'] },
-  async (t: Platform) => {
-    await eachAtOnce(t, await servedCollections(t), async (collection) => {
-      const implicit = await getPage(t, collection);
-      t.must(implicit.limit === LIST_LIMITS.limitDefault && implicit.offset === LIST_LIMITS.offsetDefault, {
-        expected: 'limit 10 and offset 0 from a list without parameters',
-        actual: { limit: implicit.limit, offset: implicit.offset },
-        counterexample: `GET /${collection}`,
-      });
-      await mustGiveSamePage(t, collection);
+check(defaults, { profile: 'core', premises: ['platform.list.in-range'] }, async (t: Platform) => {
+  await eachAtOnce(t, await servedCollections(t), async (collection) => {
+    const implicit = await getPage(t, collection);
+    t.must(implicit.limit === LIST_LIMITS.limitDefault && implicit.offset === LIST_LIMITS.offsetDefault, {
+      expected: 'limit 10 and offset 0 from a list without parameters',
+      actual: { limit: implicit.limit, offset: implicit.offset },
+      counterexample: `GET /${collection}`,
     });
-  },
-);
+    await mustGiveSamePage(t, collection);
+  });
+});
 
 async function mustGiveSamePage(t: Platform, collection: Collection): Promise<void> {
   const idsOf = async (query = {}): Promise<string> => ids((await getPage(t, collection, query)).data).join(', ');
@@ -69,37 +63,25 @@ async function mustGiveSamePage(t: Platform, collection: Collection): Promise<vo
 
 const limitAbove = requirement({
   id: 'platform.list.clamp.high',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'An invalid `limit` is replaced by the nearest valid value (a value above the maximum yields 100).',
   text: 'A limit above 100 takes effect as 100, in the limit of the answer and in the number of items.',
 });
-const limitAboveCheck = check(
-  limitAbove,
-  { profile: 'core', premises: ['platform.list.page-size'] },
-  async (t: Platform) => {
-    const collections = await servedCollections(t);
-    await t.property(
-      fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ min: MAXIMUM + 1 }) }),
-      async ({ collection, value }) => void (await mustClampLimitTo100(t, collection, String(value))),
-      {
-        runs: collections.length * 2 + 15,
-        examples: examplesOf(collections, [MAXIMUM + 1, 1000]),
-        ...describedAs('limit'),
-      },
-    );
-  },
-);
+check(limitAbove, { profile: 'core', premises: ['platform.list.page-size'] }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  await t.property(
+    fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ min: MAXIMUM + 1 }) }),
+    async ({ collection, value }) => void (await mustClampLimitTo100(t, collection, String(value))),
+    {
+      runs: collections.length * 2 + 15,
+      examples: examplesOf(collections, [MAXIMUM + 1, 1000]),
+      ...describedAs('limit'),
+    },
+  );
+});
 
-const limitObeyedCheck = check(
+check(
   limitAbove,
-  {
-    aspect: 'obeyed',
-    needs: ['seed-data'],
-    sharing: 'exclusive',
-    premises: ['platform.list.has-more'],
-  },
+  { aspect: 'obeyed', needs: ['seed-data'], sharing: 'exclusive', premises: ['platform.list.has-more'] },
   async (t: Platform) => {
     const collection = await collectionWith(t, MAXIMUM + 1);
     if (collection === undefined) t.notApplicable('no collection has more than 100 items, and the run may create none');
@@ -116,13 +98,10 @@ const limitObeyedCheck = check(
 
 const limitBelow = requirement({
   id: 'platform.list.clamp.low',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'An invalid `limit` is replaced by the nearest valid value',
   text: 'A limit below 1 is not an error: it takes effect as a value from 0 to 100, usually 1.',
 });
-const limitBelowCheck = check(limitBelow, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
+check(limitBelow, { premises: ['platform.list.page-size'] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: 0 }) }),
@@ -139,13 +118,11 @@ const limitBelowCheck = check(limitBelow, { premises: ['platform.list.page-size'
 
 const nearest = requirement({
   id: 'platform.list.clamp.nearest',
-  level: 'MUST',
-  section: '8',
   since: '2026-11-22',
   clause: 'An invalid `limit` is replaced by the nearest valid value',
   text: 'A limit below 1 takes effect as 1, which is valid, or as 0 where that is valid too: any other value is farther away.',
 });
-const nearestCheck = check(nearest, { premises: [limitBelow.id, 'platform.list.in-range'] }, async (t: Platform) => {
+check(nearest, { premises: [limitBelow.id, 'platform.list.in-range'] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
@@ -163,31 +140,24 @@ const nearestCheck = check(nearest, { premises: [limitBelow.id, 'platform.list.i
 
 const negativeOffset = requirement({
   id: 'platform.list.clamp.offset',
-  level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'An invalid `offset` is replaced by the nearest valid value (a negative value yields 0).',
   text: 'A negative offset takes effect as 0, in the offset of the answer and in the items of the page.',
 });
-const negativeOffsetCheck = check(
-  negativeOffset,
-  { profile: 'core', premises: ['platform.list.in-range'] },
-  async (t: Platform) => {
-    const collections = await servedCollections(t);
-    await t.property(
-      fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
-      async ({ collection, value }) => {
-        // A page that holds the whole collection shows a has_more that was computed from the negative offset.
-        const limit = value <= -MAXIMUM ? MAXIMUM : 5;
-        await mustClampOffsetTo0(t, collection, String(value), limit);
-      },
-      {
-        runs: collections.length * 3 + 7,
-        examples: examplesOf(collections, [-1, -10, -1000]),
-        ...describedAs('offset'),
-      },
-    );
-  },
-);
+check(negativeOffset, { profile: 'core', premises: ['platform.list.in-range'] }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  await t.property(
+    fc.record({ collection: fc.constantFrom(...collections), value: fc.integer({ max: -1 }) }),
+    async ({ collection, value }) => {
+      // A page that holds the whole collection shows a has_more that was computed from the negative offset.
+      const limit = value <= -MAXIMUM ? MAXIMUM : 5;
+      await mustClampOffsetTo0(t, collection, String(value), limit);
+    },
+    {
+      runs: collections.length * 3 + 7,
+      examples: examplesOf(collections, [-1, -10, -1000]),
+      ...describedAs('offset'),
+    },
+  );
+});
 
-export default [defaultsCheck, limitAboveCheck, limitObeyedCheck, limitBelowCheck, nearestCheck, negativeOffsetCheck];
+export default checks;

@@ -1,18 +1,16 @@
 /** Sections 2.6 and 8: how many items a page holds, where it begins, and whether there is more. */
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { type Collection, getList, getPage, ids, pageFrom, servedCollections } from './support/lists.ts';
 import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/pages.ts';
 import { refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
+const { requirement, check, checks } = section({ level: 'MUST', section: '2.6', since: '2026-11-21' });
+
 const pageSize = requirement({
   id: 'platform.list.page-size',
-  level: 'MUST',
-  section: '2.6',
-  since: '2026-11-21',
   clause: 'Items of the page; length is at most `limit`',
   text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
 });
@@ -20,7 +18,7 @@ const pageSize = requirement({
  * Only first pages with a limit in range: other requirements decide about what is out of range, and the walk about
  * later pages.
  */
-const pageSizeCheck = check(pageSize, { profile: 'core' }, async (t: Platform) => {
+check(pageSize, { profile: 'core' }, async (t: Platform) => {
   const collections = await servedCollections(t);
   let seen = 0;
   await t.property(
@@ -47,13 +45,11 @@ const pageSizeCheck = check(pageSize, { profile: 'core' }, async (t: Platform) =
 
 const inRange = requirement({
   id: 'platform.list.in-range',
-  level: 'MUST',
   section: '8',
-  since: '2026-11-21',
   clause: 'Effective page size after clamping. … Effective starting index after clamping.',
   text: 'A limit from 1 to 100 and an offset of 0 or more take effect unchanged, and the page begins at that offset.',
 });
-const inRangeCheck = check(inRange, { premises: [pageSize.id] }, async (t: Platform) => {
+check(inRange, { premises: [pageSize.id] }, async (t: Platform) => {
   const collections = await servedCollections(t);
   await t.property(
     fc.record({ collection: fc.constantFrom(...collections), limit: anyLimit, offset: fc.nat({ max: 30 }) }),
@@ -125,20 +121,12 @@ async function mustBeginAtOffset(t: Platform, asked: PageRequest): Promise<void>
 
 const hasMore = requirement({
   id: 'platform.list.has-more',
-  level: 'MUST',
-  section: '2.6',
-  since: '2026-11-21',
   clause: 'True when more items exist beyond this page.',
   text: 'has_more is true exactly if an item lies beyond the page.',
 });
-const hasMoreCheck = check(
+check(
   hasMore,
-  {
-    needs: ['seed-data'],
-    sharing: 'exclusive',
-    profile: 'core',
-    premises: [inRange.id, 'platform.list.beyond-end'],
-  },
+  { needs: ['seed-data'], sharing: 'exclusive', profile: 'core', premises: [inRange.id, 'platform.list.beyond-end'] },
   async (t: Platform) => {
     const counts = await collectionsToPage(t);
     const pages = [...counts].map(([collection, items]) =>
@@ -196,4 +184,4 @@ async function mustAgreeWithNextPage(t: Platform, asked: PageRequest): Promise<v
   });
 }
 
-export default [pageSizeCheck, inRangeCheck, hasMoreCheck];
+export default checks;

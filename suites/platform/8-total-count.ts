@@ -1,8 +1,7 @@
 /** Section 8, rule 4: whether `total_count` is there exactly when it is asked for, and is right. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   type Collection,
   describeList,
@@ -16,15 +15,15 @@ import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './sup
 import { ok, refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
+const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
+
 const totalCount = requirement({
   id: 'platform.list.total-count',
   level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: '`total_count` is computed only when `expand=total_count` is given',
   text: 'total_count is absent unless expand=total_count is given; then it is the exact number of items, for any limit and offset.',
 });
-const omittedCheck = check(totalCount, { aspect: 'omitted', profile: 'core' }, async (t: Platform) => {
+check(totalCount, { aspect: 'omitted', profile: 'core' }, async (t: Platform) => {
   await eachAtOnce(t, await servedCollections(t), async (collection) => {
     for (const query of [{}, { limit: 1 }, { offset: 1_000_000 }, { limit: 100 }]) {
       const response = await getList(t, collection, query);
@@ -58,7 +57,7 @@ async function mustOmitCountWithOtherExpansion(t: Platform, collection: Collecti
   mustOmitCount(t, page, expected, describeList(collection, { limit: 1, expand }));
 }
 
-const exactCheck = check(
+check(
   totalCount,
   { sharing: 'exclusive', profile: 'core', premises: ['platform.list.beyond-end'] },
   async (t: Platform) => {
@@ -131,4 +130,4 @@ async function mustEndAtCount(t: Platform, collection: Collection, items: number
   });
 }
 
-export default [omittedCheck, exactCheck];
+export default checks;

@@ -1,7 +1,6 @@
 /** Section 8, rule 3: whether a walk from page to page shows every item once, and ends at the end. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { type Collection, describeList, getPage, ids } from './support/lists.ts';
 import {
   anyLimit,
@@ -16,6 +15,8 @@ import {
 } from './support/pages.ts';
 import { type Observation, sortedContents, whileUnchanged } from './support/unchanged.ts';
 
+const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
+
 interface Walk {
   collection: Collection;
   limit: number;
@@ -27,12 +28,10 @@ const describeWalk = ({ collection, limit, from }: Walk): string =>
 const walkOnce = requirement({
   id: 'platform.list.walk',
   level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
   text: 'Walking with offset = offset + limit until has_more is false gives every item once, in the same order for any limit.',
 });
-const walkOnceCheck = check(
+check(
   walkOnce,
   { needs: ['seed-data'], sharing: 'exclusive', profile: 'core', premises: ['platform.list.has-more'] },
   async (t: Platform) => {
@@ -63,11 +62,9 @@ const walksToTheEnd = (collections: readonly Collection[]): Walk[] =>
 const stable = requirement({
   id: 'platform.list.stable',
   level: 'SHOULD',
-  section: '8',
-  since: '2026-11-21',
   text: 'The same page read twice is the same while nothing is written.',
 });
-const stableCheck = check(stable, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
+check(stable, { needs: ['seed-data'], sharing: 'exclusive' }, async (t: Platform) => {
   for (const [collection] of await collectionsToPage(t)) {
     const readTwice = async (): Promise<Observation> => {
       const { data: first } = await getPage(t, collection, { limit: 100 });
@@ -91,36 +88,30 @@ const stableCheck = check(stable, { needs: ['seed-data'], sharing: 'exclusive' }
 const beyondEnd = requirement({
   id: 'platform.list.beyond-end',
   level: 'MUST',
-  section: '8',
-  since: '2026-11-21',
   clause: 'True when more items exist beyond this page.',
   text: 'An offset past the end gives an empty page whose has_more is false.',
 });
-const beyondEndCheck = check(
-  beyondEnd,
-  { sharing: 'exclusive', premises: ['platform.list.in-range'] },
-  async (t: Platform) => {
-    const counts = await countItems(t);
-    const pages = [...counts].map(([collection, items]) =>
-      fc.record({
-        collection: fc.constant(collection),
-        limit: anyLimit,
-        offset: fc.oneof(fc.integer({ min: items, max: items + 5 }), fc.integer({ min: items, max: 2 ** 31 - 1 })),
-      }),
-    );
-    const examples = [...counts].flatMap(([collection, items]) =>
-      [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
-    );
-    await t.property(fc.oneof(...pages), (page) => mustBeEmptyPage(t, page, counts.get(page.collection) ?? 0), {
-      runs: examples.length + 10,
-      examples,
-      describe: describePage,
-    });
-    for (const [collection, items] of counts) {
-      if (items >= COUNTED_BY_PAGES) t.note(`${collection}: the end was taken from total_count (${items})`);
-    }
-  },
-);
+check(beyondEnd, { sharing: 'exclusive', premises: ['platform.list.in-range'] }, async (t: Platform) => {
+  const counts = await countItems(t);
+  const pages = [...counts].map(([collection, items]) =>
+    fc.record({
+      collection: fc.constant(collection),
+      limit: anyLimit,
+      offset: fc.oneof(fc.integer({ min: items, max: items + 5 }), fc.integer({ min: items, max: 2 ** 31 - 1 })),
+    }),
+  );
+  const examples = [...counts].flatMap(([collection, items]) =>
+    [items, items + 1, items + 1000].map((offset): [unknown] => [{ collection, limit: 10, offset }]),
+  );
+  await t.property(fc.oneof(...pages), (page) => mustBeEmptyPage(t, page, counts.get(page.collection) ?? 0), {
+    runs: examples.length + 10,
+    examples,
+    describe: describePage,
+  });
+  for (const [collection, items] of counts) {
+    if (items >= COUNTED_BY_PAGES) t.note(`${collection}: the end was taken from total_count (${items})`);
+  }
+});
 
 async function mustBeEmptyPage(t: Platform, asked: PageRequest, items: number): Promise<void> {
   const { collection, limit, offset } = asked;
@@ -145,4 +136,4 @@ async function mustBeEmptyPage(t: Platform, asked: PageRequest, items: number): 
   });
 }
 
-export default [walkOnceCheck, stableCheck, beyondEndCheck];
+export default checks;

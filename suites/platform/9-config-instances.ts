@@ -1,61 +1,49 @@
 /** Section 9, 2026-05-06.rainier: whether a config instance may have content of format `yaml`. */
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, createdItem, createSchema, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+
 const yaml = requirement({
   id: 'platform.config-instance.yaml',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: '`yaml` content format for config instances',
   text: 'From 2026-05-06.rainier on, config instances may have content of format yaml.',
 });
-const yamlChecks = codenamesFrom('rainier').map((codename) =>
-  check(
-    yaml,
-    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
-    async (t: Platform) => {
-      const versioned = inVersion(t, codename);
-      const json = await postInstance(versioned, 'json');
-      if (!ok(json.response))
-        t.blocked(`set-up: an instance in JSON was answered with ${describeResponse(json.response)}`);
-      const { response, data } = await postYamlInstance(versioned);
-      const instance = createdItem(response);
-      t.must(instance !== undefined, {
-        expected: `a config instance with content of format yaml to be created in ${versioned.apiVersion}`,
-        actual: describeResponse(response),
-      });
-      const { content } = await readItem(versioned, 'config_instances', instance.id, ['content']);
-      if (typeof content !== 'object' || content === null) return;
-      const { format, data: kept } = content as { format?: unknown; data?: unknown };
-      t.must(format === undefined || format === 'yaml', { expected: 'format yaml, as it was sent', actual: format });
-      t.should(kept === data, { expected: `the content as it was sent: ${JSON.stringify(data)}`, actual: kept });
-    },
-  ),
-);
+for (const codename of codenamesFrom('rainier'))
+  check(yaml, { needs: ['write', codename], aspect: codename }, async (t: Platform) => {
+    const versioned = inVersion(t, codename);
+    const json = await postInstance(versioned, 'json');
+    if (!ok(json.response))
+      t.blocked(`set-up: an instance in JSON was answered with ${describeResponse(json.response)}`);
+    const { response, data } = await postYamlInstance(versioned);
+    const instance = createdItem(response);
+    t.must(instance !== undefined, {
+      expected: `a config instance with content of format yaml to be created in ${versioned.apiVersion}`,
+      actual: describeResponse(response),
+    });
+    const { content } = await readItem(versioned, 'config_instances', instance.id, ['content']);
+    if (typeof content !== 'object' || content === null) return;
+    const { format, data: kept } = content as { format?: unknown; data?: unknown };
+    t.must(format === undefined || format === 'yaml', { expected: 'format yaml, as it was sent', actual: format });
+    t.should(kept === data, { expected: `the content as it was sent: ${JSON.stringify(data)}`, actual: kept });
+  });
 
 const yamlBefore = requirement({
   id: 'platform.config-instance.yaml-before',
   level: 'INFO',
-  section: '9',
-  since: '2026-11-21',
   clause: '`yaml` content format for config instances',
   text: 'The answer of 2026-03-09.tetons to yaml content, which it does not have, is recorded.',
 });
-const yamlBeforeCheck = check(
-  yamlBefore,
-  { needs: ['write', 'tetons'], writes: true, sharing: 'exclusive' },
-  async (t: Platform) => {
-    const { response } = await postInstance(inVersion(t, 'tetons'), 'yaml');
-    t.observe('yaml content in 2026-03-09.tetons', response.status);
-  },
-);
+check(yamlBefore, { needs: ['write', 'tetons'] }, async (t: Platform) => {
+  const { response } = await postInstance(inVersion(t, 'tetons'), 'yaml');
+  t.observe('yaml content in 2026-03-09.tetons', response.status);
+});
 
 interface Posted {
   response: HttpResponse;
@@ -91,4 +79,4 @@ async function postYamlInstance(t: Platform): Promise<Posted> {
   return second !== undefined && ok(second.response) ? second : first;
 }
 
-export default [...yamlChecks, yamlBeforeCheck];
+export default checks;

@@ -1,28 +1,27 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: where a config schema says that its instances are written. */
 import { codenamesBefore } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, createdItem, createSchema, schemaBody, uniqueName } from './support/create.ts';
 import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 import { describeResponse, inVersion, send } from './support/requests.ts';
 
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+
+const options = { needs: ['write', 'everglades'] } as const;
 
 const slots = requirement({
   id: 'platform.schema.slots',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'an omitted `instance_slots` makes the server derive a default filepath instead of reusing a previous one',
   text: 'From 2026-08-17.everglades on, a config schema names its paths in instance_slots[].filepath; if they are omitted, the server derives one and reuses none. Older versions use instance_filepath.',
 });
-const givenCheck = check(slots, options, async (t: Platform) => {
+check(slots, options, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
   await mustKeepSlot(everglades);
   await mustKeepSeveralSlots(everglades);
 });
 
-const derivedCheck = check(slots, { ...options, aspect: 'derived' }, async (t: Platform) => {
+check(slots, { ...options, aspect: 'derived' }, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
   const type = await createConfigType(everglades);
   const given = newPath();
@@ -41,32 +40,27 @@ const derivedCheck = check(slots, { ...options, aspect: 'derived' }, async (t: P
   t.note(`derived: ${derived}; for another type: ${ofOtherType.join(', ')}`);
 });
 
-const olderChecks = codenamesBefore('everglades').map((codename) =>
-  check(
-    slots,
-    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
-    async (t: Platform) => {
-      const older = inVersion(t, codename);
-      const filepath = newPath();
-      const { id } = await createSchema(older, (await createConfigType(older)).id, { filepath });
-      const schema = await readItem(older, 'config_schemas', id);
-      t.must(schema['instance_filepath'] === filepath, {
-        expected: `instance_filepath ${filepath} in ${older.apiVersion}`,
-        actual: JSON.stringify(schema),
-      });
-      t.should(!('instance_slots' in schema), {
-        expected: `no instance_slots in ${older.apiVersion}`,
-        actual: JSON.stringify(schema['instance_slots']),
-      });
-      if (!t.capabilities.has('everglades')) return;
-      const inEverglades = await readItem(inVersion(t, 'everglades'), 'config_schemas', id);
-      t.must(slotPaths(inEverglades).includes(filepath), {
-        expected: `instance_slots with ${filepath}, which was given in ${older.apiVersion}`,
-        actual: JSON.stringify(inEverglades),
-      });
-    },
-  ),
-);
+for (const codename of codenamesBefore('everglades'))
+  check(slots, { needs: ['write', codename], aspect: codename }, async (t: Platform) => {
+    const older = inVersion(t, codename);
+    const filepath = newPath();
+    const { id } = await createSchema(older, (await createConfigType(older)).id, { filepath });
+    const schema = await readItem(older, 'config_schemas', id);
+    t.must(schema['instance_filepath'] === filepath, {
+      expected: `instance_filepath ${filepath} in ${older.apiVersion}`,
+      actual: JSON.stringify(schema),
+    });
+    t.should(!('instance_slots' in schema), {
+      expected: `no instance_slots in ${older.apiVersion}`,
+      actual: JSON.stringify(schema['instance_slots']),
+    });
+    if (!t.capabilities.has('everglades')) return;
+    const inEverglades = await readItem(inVersion(t, 'everglades'), 'config_schemas', id);
+    t.must(slotPaths(inEverglades).includes(filepath), {
+      expected: `instance_slots with ${filepath}, which was given in ${older.apiVersion}`,
+      actual: JSON.stringify(inEverglades),
+    });
+  });
 
 /** A schema keeps the one path that it was given. */
 async function mustKeepSlot(t: Platform): Promise<void> {
@@ -144,4 +138,4 @@ function mustHaveSlotPaths(t: Platform, schema: Item): string[] {
   return found as string[];
 }
 
-export default [givenCheck, derivedCheck, ...olderChecks];
+export default checks;

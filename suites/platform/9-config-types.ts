@@ -1,35 +1,30 @@
 /** Section 9, migration rule 2: whether the slug of a config type is immutable. */
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+
 const slug = requirement({
   id: 'platform.config-type.slug',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: '`PATCH /config_types/{config_type_id}` does not accept `slug`; slugs are immutable.',
   text: 'From 2026-08-17.everglades on, PATCH of a config type does not accept slug: no request changes it.',
 });
-const slugCheck = check(
-  slug,
-  { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
-  async (t: Platform) => {
-    const everglades = inVersion(t, 'everglades');
-    const type = await createConfigType(everglades);
-    if (typeof type['slug'] !== 'string') t.blocked('set-up: a new config type shows no slug');
-    await mustKeepSlugWhenRenamed(everglades, type);
-    for (const body of [
-      { slug: uniqueName('slug') },
-      { name: uniqueName('renamed'), slug: uniqueName('slug') },
-      { slug: null },
-    ]) {
-      await mustKeepSlug(everglades, type, body);
-    }
-  },
-);
+check(slug, { needs: ['write', 'everglades'] }, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  const type = await createConfigType(everglades);
+  if (typeof type['slug'] !== 'string') t.blocked('set-up: a new config type shows no slug');
+  await mustKeepSlugWhenRenamed(everglades, type);
+  for (const body of [
+    { slug: uniqueName('slug') },
+    { name: uniqueName('renamed'), slug: uniqueName('slug') },
+    { slug: null },
+  ]) {
+    await mustKeepSlug(everglades, type, body);
+  }
+});
 
 const pathOf = ({ id }: Item): string => `/config_types/${encodeURIComponent(id)}`;
 
@@ -64,4 +59,4 @@ async function mustKeepSlug(t: Platform, type: Item, body: { name?: string; slug
   t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: describeResponse(response) });
 }
 
-export default [slugCheck];
+export default checks;

@@ -1,8 +1,7 @@
 /** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
 
 import { isIso8601 } from '../../harness/contract/shape.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   actOn,
   archiveMade,
@@ -14,6 +13,8 @@ import {
 } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { inVersion } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 /** The names of these fields are not shown, so any field named after one counts. */
 export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
@@ -56,8 +57,6 @@ export const inOrder = (timestamps: readonly string[]): boolean =>
 const timestamps = requirement({
   id: 'platform.deployment.timestamps',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'deployments report queued, deployed and archived timestamps',
   text: 'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it has happened, in that order.',
 });
@@ -67,56 +66,48 @@ const ACTIVITIES_SINCE: Record<Timing, readonly string[]> = {
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-const listedCheck = check(
-  timestamps,
-  { aspect: 'listed', needs: ['everglades'], sharing: 'exclusive' },
-  async (t: Platform) => {
-    const deployments = await listOrCreateDeployments(inVersion(t, 'everglades'));
-    for (const timing of TIMINGS) {
-      const lacking = deployments
-        .filter((item) => ACTIVITIES_SINCE[timing].includes(String(item['activity_status'])))
-        .find((item) => typeof timestampOf(item, timing) !== 'string');
-      // Only a SHOULD: it may have happened before the platform recorded such times.
-      t.should(lacking === undefined, {
-        expected: `when it was ${timing}, in a deployment whose activity_status is ${lacking?.['activity_status']}`,
-        actual: JSON.stringify(lacking),
-      });
-    }
-    for (const item of deployments) {
-      // Only a SHOULD: a device with a wrong clock may report a time that is too early.
-      t.should(inOrder(timestampsOf(item)), {
-        expected: 'queued, deployed and archived in that order',
-        actual: `${item.id}: ${timestampsOf(item).join(', ')}`,
-      });
-    }
-  },
-);
+check(timestamps, { aspect: 'listed', needs: ['everglades'], sharing: 'exclusive' }, async (t: Platform) => {
+  const deployments = await listOrCreateDeployments(inVersion(t, 'everglades'));
+  for (const timing of TIMINGS) {
+    const lacking = deployments
+      .filter((item) => ACTIVITIES_SINCE[timing].includes(String(item['activity_status'])))
+      .find((item) => typeof timestampOf(item, timing) !== 'string');
+    // Only a SHOULD: it may have happened before the platform recorded such times.
+    t.should(lacking === undefined, {
+      expected: `when it was ${timing}, in a deployment whose activity_status is ${lacking?.['activity_status']}`,
+      actual: JSON.stringify(lacking),
+    });
+  }
+  for (const item of deployments) {
+    // Only a SHOULD: a device with a wrong clock may report a time that is too early.
+    t.should(inOrder(timestampsOf(item)), {
+      expected: 'queued, deployed and archived in that order',
+      actual: `${item.id}: ${timestampsOf(item).join(', ')}`,
+    });
+  }
+});
 
-const ownCheck = check(
-  timestamps,
-  { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' },
-  async (t: Platform) => {
-    const everglades = inVersion(t, 'everglades');
-    const created: Item[] = [];
-    const observe = timingObserver(everglades);
-    const fixtures = await createReleaseFixtures(everglades);
-    const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
-    created.push(deployment);
-    await observe(deployment);
-    await actOn(everglades, deployment.id, 'deploy');
-    await observe(deployment);
-    // A deployment that cannot be archived by hand is archived when another one replaces it.
-    const { deployment: next } = await tryDeployment(everglades, fixtures, String(deployment['device_id']));
-    if (next !== undefined) created.push(next);
-    await observe(deployment);
-    const unused = await createArchivedDeployment(everglades, fixtures);
-    created.push(unused);
-    await observe(unused);
-    await mustNeverBeDeployed(everglades, unused);
-    await archiveMade(everglades);
-    for (const item of created) await observe(item);
-  },
-);
+check(timestamps, { needs: ['write', 'everglades'] }, async (t: Platform) => {
+  const everglades = inVersion(t, 'everglades');
+  const created: Item[] = [];
+  const observe = timingObserver(everglades);
+  const fixtures = await createReleaseFixtures(everglades);
+  const deployment = await createDeployment(everglades, fixtures, { targets: ['staged', 'deployed'] });
+  created.push(deployment);
+  await observe(deployment);
+  await actOn(everglades, deployment.id, 'deploy');
+  await observe(deployment);
+  // A deployment that cannot be archived by hand is archived when another one replaces it.
+  const { deployment: next } = await tryDeployment(everglades, fixtures, String(deployment['device_id']));
+  if (next !== undefined) created.push(next);
+  await observe(deployment);
+  const unused = await createArchivedDeployment(everglades, fixtures);
+  created.push(unused);
+  await observe(unused);
+  await mustNeverBeDeployed(everglades, unused);
+  await archiveMade(everglades);
+  for (const item of created) await observe(item);
+});
 
 async function mustNeverBeDeployed(t: Platform, archived: Item): Promise<void> {
   const at = timestampOf(await readItem(t, 'deployments', archived.id), 'deployed');
@@ -178,4 +169,4 @@ function mustFitActivity(t: Platform, item: Item): void {
   else t.should(missing === undefined, finding);
 }
 
-export default [listedCheck, ownCheck];
+export default checks;

@@ -8,24 +8,22 @@ import {
   SUPPORTED_CODENAMES,
   type SupportedCodename,
 } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createDevice, LISTED_AT_MOST, mayWrite } from './support/create.ts';
 import { getList, getPage, type Item, pageFrom, readItem, servedCollections, walk } from './support/lists.ts';
 import { inVersion, refused } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ level: 'MUST', section: '9', since: '2026-11-21' });
+
 const expand = requirement({
   id: 'platform.device.expand',
-  level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'devices can expand `current_release` and `current_deployment` via `expand`',
   text: 'From 2026-05-06.rainier on, devices carry current_release and current_deployment if these are expanded, and only then.',
 });
 const EXPANSIONS = { current_release: 'release', current_deployment: 'deployment' } as const;
 const FIELDS = Object.keys(EXPANSIONS) as (keyof typeof EXPANSIONS)[];
 
-const expandChecks = codenamesFrom('rainier').map((codename) =>
+for (const codename of codenamesFrom('rainier'))
   check(
     expand,
     {
@@ -45,8 +43,7 @@ const expandChecks = codenamesFrom('rainier').map((codename) =>
       if (seen === 0) t.notApplicable('no listed device has a current release or deployment');
       for (const device of await expandedDevices(versioned, plain, ...FIELDS)) shouldBeConsistent(t, device);
     },
-  ),
-);
+  );
 
 async function requireDevice(t: Platform): Promise<void> {
   if (!(await servedCollections(t)).includes('devices')) t.notApplicable('the platform lists no devices');
@@ -164,13 +161,10 @@ function shouldBeConsistent(t: Platform, device: Item): void {
 
 const archived = requirement({
   id: 'platform.device.archived',
-  level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'devices report an `archived` status',
   text: 'A client of an older version never sees the device status archived, which is new in 2026-08-17.everglades.',
 });
-const archivedCheck = check(
+check(
   archived,
   {
     needs: ['everglades', 'tetons', 'rainier'],
@@ -196,4 +190,4 @@ async function archivedDevice(t: Platform, codename: SupportedCodename): Promise
   return items.find((device) => device['status'] === 'archived');
 }
 
-export default [...expandChecks, archivedCheck];
+export default checks;

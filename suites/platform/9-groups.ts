@@ -1,25 +1,24 @@
 /** Section 9, 2026-08-17.everglades: whether device groups form a tree, and a device cannot change its group. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
 import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+
+const options = { needs: ['write', 'everglades'] } as const;
 
 const tree = requirement({
   id: 'platform.group.tree',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: "Device groups (create, rename, move; a device's group membership is read-only)",
   text: 'Groups can be created, renamed, moved and read, and form a tree after any move; a write to a device cannot change its group.',
 });
-const treeCheck = check(tree, options, async (t: Platform) => {
+check(tree, options, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
   const requests = await findGroupRequests(everglades);
   const setUp = await createRoot(everglades, requests);
@@ -44,7 +43,7 @@ async function createRoot(t: Platform, requests: GroupRequests): Promise<{ model
   return { model: { groups: [{ id, name, parent: null }] }, real: { t, requests } };
 }
 
-const membershipCheck = check(tree, { ...options, aspect: 'membership' }, async (t: Platform) => {
+check(tree, { ...options, aspect: 'membership' }, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
   const group = await create(everglades, '/groups', { name: uniqueName('group') });
   await mustKeepGroup(everglades, group.id);
@@ -88,4 +87,4 @@ async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void>
 /** Whether any field of the device holds the id of the group: the name of that field is not shown. */
 const names = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));
 
-export default [treeCheck, membershipCheck];
+export default checks;

@@ -1,8 +1,7 @@
 /** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
 
 import { pollWithin } from '../../harness/common/waiting.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   actOn,
   createDevice,
@@ -16,25 +15,25 @@ import {
 import { type Item, ids, readItem, walk } from './support/lists.ts';
 import { describeResponse, inVersion, ok } from './support/requests.ts';
 
-const options = { needs: ['write', 'everglades'], writes: true, sharing: 'exclusive' } as const;
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+
+const options = { needs: ['write', 'everglades'] } as const;
 
 const parent = requirement({
   id: 'platform.deployment.parent',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause:
     '`parent_id` may be omitted or a deployment id; `null` asserts that the device has no current target deployment.',
   text: 'On creation, parent_id may be omitted or a deployment id; null is accepted exactly if the device has no current target deployment.',
 });
-const nullAcceptedCheck = check(parent, { ...options, aspect: 'null-accepted' }, (t: Platform) =>
+check(parent, { ...options, aspect: 'null-accepted' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const why = 'the device has no deployment at all';
     await mustCreate(stage, { parent: null, why, control: undefined });
   }),
 );
 
-const nullRefusedCheck = check(parent, { ...options, aspect: 'null-refused' }, (t: Platform) =>
+check(parent, { ...options, aspect: 'null-refused' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const { everglades, fixtures, device, created } = stage;
     await makeTarget(stage, await mustCreate(stage, OMITTED));
@@ -57,7 +56,7 @@ const nullRefusedCheck = check(parent, { ...options, aspect: 'null-refused' }, (
   }),
 );
 
-const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platform) =>
+check(parent, { ...options, aspect: 'accepted' }, (t: Platform) =>
   withNewDevice(t, async (stage) => {
     const { everglades, fixtures, device, created } = stage;
     const first = await mustCreate(stage, OMITTED);
@@ -78,7 +77,7 @@ const givenCheck = check(parent, { ...options, aspect: 'accepted' }, (t: Platfor
 
 const AT_ONCE = 6;
 
-const atOnceCheck = check(parent, { ...options, aspect: 'at-once' }, (t: Platform) =>
+check(parent, { ...options, aspect: 'at-once' }, (t: Platform) =>
   withNewDevice(t, async ({ everglades, fixtures: [fixture], device, created }) => {
     const request = { device, target: 'deployed', parent: null } as const;
     const answers = await Promise.all(
@@ -230,4 +229,4 @@ async function shouldBeReplaced(t: Platform, old: Item, next: Item): Promise<voi
   });
 }
 
-export default [nullAcceptedCheck, nullRefusedCheck, givenCheck, atOnceCheck];
+export default checks;

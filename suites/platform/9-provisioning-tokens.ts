@@ -2,46 +2,36 @@
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { Fact } from '../../harness/runner/session.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { requireEndpoint } from './support/create.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const token = requirement({
   id: 'platform.provisioning-token',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'Provisioning tokens replace the activation-token endpoint',
   text: 'From 2026-05-06.rainier on, the platform issues provisioning tokens, each with its expiry; 2026-03-09.tetons has none.',
 });
-const issuedChecks = codenamesFrom('rainier').map((codename) =>
-  check(
-    token,
-    { needs: ['write', codename], writes: true, sharing: 'exclusive', aspect: codename },
-    async (t: Platform) => {
-      const versioned = inVersion(t, codename);
-      const isFirst = t.session.get(ISSUED_TOKENS).size === 0;
-      await mustIssueToken(versioned);
-      if (isFirst) await mustIssueToken(versioned);
-    },
-  ),
-);
+for (const codename of codenamesFrom('rainier'))
+  check(token, { needs: ['write', codename], aspect: codename }, async (t: Platform) => {
+    const versioned = inVersion(t, codename);
+    const isFirst = t.session.get(ISSUED_TOKENS).size === 0;
+    await mustIssueToken(versioned);
+    if (isFirst) await mustIssueToken(versioned);
+  });
 
-const beforeCheck = check(
-  token,
-  { needs: ['write', 'rainier', 'tetons'], writes: true, sharing: 'exclusive', aspect: 'tetons' },
-  async (t: Platform) => {
-    if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
-    const response = await postToken(inVersion(t, 'tetons'));
-    // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
-    t.should(!ok(response), {
-      expected: `POST ${PATH} not to be there in 2026-03-09.tetons`,
-      actual: `${response.status}`,
-    });
-  },
-);
+check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
+  if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
+  const response = await postToken(inVersion(t, 'tetons'));
+  // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
+  t.should(!ok(response), {
+    expected: `POST ${PATH} not to be there in 2026-03-09.tetons`,
+    actual: `${response.status}`,
+  });
+});
 
 const PATH = '/provisioning_tokens';
 const SERVICE_UNAVAILABLE = 503;
@@ -85,4 +75,4 @@ function shouldExpireInFuture(t: Platform, response: HttpResponse, expiry: unkno
   t.should(!(Date.parse(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
 }
 
-export default [...issuedChecks, beforeCheck];
+export default checks;

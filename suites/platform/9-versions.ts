@@ -7,22 +7,21 @@ import {
   SUPPORTED_VERSIONS,
   versionNamed,
 } from '../../harness/contract/versions.ts';
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
 import { describeResponse, refused, serverError, speaking } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 
 const supported = requirement({
   id: 'platform.version.supported',
   level: 'MUST',
-  section: '9',
-  since: '2026-11-21',
   clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'Requests in a version that the platform supports are served.',
 });
-const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform) => {
+check(supported, { profile: 'core' }, async (t: Platform) => {
   await mustServeVersion(t, t.apiVersion);
   const [collection] = await servedCollections(t);
   for (const version of SUPPORTED_VERSIONS) {
@@ -34,11 +33,10 @@ const supportedCheck = check(supported, { profile: 'core' }, async (t: Platform)
     });
   }
 });
-const supportedVersionChecks = SUPPORTED_CODENAMES.map((codename) =>
+for (const codename of SUPPORTED_CODENAMES)
   check(supported, { aspect: codename, needs: [codename] }, async (t: Platform) => {
     await mustServeVersion(t, versionNamed(codename));
-  }),
-);
+  });
 
 async function mustServeVersion(t: Platform, version: string): Promise<void> {
   const http = speaking(t, version);
@@ -57,20 +55,16 @@ async function mustServeVersion(t: Platform, version: string): Promise<void> {
 const endOfLife = requirement({
   id: 'platform.version.end-of-life',
   level: 'SHOULD',
-  section: '9',
-  since: '2026-11-21',
   clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-const endOfLifeCheck = check(endOfLife, {}, async (t: Platform) => {
+check(endOfLife, {}, async (t: Platform) => {
   for (const version of END_OF_LIFE_VERSIONS) await mustRefuseVersion(t, version, 'which is no longer supported');
 });
 
 const malformed = requirement({
   id: 'platform.version.malformed',
   level: 'SHOULD',
-  section: '9',
-  since: '2026-11-21',
   clause: 'Format: `<YYYY-MM-DD>.<codename>`.',
   text: 'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
 });
@@ -88,7 +82,7 @@ const MALFORMED_VERSIONS = [
   '0',
   'null',
 ];
-const malformedCheck = check(malformed, { profile: 'core' }, async (t: Platform) => {
+check(malformed, { profile: 'core' }, async (t: Platform) => {
   const anyMalformed = fc
     .string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789-. _/"{'), minLength: 1, maxLength: 40 })
     .map((value) => value.trim())
@@ -103,12 +97,10 @@ const malformedCheck = check(malformed, { profile: 'core' }, async (t: Platform)
 const unknown = requirement({
   id: 'platform.version.unknown',
   level: 'SHOULD',
-  section: '9',
-  since: '2026-11-21',
   clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'A well-formed version that was never released is refused with a 4xx.',
 });
-const unknownCheck = check(unknown, {}, async (t: Platform) => {
+check(unknown, {}, async (t: Platform) => {
   for (const version of [
     '2099-01-01.nowhere',
     `${NEWEST_DATE}.nowhere`,
@@ -132,12 +124,10 @@ async function mustRefuseVersion(t: Platform, version: string, why: string): Pro
 const omitted = requirement({
   id: 'platform.version.omitted',
   level: 'INFO',
-  section: '9',
-  since: '2026-11-21',
   clause: 'Behavior when the header is omitted: not shown.',
   text: 'The answer to a request without a version header is recorded.',
 });
-const omittedCheck = check(omitted, {}, async (t: Platform) => {
+check(omitted, {}, async (t: Platform) => {
   const name = t.versionHeader.toLowerCase();
   const headers = Object.fromEntries(
     Object.entries(t.http.headers).filter(([header]) => header.toLowerCase() !== name),
@@ -151,4 +141,4 @@ const omittedCheck = check(omitted, {}, async (t: Platform) => {
   });
 });
 
-export default [supportedCheck, ...supportedVersionChecks, endOfLifeCheck, malformedCheck, unknownCheck, omittedCheck];
+export default checks;

@@ -2,23 +2,22 @@
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
 import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
-const options = { needs: ['write'], writes: true, sharing: 'exclusive' } as const;
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+
+const options = { needs: ['write'] } as const;
 
 const bodies = requirement({
   id: 'platform.robust.bodies',
   level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   text: 'Bodies that are not JSON, not UTF-8, nested deeply or of wrong types are refused with a 4xx, huge bodies cause no 5xx, and a refused request creates nothing.',
 });
-const malformedCheck = check(bodies, options, async (t: Platform) => {
+check(bodies, options, async (t: Platform) => {
   await createConfigType(t);
   const mark = uniqueName('malformed');
   const maybeCreated: MalformedBody[] = [];
@@ -127,7 +126,7 @@ async function mustCreateNothingElse(t: Platform, mark: string, expected: readon
   });
 }
 
-const anyJsonCheck = check(bodies, { ...options, aspect: 'any' }, async (t: Platform) => {
+check(bodies, { ...options, aspect: 'any' }, async (t: Platform) => {
   const collections = await servedCollections(t);
   const anyRequest = fc.record({
     collection: fc.constantFrom(...collections),
@@ -159,4 +158,4 @@ const anyJsonCheck = check(bodies, { ...options, aspect: 'any' }, async (t: Plat
   );
 });
 
-export default [malformedCheck, anyJsonCheck];
+export default checks;

@@ -1,39 +1,34 @@
 /** Section 4.2, by the conventions of JSON: whether names in any script are kept. */
-import { requirement } from '../../harness/runner/define.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, send, serverError } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+
 const anyScript = requirement({
   id: 'platform.robust.names',
   level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   text: 'A name in any script is either accepted, and then shown as it was given, or refused with a 4xx.',
 });
 const NAMES = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
-const anyScriptCheck = check(
-  anyScript,
-  { needs: ['write'], writes: true, sharing: 'exclusive' },
-  async (t: Platform) => {
-    await createConfigType(t);
-    const refusals: [name: string, status: string][] = [];
-    await eachAtOnce(t, NAMES, async (prefix) => {
-      const slug = uniqueName('name');
-      const name = `${prefix} ${slug}`;
-      for (const [collection, body] of [
-        ['config_types', { name, slug }],
-        ['devices', { name }],
-      ] as const) {
-        const status = await mustKeepName(t, collection, body);
-        if (status !== 'kept') refusals.push([`a name with ${prefix} in ${collection}`, String(status)]);
-      }
-    });
-    for (const refusal of refusals) t.observe(...refusal);
-  },
-);
+check(anyScript, { needs: ['write'] }, async (t: Platform) => {
+  await createConfigType(t);
+  const refusals: [name: string, status: string][] = [];
+  await eachAtOnce(t, NAMES, async (prefix) => {
+    const slug = uniqueName('name');
+    const name = `${prefix} ${slug}`;
+    for (const [collection, body] of [
+      ['config_types', { name, slug }],
+      ['devices', { name }],
+    ] as const) {
+      const status = await mustKeepName(t, collection, body);
+      if (status !== 'kept') refusals.push([`a name with ${prefix} in ${collection}`, String(status)]);
+    }
+  });
+  for (const refusal of refusals) t.observe(...refusal);
+});
 
 /** Returns the status of a refusal. */
 async function mustKeepName(
@@ -60,4 +55,4 @@ async function mustKeepName(
   return 'kept';
 }
 
-export default [anyScriptCheck];
+export default checks;

@@ -1,9 +1,8 @@
 /** Section 4.2, by the conventions of HTTP: whether ids that do not exist are refused with a 4xx. */
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { codePoint } from '../../harness/runner/property.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import {
   archiveMade,
   createDevice,
@@ -17,14 +16,14 @@ import {
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
 import { describeRequest, describeResponse, refused, send, speaksAtLeast } from './support/requests.ts';
 
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+
 const unknownIds = requirement({
   id: 'platform.robust.references',
   level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   text: 'Ids of resources that do not exist are answered with a 4xx, both in paths and in bodies.',
 });
-const readCheck = check(unknownIds, {}, async (t: Platform) => {
+check(unknownIds, {}, async (t: Platform) => {
   const collections = await servedCollections(t);
   const anyText = fc.oneof(
     fc.string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789_'), minLength: 8, maxLength: 30 }),
@@ -49,33 +48,29 @@ const readCheck = check(unknownIds, {}, async (t: Platform) => {
   );
 });
 
-const writtenCheck = check(
-  unknownIds,
-  { aspect: 'written', needs: ['write'], writes: true, sharing: 'exclusive' },
-  async (t: Platform) => {
-    const fixture = await createReleaseFixture(t);
-    const device = await createDevice(t);
-    const references = [
-      ...referencesOfReleases(t, fixture),
-      ...(await referencesOfGroups(t)),
-      ...(await referencesOfDeployments(t, fixture, device)),
-    ];
-    for (const { to, path, body } of references) {
-      const response = await send(t, { method: 'POST', path, body });
-      t.must(refused(response), {
-        expected: `a 4xx to POST ${path} with ${to} that does not exist`,
-        actual: describeResponse(response),
-        counterexample: describeRequest('POST', path, body),
-      });
-    }
-    const { items } = await walk(t, 'deployments', SEARCHED_AT_MOST);
-    const created = items.find((item) => item['device_id'] === device.id);
-    t.must(created === undefined, {
-      expected: `no deployment of ${device.id}, since every request for one was refused`,
-      actual: JSON.stringify(created),
+check(unknownIds, { aspect: 'written', needs: ['write'] }, async (t: Platform) => {
+  const fixture = await createReleaseFixture(t);
+  const device = await createDevice(t);
+  const references = [
+    ...referencesOfReleases(t, fixture),
+    ...(await referencesOfGroups(t)),
+    ...(await referencesOfDeployments(t, fixture, device)),
+  ];
+  for (const { to, path, body } of references) {
+    const response = await send(t, { method: 'POST', path, body });
+    t.must(refused(response), {
+      expected: `a 4xx to POST ${path} with ${to} that does not exist`,
+      actual: describeResponse(response),
+      counterexample: describeRequest('POST', path, body),
     });
-  },
-);
+  }
+  const { items } = await walk(t, 'deployments', SEARCHED_AT_MOST);
+  const created = items.find((item) => item['device_id'] === device.id);
+  t.must(created === undefined, {
+    expected: `no deployment of ${device.id}, since every request for one was refused`,
+    actual: JSON.stringify(created),
+  });
+});
 
 /**
  * A request that refers to something that does not exist. The platform accepts the same body if everything in it
@@ -146,4 +141,4 @@ function unknownId(id: string): string {
   return other === rest ? `${prefix}unknown${rest}` : `${prefix}${other}`;
 }
 
-export default [readCheck, writtenCheck];
+export default checks;

@@ -1,9 +1,10 @@
 /** Section 4.2, by the conventions of HTTP: whether paths and methods that do not exist are refused. */
-import { requirement } from '../../harness/runner/define.ts';
-import { check, type Platform } from './support/check.ts';
+import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, findCollections, servedCollections } from './support/lists.ts';
 import { findDevice } from './support/ping.ts';
 import { describeResponse, refused, send } from './support/requests.ts';
+
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 /** A platform may answer 414 instead of 404 to a path that is longer. */
 const LONG_PATH = 1000;
@@ -11,11 +12,9 @@ const LONG_PATH = 1000;
 const routes = requirement({
   id: 'platform.robust.routes',
   level: 'SHOULD',
-  section: '4.2',
-  since: '2026-11-21',
   text: 'An unknown path is answered with 404, and a method that a path does not have with 404 or 405.',
 });
-const routesCheck = check(routes, {}, async (t: Platform) => {
+check(routes, {}, async (t: Platform) => {
   const [collection] = await servedCollections(t);
   for (const path of ['/no-such-thing', '/no/such/thing', `/${collection}s`, '/.env', `/${'long'.repeat(2000)}`]) {
     const response = await send(t, { path });
@@ -47,4 +46,4 @@ const routesCheck = check(routes, {}, async (t: Platform) => {
   });
 });
 
-export default [routesCheck];
+export default checks;

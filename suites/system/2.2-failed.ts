@@ -2,12 +2,10 @@
  * Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device.
  */
 import { pollWithin } from '../../harness/common/waiting.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { uniqueName } from '../platform/support/create.ts';
 import { type Item, readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,
-  check,
   EventFollower,
   eventually,
   platformSide,
@@ -15,8 +13,11 @@ import {
   readConfigFile,
   rollOut,
   type System,
+  section,
   statuses,
 } from './support/check.ts';
+
+const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 /** No file system accepts a name of more than 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
@@ -24,14 +25,12 @@ const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 const failed = requirement({
   id: 'system.failed',
   level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause:
     '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that cannot be applied ends failed and archived, and nothing of it stays on the device.',
 });
-const options = { needs: ['write'], writes: true, sharing: 'exclusive', premises: ['system.deploy'] } as const;
-const failedCheck = check(failed, options, async (t: System) => {
+const options = { needs: ['write'], premises: ['system.deploy'] } as const;
+check(failed, options, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   const good = await rollOut(t);
@@ -101,4 +100,4 @@ async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   t.must(file === undefined, { expected: 'no file of a deployment that failed', actual: bad.fixture.filepath });
 }
 
-export default [failedCheck];
+export default checks;

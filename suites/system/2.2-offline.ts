@@ -1,29 +1,27 @@
 /** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
-import { requirement } from '../../harness/runner/define.ts';
 import { readItem } from '../platform/support/lists.ts';
 import {
-  check,
   EventFollower,
   platformSide,
   rollOut,
   type System,
+  section,
   statuses,
   untilActivity,
   untilCurrent,
   whileOffline,
 } from './support/check.ts';
 
-const options = { needs: ['write'], writes: true, sharing: 'disruptive', premises: ['system.deploy'] } as const;
+const { requirement, check, checks } = section({ level: 'MUST', section: '2.2', since: '2026-11-21' });
+
+const options = { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy'] } as const;
 
 const queued = requirement({
   id: 'system.offline',
-  level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause: 'Config instances wait to be received by the device and are deployed as soon as the device is online.',
   text: 'A deployment for a device that is offline is queued, and is deployed once when the device is online again.',
 });
-const queuedCheck = check(queued, options, async (t: System) => {
+check(queued, options, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   const before = await rollOut(t);
@@ -54,29 +52,22 @@ const queuedCheck = check(queued, options, async (t: System) => {
 
 const newest = requirement({
   id: 'system.offline.newest',
-  level: 'MUST',
-  section: '2.2',
-  since: '2026-11-21',
   clause: 'deployed as soon as the device is online',
   text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
-const newestCheck = check(
-  newest,
-  { ...options, premises: [...options.premises, 'system.replace', queued.id] },
-  async (t: System) => {
+check(newest, { ...options, premises: [...options.premises, 'system.replace', queued.id] }, async (t: System) => {
+  await t.online();
+  await using events = await EventFollower.open(t);
+  await events.until('deployment.deployed', (await rollOut(t)).id);
+  await whileOffline(t, async () => {
+    const older = await rollOut(t);
+    const newer = await rollOut(t);
     await t.online();
-    await using events = await EventFollower.open(t);
-    await events.until('deployment.deployed', (await rollOut(t)).id);
-    await whileOffline(t, async () => {
-      const older = await rollOut(t);
-      const newer = await rollOut(t);
-      await t.online();
-      await events.until('deployment.deployed', newer.id);
-      await untilCurrent(t, newer.id);
-      await untilActivity(t, newer.id, 'deployed');
-      await untilActivity(t, older.id, 'archived');
-    });
-  },
-);
+    await events.until('deployment.deployed', newer.id);
+    await untilCurrent(t, newer.id);
+    await untilActivity(t, newer.id, 'deployed');
+    await untilActivity(t, older.id, 'archived');
+  });
+});
 
-export default [queuedCheck, newestCheck];
+export default checks;

@@ -1,33 +1,27 @@
 /** Section 3: whether platform and device agree after any sequence of deployments, outages and restarts. */
 import fc from 'fast-check';
-import { requirement } from '../../harness/runner/define.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
 import {
-  check,
   EventFollower,
   onlineAfterwards,
   rollOut,
   type System,
+  section,
   untilActivity,
   untilCurrent,
 } from './support/check.ts';
 
+const { requirement, check, checks } = section({ section: '3', since: '2026-11-21' });
+
 const agreement = requirement({
   id: 'system.soak',
   level: 'SHOULD',
-  section: '3',
-  since: '2026-11-21',
   text: 'After any sequence of deployments, outages and restarts, platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
 });
-const agreementCheck = check(
+check(
   agreement,
-  {
-    needs: ['write'],
-    writes: true,
-    sharing: 'disruptive',
-    premises: ['system.deploy', 'system.replace', 'system.offline'],
-  },
+  { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy', 'system.replace', 'system.offline'] },
   async (t: System) => {
     await t.property(
       outageCommands(t.device.capabilities.has('restart'), t.replayPath),
@@ -61,4 +55,4 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
   }
 }
 
-export default [agreementCheck];
+export default checks;

@@ -2,21 +2,20 @@
 
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
-import { requirement } from '../../harness/runner/define.ts';
 import { blockIfForbidden, ping, pingCode, SECOND_NANOS } from '../platform/support/ping.ts';
 import { describeResponse } from '../platform/support/requests.ts';
-import { check, platformSide, type System, whileOffline } from './support/check.ts';
+import { platformSide, type System, section, whileOffline } from './support/check.ts';
+
+const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 const reachesDevice = requirement({
   id: 'system.ping',
   level: 'MUST',
-  section: '4.2',
-  since: '2026-11-21',
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
 // Exclusive, because some agents hear a ping only once they are done with what came before it.
-const onlineCheck = check(reachesDevice, { sharing: 'exclusive', profile: 'core' }, async (t: System) => {
+check(reachesDevice, { sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
 
@@ -65,7 +64,7 @@ async function mustReach(t: System, from: string): Promise<number> {
   return reached.durationMs;
 }
 
-const offlineCheck = check(
+check(
   reachesDevice,
   { aspect: 'offline', sharing: 'disruptive', premises: [reachesDevice.id, 'system.offline'] },
   async (t: System) => {
@@ -85,4 +84,4 @@ const offlineCheck = check(
   },
 );
 
-export default [onlineCheck, offlineCheck];
+export default checks;

@@ -8,13 +8,13 @@ import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace, JOB_TABLE } from '..
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { ClientContext } from '../../../harness/targets/opened.ts';
+import { sections } from '../../section.ts';
 
 // What every check of this suite is given.
 
 export type Client = ClientContext & CheckContext;
 
-/** Declares a check of one requirement. */
-export const check = checks<ClientContext>();
+export const section = sections(checks<ClientContext>());
 
 /** Needs a client that follows the stream. */
 export const FOLLOW = ['follow'] as const;

@@ -1,15 +1,13 @@
 /**
- * How a device check is declared, what it is given, how long it waits for something that should happen at once, and
- * what driving the agent costs. At the end, the premises on which checks rest.
+ * What a device check is given, how long it waits for something that should happen at once, and what driving the agent
+ * costs. At the end, the premises on which checks rest.
  */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { checks } from '../../../harness/runner/define.ts';
-import { boundedProperty } from '../../../harness/runner/property.ts';
 import { Fact, type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
-import type { Capability, CheckContext } from '../../../harness/runner/types.ts';
+import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
@@ -88,48 +86,6 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   t.http = moved.client(http.recorder).with({ timeoutMs: t.patienceMs, signal: t.signal });
   return t.http;
 }
-
-const declare = checks<DeviceContext>();
-
-/**
- * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have
- * restarted it. Without the path that `log` or `files` depends on, the check is not applicable.
- */
-export const check: typeof declare = (requirement, options, run) =>
-  declare(requirement, options, async (given) => {
-    const t = { ...given, capabilities: usable(given), control: pacedControl(given), property: boundedBy(given) };
-    const useless = options.needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
-    if (useless !== undefined)
-      given.notApplicable(`the capability "${useless}" is declared, but control does not give its ${PATHS[useless]}`);
-    if (options.sharing === 'exclusive') await t.session.quiet();
-    await relocate(t);
-    await run(t);
-  });
-
-/** Milliseconds in which a smaller counterexample is looked for. */
-const SHRINK_MS = 4000;
-/** Milliseconds in which new inputs are tried. */
-const TRY_MS = 15_000;
-const TRY_SLOW_MS = 3000;
-
-/** A few inputs show something too, and a slow target would take minutes for all of them. */
-const boundedBy = (t: Device): Device['property'] =>
-  boundedProperty(t, {
-    shrinkMs: SHRINK_MS,
-    tryMs: () => (t.session.isSlow() ? TRY_SLOW_MS : TRY_MS),
-    describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
-  });
-
-/** The optional member of control's information without which a capability is of no use. */
-const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
-
-const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>
-  new Set(
-    [...capabilities].filter((name) => {
-      const path = PATHS[name];
-      return path === undefined || info[path] !== undefined;
-    }),
-  );
 
 interface LogState {
   /**

@@ -13,9 +13,9 @@ import type { CheckResult } from '../../../harness/runner/types.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
-import { check, type Device } from './check.ts';
+import type { Device } from './check.ts';
 import { publish, readUpTo } from './drive.ts';
-import { withStreams } from './streams.ts';
+import { check } from './section.ts';
 
 const frame = (id: number): string =>
   `id: ${id}\nevent: a.b\ndata: ` +
@@ -61,12 +61,10 @@ const any = requirement({ id: 'device.any', level: 'MUST', section: '6', since: 
 async function readTwo(target: Awaited<ReturnType<typeof startDevice>>): Promise<CheckResult> {
   const { signal } = new AbortController();
   const recorder = new Recorder(new Redactor());
-  const one = check(any, { needs: ['drive'] }, (t: Device) =>
-    withStreams(t, async (streams) => {
-      const live = await streams.open();
-      await readUpTo(live, await publish(t, 2));
-    }),
-  );
+  const one = check(any, { needs: ['drive'] }, async (t: Device, streams) => {
+    const live = await streams.open();
+    await readUpTo(live, await publish(t, 2));
+  });
   const context = (over: AbortSignal) => target.context(recorder, over);
   return runCheck({ check: one, context, recorder, session: new Session(), seed: 1, runs: 1, signal, limitMs: 60_000 });
 }

@@ -10,9 +10,10 @@ import { Session } from '../../../harness/runner/session.ts';
 import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
-import { check, type Device, logMayDiffer } from './check.ts';
+import { type Device, logMayDiffer } from './check.ts';
 import { publish } from './drive.ts';
 import { record } from './replays.ts';
+import { check } from './section.ts';
 import { withStreams } from './streams.ts';
 
 const frame = (id: number): string =>

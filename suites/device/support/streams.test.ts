@@ -9,8 +9,9 @@ import { runCheck } from '../../../harness/runner/run-check.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
-import { check, type Device } from './check.ts';
+import type { Device } from './check.ts';
 import { OPEN_STREAMS } from './requests.ts';
+import { check } from './section.ts';
 import { withStreams } from './streams.ts';
 
 /** A device that serves so many streams at once and throttles the others without a Retry-After. */

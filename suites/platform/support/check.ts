@@ -3,6 +3,7 @@ import { checks } from '../../../harness/runner/define.ts';
 import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/runner/property.ts';
 import type { Check } from '../../../harness/runner/types.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
+import { sections, writing } from '../../section.ts';
 import { archiveMade } from './create.ts';
 import { CheckState, type Platform } from './requests.ts';
 import { blockIfUndecided } from './unchanged.ts';
@@ -34,14 +35,14 @@ const BOUNDS = propertyBounds(5000, 10_000);
  * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
  * archive. A check that was never decided because others kept writing ends as blocked.
  */
-export function check(
+function check(
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
   run: (t: Platform) => Promise<void>,
 ): Check<PlatformContext> {
   const isFirst = `${requirement.id}.${options.aspect}` === ANY_LIST;
   const premises = isFirst ? [] : [ANY_LIST, ...(options.premises ?? [])];
-  return declare(requirement, { ...options, premises }, async (given) => {
+  return declare(requirement, { ...writing(options), premises }, async (given) => {
     const t: Platform = { ...given, state: new CheckState(), property: boundedProperty(given, BOUNDS) };
     try {
       await run(t);
@@ -51,3 +52,5 @@ export function check(
     blockIfUndecided(t);
   });
 }
+
+export const section = sections(check);

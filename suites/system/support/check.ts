@@ -25,6 +25,7 @@ import {
 } from '../../platform/support/create.ts';
 import { type Item, readItem } from '../../platform/support/lists.ts';
 import { CheckState, describeResponse, ok, type Platform } from '../../platform/support/requests.ts';
+import { sections, writing } from '../../section.ts';
 
 /** The platform of this system, as the checks of the platform suite see it. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
@@ -40,12 +41,12 @@ const SOAK = propertyBounds(30_000, 500);
  * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
  * archive.
  */
-export const check = (
+const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
   run: (t: System) => Promise<void>,
 ): Check<SystemContext> =>
-  declare(requirement, options, async (given) => {
+  declare(requirement, writing(options), async (given) => {
     const t: System = { ...given, state: new CheckState(), property: boundedProperty(given, SOAK) };
     try {
       await run(t);
@@ -53,6 +54,8 @@ export const check = (
       await archiveMade(platformSide(t));
     }
   });
+
+export const section = sections(check);
 
 /** An effect travels from the platform to the device and back, which takes longer than one answer. */
 const EFFECT_TIMEOUT_FACTOR = 4;

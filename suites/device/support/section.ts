@@ -1,0 +1,65 @@
+/** How a device check is declared. */
+import { checks } from '../../../harness/runner/define.ts';
+import { boundedProperty } from '../../../harness/runner/property.ts';
+import type { Capability, Check, Requirement, Sharing } from '../../../harness/runner/types.ts';
+import type { DeviceContext } from '../../../harness/targets/opened.ts';
+import { sections } from '../../section.ts';
+import { type Device, pacedControl, relocate } from './check.ts';
+import { type Streams, withStreams } from './streams.ts';
+
+const declare = checks<DeviceContext>();
+
+/**
+ * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have
+ * restarted it; the streams that it opens are closed when it ends. Without the path that `log` or `files` depends on,
+ * the check is not applicable.
+ */
+export const check = (
+  requirement: Requirement,
+  options: Parameters<typeof declare>[1],
+  run: (t: Device, streams: Streams) => Promise<void>,
+): Check<DeviceContext> => {
+  const { needs, sharing = usualSharing(needs) } = options;
+  return declare(requirement, { ...options, sharing }, async (given) => {
+    const t = { ...given, capabilities: usable(given), control: pacedControl(given), property: boundedBy(given) };
+    const useless = needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
+    if (useless !== undefined)
+      given.notApplicable(`the capability "${useless}" is declared, but control does not give its ${PATHS[useless]}`);
+    if (sharing === 'exclusive') await t.session.quiet();
+    await relocate(t);
+    await withStreams(t, (streams) => run(t, streams));
+  });
+};
+
+export const section = sections(check);
+
+/** How checks share the agent that do with it what these capabilities allow. */
+function usualSharing(needs: readonly Capability[] = []): Sharing {
+  if (needs.includes('compact') || needs.includes('restart')) return 'disruptive';
+  return needs.includes('drive') ? 'exclusive' : 'shared';
+}
+
+/** Milliseconds in which a smaller counterexample is looked for. */
+const SHRINK_MS = 4000;
+/** Milliseconds in which new inputs are tried. */
+const TRY_MS = 15_000;
+const TRY_SLOW_MS = 3000;
+
+/** A few inputs show something too, and a slow target would take minutes for all of them. */
+const boundedBy = (t: Device): Device['property'] =>
+  boundedProperty(t, {
+    shrinkMs: SHRINK_MS,
+    tryMs: () => (t.session.isSlow() ? TRY_SLOW_MS : TRY_MS),
+    describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
+  });
+
+/** The optional member of control's information without which a capability is of no use. */
+const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
+
+const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>
+  new Set(
+    [...capabilities].filter((name) => {
+      const path = PATHS[name];
+      return path === undefined || info[path] !== undefined;
+    }),
+  );
