@@ -2,6 +2,8 @@
 import { CallFailed } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
+const TIMEOUT = ['client.ping.timeout'];
+
 const nanos = (timeout_nanos: unknown) => ({ ping: { body: () => ({ timeout_nanos }) } });
 
 export const defects = [
@@ -21,15 +23,9 @@ export const defects = [
   defect('ping-as-form', 'Calls the body of a ping a form.', ['client.ping.body'], {
     jobs: { ping: { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } } },
   }),
-  defect('ping-20s', 'Lets the platform wait for 20 seconds.', ['client.ping.timeout'], {
-    jobs: nanos(20_000_000_000),
-  }),
-  defect('ping-in-seconds', 'Sends its timeout as a number of seconds with a fraction.', ['client.ping.timeout'], {
-    jobs: nanos(2.5),
-  }),
-  defect('ping-as-text', 'Sends its timeout as text.', ['client.ping.timeout'], {
-    jobs: nanos('2s'),
-  }),
+  defect('ping-20s', 'Lets the platform wait for 20 seconds.', TIMEOUT, { jobs: nanos(20_000_000_000) }),
+  defect('ping-in-seconds', 'Sends its timeout as a number of seconds with a fraction.', TIMEOUT, { jobs: nanos(2.5) }),
+  defect('ping-as-text', 'Sends its timeout as text.', TIMEOUT, { jobs: nanos('2s') }),
   defect('ping-passes-on', 'Passes any timeout of its caller on.', ['client.ping.longest'], {
     jobs: { ping: { body: ({ pingNanos = 2_000_000_000 }) => ({ timeout_nanos: Number(pingNanos) }) } },
   }),
@@ -51,9 +47,7 @@ export const variants = [
   variant('ping-without-timeout', 'Leaves the timeout of a ping to the platform.', {
     jobs: { ping: { body: () => ({}) } },
   }),
-  variant('ping-longest', 'Lets the platform wait for ten seconds.', {
-    jobs: nanos(10_000_000_000),
-  }),
+  variant('ping-longest', 'Lets the platform wait for ten seconds.', { jobs: nanos(10_000_000_000) }),
   variant('ping-refuses', 'Refuses a timeout above ten seconds, and sends nothing.', {
     jobs: {
       ping: ({ body }) => ({

@@ -42,9 +42,7 @@ export const defects = [
     'half-written-crashes',
     'Breaks down at a discovery file that is half written.',
     ['client.loopback.half-written'],
-    {
-      follow: { discover: (read) => JSON.parse(read()) },
-    },
+    { follow: { discover: (read) => JSON.parse(read()) } },
   ),
   defect(
     'half-written-at-start',

@@ -67,9 +67,7 @@ export const defects = [
     'comments-are-fields',
     'Reads a comment as a field that is named after its text.',
     ['client.stream.comments'],
-    {
-      stream: { field: (line) => field(line.startsWith(':') ? line.slice(1) : line) },
-    },
+    { stream: { field: (line) => field(line.startsWith(':') ? line.slice(1) : line) } },
   ),
   defect('empty-dispatched', 'Hands a block without data on as an event without a payload.', ['client.stream.empty'], {
     stream: { isDispatched: () => true },
@@ -145,9 +143,7 @@ export const defects = [
 
 export const variants = [
   variant('ids-as-numbers', 'Prints ids as numbers, where they are exact.', {
-    follow: {
-      idOf: (_, { id }) => (Number.isSafeInteger(Number(id)) ? Number(id) : id),
-    },
+    follow: { idOf: (_, { id }) => (Number.isSafeInteger(Number(id)) ? Number(id) : id) },
   }),
   variant('talkative', 'Prints other lines among those of the contract.', {
     follow: ({ show }) => ({ show: (line) => ['received an event', '{"level":"info"}', ...show(line), ''] }),

@@ -1,6 +1,8 @@
 /** Clients that give up, or hammer an agent that is not there. */
 import { defect, variant } from '../define-client.ts';
 
+const RETRY_FIELD = ['client.back-off.retry-field'];
+
 export const defects = [
   defect('refused-ends', 'Gives up when nobody listens.', ['client.back-off.restart'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? undefined : reconnect(why)) }),
@@ -41,17 +43,12 @@ export const defects = [
         reconnect({ ...why, retryAfterMs: why.retryAfterMs === undefined ? undefined : why.retryAfterMs / 1000 }),
     }),
   }),
-  defect('retry-field-ignored', 'Does not read the retry field.', ['client.back-off.retry-field'], {
+  defect('retry-field-ignored', 'Does not read the retry field.', RETRY_FIELD, {
     follow: ({ reconnect }) => ({ reconnect: (why) => reconnect({ ...why, retryMs: undefined }) }),
   }),
-  defect(
-    'retry-field-as-seconds',
-    'Takes the retry field for seconds, and caps it at a tenth of one.',
-    ['client.back-off.retry-field'],
-    {
-      follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryAfterMs ?? 0, Math.min(retryMs ?? 200, 200)) },
-    },
-  ),
+  defect('retry-field-as-seconds', 'Takes the retry field for seconds, and caps it at a tenth of one.', RETRY_FIELD, {
+    follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryAfterMs ?? 0, Math.min(retryMs ?? 200, 200)) },
+  }),
   defect('hammers', 'Asks again at once.', ['client.back-off.hammering', 'client.expired.no-loop'], {
     follow: { reconnect: () => 0, expired: (cursor) => ({ told: true, cursor }) },
   }),

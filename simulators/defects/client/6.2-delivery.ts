@@ -50,9 +50,7 @@ export const defects = [
     'rounded-ids-shown',
     'Shows ids as floating-point numbers, and sends them back exactly.',
     ['client.delivery.big-ids'],
-    {
-      follow: { idOf: (_, { id }) => String(Number(id)) },
-    },
+    { follow: { idOf: (_, { id }) => String(Number(id)) } },
   ),
   defect('int32-ids', 'Keeps ids in 32 bits.', ['client.delivery.big-ids'], {
     follow: { cursor: ({ id }) => (id === '' ? undefined : String(Number(BigInt.asIntN(32, BigInt(id))))) },
@@ -64,9 +62,7 @@ export const defects = [
     'torn-dispatched',
     'Hands on an event that the end of the stream cuts off.',
     ['client.delivery.torn.data-line'],
-    {
-      stream: { atEnd: 'dispatch' },
-    },
+    { stream: { atEnd: 'dispatch' } },
   ),
   defect('torn-id-taken', 'Takes an id that the end of the stream cuts off.', ['client.delivery.torn.id'], {
     stream: { atEnd: 'dispatch', isDispatched: ({ data }) => data !== '' },

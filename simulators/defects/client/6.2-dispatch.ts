@@ -1,6 +1,8 @@
 /** Clients that dispatch by something else, or break down at what they do not know. */
 import { defect, variant } from '../define-client.ts';
 
+const UNKNOWN_MEMBERS = ['client.dispatch.unknown-members'];
+
 const KNOWN = ['deployment.deployed', 'deployment.removed'];
 const DEPLOYED = [
   'deployment_id',
@@ -42,23 +44,18 @@ export const defects = [
       },
     }),
   }),
-  defect(
-    'strict-members',
-    'Leaves out an event with members that it does not know.',
-    ['client.dispatch.unknown-members'],
-    {
-      follow: ({ envelope }) => ({
-        envelope: (block) => {
-          const found = envelope(block);
-          const strange = Object.keys(found ?? {}).filter(
-            (name) => !['object', 'id', 'type', 'occurred_at', 'data'].includes(name),
-          );
-          return strange.length === 0 ? found : undefined;
-        },
-      }),
-    },
-  ),
-  defect('strict-order', 'Reads the envelope by its members’ places.', ['client.dispatch.unknown-members'], {
+  defect('strict-members', 'Leaves out an event with members that it does not know.', UNKNOWN_MEMBERS, {
+    follow: ({ envelope }) => ({
+      envelope: (block) => {
+        const found = envelope(block);
+        const strange = Object.keys(found ?? {}).filter(
+          (name) => !['object', 'id', 'type', 'occurred_at', 'data'].includes(name),
+        );
+        return strange.length === 0 ? found : undefined;
+      },
+    }),
+  }),
+  defect('strict-order', 'Reads the envelope by its members’ places.', UNKNOWN_MEMBERS, {
     follow: ({ envelope }) => ({
       envelope: (block) => (block.data.startsWith('{"object":') ? envelope(block) : undefined),
     }),

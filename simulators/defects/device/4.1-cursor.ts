@@ -1,7 +1,9 @@
 import { defect, refusals, variant } from '../define-device.ts';
 
+const CURSOR_MALFORMED = ['device.events.cursor.malformed'];
+
 export const defects = [
-  defect('malformed-is-none', 'Treats a malformed cursor as no cursor.', ['device.events.cursor.malformed'], {
+  defect('malformed-is-none', 'Treats a malformed cursor as no cursor.', CURSOR_MALFORMED, {
     stream: ({ chooseCursor }) => ({
       chooseCursor: (request) => {
         const cursor = chooseCursor(request);
@@ -12,31 +14,26 @@ export const defects = [
   defect(
     'malformed-is-expired',
     'Answers a malformed cursor with 410.',
-    ['device.events.cursor.malformed'],
+    CURSOR_MALFORMED,
     refusals(({ code }) => code === 'invalid_cursor', { status: 410 }),
   ),
-  defect(
-    'malformed-read-loosely',
-    'Reads as much of a cursor as looks like a number.',
-    ['device.events.cursor.malformed'],
-    {
-      stream: {
-        chooseCursor: ({ after, lastEventId }) => {
-          const text = after[0] ?? lastEventId;
-          if (text === undefined) return 'none';
-          const cursor = Number.parseInt(text, 10);
-          return Number.isNaN(cursor) ? 'malformed' : Math.min(cursor, Number.MAX_SAFE_INTEGER);
-        },
+  defect('malformed-read-loosely', 'Reads as much of a cursor as looks like a number.', CURSOR_MALFORMED, {
+    stream: {
+      chooseCursor: ({ after, lastEventId }) => {
+        const text = after[0] ?? lastEventId;
+        if (text === undefined) return 'none';
+        const cursor = Number.parseInt(text, 10);
+        return Number.isNaN(cursor) ? 'malformed' : Math.min(cursor, Number.MAX_SAFE_INTEGER);
       },
     },
-  ),
+  }),
   defect(
     'malformed-crashes',
     'Answers a malformed cursor with 500.',
-    ['device.events.cursor.malformed'],
+    CURSOR_MALFORMED,
     refusals(({ code }) => code === 'invalid_cursor', { status: 500 }),
   ),
-  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', ['device.events.cursor.malformed'], {
+  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', CURSOR_MALFORMED, {
     stream: ({ chooseCursor }) => ({
       chooseCursor: (request) => {
         const text = request.after[0] ?? request.lastEventId ?? '';

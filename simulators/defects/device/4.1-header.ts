@@ -1,5 +1,7 @@
 import { type DeviceChanges, defect } from '../define-device.ts';
 
+const AFTER_WINS = ['device.events.after-wins'];
+
 /** Chooses one of two cursors, where `after` and `Last-Event-ID` are both given. */
 const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges => ({
   stream: ({ chooseCursor }) => ({
@@ -25,38 +27,23 @@ export const defects = [
       },
     }),
   }),
-  defect('header-wins', 'Lets Last-Event-ID win over after.', ['device.events.after-wins'], {
+  defect('header-wins', 'Lets Last-Event-ID win over after.', AFTER_WINS, {
     stream: ({ chooseCursor }) => ({
       chooseCursor: ({ after, lastEventId }) =>
         chooseCursor({ after: lastEventId === undefined ? after : [], lastEventId }),
     }),
   }),
-  defect(
-    'larger-cursor-wins',
-    'Takes the larger of after and Last-Event-ID.',
-    ['device.events.after-wins'],
-    cursorOfBoth(Math.max),
-  ),
-  defect(
-    'smaller-cursor-wins',
-    'Takes the smaller of after and Last-Event-ID.',
-    ['device.events.after-wins'],
-    cursorOfBoth(Math.min),
-  ),
-  defect(
-    'zero-loses-to-header',
-    'Ignores after=0 when there is a Last-Event-ID header.',
-    ['device.events.after-wins'],
-    {
-      // Once events are gone, after=0 is refused anyway.
-      log: { keepFrom: ({ earliest }) => earliest },
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: ({ after, lastEventId }) =>
-          chooseCursor({
-            after: lastEventId === undefined ? after : after.filter((id) => id !== '0'),
-            lastEventId,
-          }),
-      }),
-    },
-  ),
+  defect('larger-cursor-wins', 'Takes the larger of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.max)),
+  defect('smaller-cursor-wins', 'Takes the smaller of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.min)),
+  defect('zero-loses-to-header', 'Ignores after=0 when there is a Last-Event-ID header.', AFTER_WINS, {
+    // Once events are gone, after=0 is refused anyway.
+    log: { keepFrom: ({ earliest }) => earliest },
+    stream: ({ chooseCursor }) => ({
+      chooseCursor: ({ after, lastEventId }) =>
+        chooseCursor({
+          after: lastEventId === undefined ? after : after.filter((id) => id !== '0'),
+          lastEventId,
+        }),
+    }),
+  }),
 ];

@@ -2,6 +2,8 @@ import { isEventType } from '../../../harness/contract/enums.ts';
 import type { StoredEvent } from '../../device/log/line.ts';
 import { type DeviceChanges, defect, onRequest, onSome, rewritten, variant } from '../define-device.ts';
 
+const TYPES = ['device.events.types'];
+
 /** Reads the list of types from the URL as it is written there. */
 const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
   let raw: string | undefined;
@@ -14,25 +16,23 @@ const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
 };
 
 export const defects = [
-  defect('types-ignored', 'Sends all types whatever the filter says.', ['device.events.types'], {
-    stream: { wants: () => true },
-  }),
-  defect('types-ignored-in-replay', 'Filters live events, and replays all.', ['device.events.types'], {
+  defect('types-ignored', 'Sends all types whatever the filter says.', TYPES, { stream: { wants: () => true } }),
+  defect('types-ignored-in-replay', 'Filters live events, and replays all.', TYPES, {
     stream: ({ wants }) => ({
       wants: (filter, type, phase) => phase === 'replay' || wants(filter, type, phase),
     }),
   }),
-  defect('types-ignored-live', 'Filters the replay, and sends all live events.', ['device.events.types'], {
+  defect('types-ignored-live', 'Filters the replay, and sends all live events.', TYPES, {
     stream: ({ wants }) => ({
       wants: (filter, type, phase) => phase === 'live' || wants(filter, type, phase),
     }),
   }),
-  defect('types-first-only', 'Reads only the first type of the list.', ['device.events.types'], {
+  defect('types-first-only', 'Reads only the first type of the list.', TYPES, {
     stream: ({ parseTypes }) => ({
       parseTypes: (values) => parseTypes(values.map((value) => value.split(',', 1)[0] ?? '')),
     }),
   }),
-  defect('types-by-resource', 'Compares only the resource of a type.', ['device.events.types'], {
+  defect('types-by-resource', 'Compares only the resource of a type.', TYPES, {
     stream: {
       wants: (filter, type) => {
         const resource = (name: string): string | undefined => name.split('.')[0];
@@ -40,7 +40,7 @@ export const defects = [
       },
     },
   }),
-  defect('types-renumber', 'Renumbers filtered events without gaps.', ['device.events.types'], {
+  defect('types-renumber', 'Renumbers filtered events without gaps.', TYPES, {
     stream: {
       session: ({ after, filter }) => {
         if (!filter) return undefined;
@@ -56,37 +56,27 @@ export const defects = [
       },
     },
   }),
-  defect(
-    'types-swallow-replay',
-    'Ends a filtered replay at the first event that is not wanted.',
-    ['device.events.types'],
-    {
-      stream: {
-        session: ({ filter }) => {
-          let ended = false;
-          return {
-            replay: (events) =>
-              events.filter(({ type }) => {
-                ended ||= filter !== undefined && !filter.has(type);
-                return !ended;
-              }),
-          };
-        },
+  defect('types-swallow-replay', 'Ends a filtered replay at the first event that is not wanted.', TYPES, {
+    stream: {
+      session: ({ filter }) => {
+        let ended = false;
+        return {
+          replay: (events) =>
+            events.filter(({ type }) => {
+              ended ||= filter !== undefined && !filter.has(type);
+              return !ended;
+            }),
+        };
       },
     },
-  ),
-  defect(
-    'types-by-prefix',
-    'Lets an event through when its type and a listed one begin alike.',
-    ['device.events.types'],
-    {
-      stream: {
-        wants: (filter, type) =>
-          filter === undefined || [...filter].some((other) => type.startsWith(other) || other.startsWith(type)),
-      },
+  }),
+  defect('types-by-prefix', 'Lets an event through when its type and a listed one begin alike.', TYPES, {
+    stream: {
+      wants: (filter, type) =>
+        filter === undefined || [...filter].some((other) => type.startsWith(other) || other.startsWith(type)),
     },
-  ),
-  defect('types-need-a-cursor', 'Ignores the filter of a request without a cursor.', ['device.events.types'], () => {
+  }),
+  defect('types-need-a-cursor', 'Ignores the filter of a request without a cursor.', TYPES, () => {
     let cursor: unknown;
     return {
       stream: ({ chooseCursor, parseTypes }) => ({
@@ -102,7 +92,7 @@ export const defects = [
   defect(
     'types-lose-header',
     'Forgets Last-Event-ID when there is a filter.',
-    ['device.events.types'],
+    TYPES,
     onRequest(({ url, headers }) => {
       if (url?.includes('types=') === true) delete headers['last-event-id'];
     }),
@@ -110,13 +100,13 @@ export const defects = [
   defect(
     'types-undecoded',
     'Compares types as they are written in the URL, still percent-encoded.',
-    ['device.events.types'],
+    TYPES,
     typesFromUrl((raw) => raw.split(',')),
   ),
   defect(
     'types-comma-undecoded',
     'Splits the list of types before it is decoded.',
-    ['device.events.types'],
+    TYPES,
     typesFromUrl((raw) => raw.split(',').map(decodeURIComponent)),
   ),
 ];

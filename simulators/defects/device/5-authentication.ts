@@ -1,87 +1,74 @@
 import { defect, refusals, variant } from '../define-device.ts';
 
+const BEARER_REQUIRED = ['device.loopback.bearer-required'];
+const DISCOVERY = ['device.loopback.discovery'];
+
 export const defects = [
   defect('token-on-socket', 'Requires a token on the unix socket as well.', ['device.socket.no-token'], {
     transport: ({ authorized }) => ({
       authorized: (header, token, transport) => header !== undefined && authorized(header, token, transport),
     }),
   }),
-  defect(
-    'discovery-token-stale',
-    'Writes a token into the discovery file that it does not accept itself.',
-    ['device.loopback.discovery'],
-    { transport: { discovery: ({ port, token }) => ({ port, token: [...token].reverse().join('') }) } },
-  ),
-  defect(
-    'discovery-port-as-text',
-    'Writes the port into the discovery file as a string.',
-    ['device.loopback.discovery'],
-    { transport: { discovery: (file) => ({ ...file, port: String(file.port) }) } },
-  ),
-  defect('discovery-without-token', 'Leaves the token out of the discovery file.', ['device.loopback.discovery'], {
+  defect('discovery-token-stale', 'Writes a token into the discovery file that it does not accept itself.', DISCOVERY, {
+    transport: { discovery: ({ port, token }) => ({ port, token: [...token].reverse().join('') }) },
+  }),
+  defect('discovery-port-as-text', 'Writes the port into the discovery file as a string.', DISCOVERY, {
+    transport: { discovery: (file) => ({ ...file, port: String(file.port) }) },
+  }),
+  defect('discovery-without-token', 'Leaves the token out of the discovery file.', DISCOVERY, {
     transport: { discovery: ({ port }) => ({ port }) },
   }),
-  defect('discovery-other-names', 'Writes Port and Token into the discovery file.', ['device.loopback.discovery'], {
+  defect('discovery-other-names', 'Writes Port and Token into the discovery file.', DISCOVERY, {
     transport: { discovery: ({ port, token }) => ({ Port: port, Token: token }) },
   }),
-  defect('loopback-token-optional', 'Checks the token only when one is sent.', ['device.loopback.bearer-required'], {
+  defect('loopback-token-optional', 'Checks the token only when one is sent.', BEARER_REQUIRED, {
     transport: ({ authorized }) => ({
       authorized: (header, token, transport) => header === undefined || authorized(header, token, transport),
     }),
   }),
-  defect(
-    'loopback-token-prefix',
-    'Compares only as much of the token as was sent.',
-    ['device.loopback.bearer-required'],
-    {
-      transport: {
-        authorized: (header, token, transport) => transport === 'unix' || `Bearer ${token}`.startsWith(header ?? '-'),
-      },
+  defect('loopback-token-prefix', 'Compares only as much of the token as was sent.', BEARER_REQUIRED, {
+    transport: {
+      authorized: (header, token, transport) => transport === 'unix' || `Bearer ${token}`.startsWith(header ?? '-'),
     },
-  ),
-  defect('loopback-any-scheme', 'Accepts the token after any scheme.', ['device.loopback.bearer-required'], {
+  }),
+  defect('loopback-any-scheme', 'Accepts the token after any scheme.', BEARER_REQUIRED, {
     transport: {
       authorized: (header, token, transport) =>
         transport === 'unix' || (token !== undefined && header?.endsWith(token) === true),
     },
   }),
-  defect('loopback-token-any-case', 'Compares the token without regard to case.', ['device.loopback.bearer-required'], {
+  defect('loopback-token-any-case', 'Compares the token without regard to case.', BEARER_REQUIRED, {
     transport: ({ authorized }) => ({
       authorized: (header, token, transport) => authorized(header?.toLowerCase(), token?.toLowerCase(), transport),
     }),
   }),
-  defect('loopback-token-by-length', 'Accepts any token of the correct length.', ['device.loopback.bearer-required'], {
+  defect('loopback-token-by-length', 'Accepts any token of the correct length.', BEARER_REQUIRED, {
     transport: {
       authorized: (header, token, transport) => transport === 'unix' || header?.length === `Bearer ${token}`.length,
     },
   }),
-  defect(
-    'loopback-token-in-query',
-    'Accepts the token in the query as well.',
-    ['device.loopback.bearer-required'],
-    () => {
-      let secret: string | undefined;
-      return {
-        transport: ({ authorized }) => ({
-          authorized: (header, token, transport) => {
-            secret = token;
-            return header === undefined || authorized(header, token, transport);
-          },
-        }),
-        http: ({ intercept }) => ({
-          intercept: (request, response) => {
-            const overTcp = request.socket.remoteAddress !== undefined;
-            const given = new URLSearchParams(request.url?.split('?')[1]).get('access_token');
-            if (overTcp && request.headers.authorization === undefined && given !== secret) {
-              response.writeHead(401).end();
-              return true;
-            }
-            return intercept(request, response);
-          },
-        }),
-      };
-    },
-  ),
+  defect('loopback-token-in-query', 'Accepts the token in the query as well.', BEARER_REQUIRED, () => {
+    let secret: string | undefined;
+    return {
+      transport: ({ authorized }) => ({
+        authorized: (header, token, transport) => {
+          secret = token;
+          return header === undefined || authorized(header, token, transport);
+        },
+      }),
+      http: ({ intercept }) => ({
+        intercept: (request, response) => {
+          const overTcp = request.socket.remoteAddress !== undefined;
+          const given = new URLSearchParams(request.url?.split('?')[1]).get('access_token');
+          if (overTcp && request.headers.authorization === undefined && given !== secret) {
+            response.writeHead(401).end();
+            return true;
+          }
+          return intercept(request, response);
+        },
+      }),
+    };
+  }),
   defect('loopback-scheme-case', 'Compares the word Bearer by case.', ['device.loopback.scheme-case'], {
     transport: {
       authorized: (header, token, transport) => transport === 'unix' || header === `Bearer ${token}`,

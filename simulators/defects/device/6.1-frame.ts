@@ -9,13 +9,19 @@ import {
   variant,
 } from '../define-device.ts';
 
-const envelope = (change: (envelope: Envelope, event: StoredEvent) => Envelope): DeviceChanges => ({
+type EnvelopeChange = (envelope: Envelope, event: StoredEvent) => Envelope;
+
+const envelope = (change: EnvelopeChange): DeviceChanges => ({
   stream: ({ frame }) => ({ frame: (event) => frame(rewritten(event, (each) => change(each, event))) }),
 });
+const envelopeDefect = (name: string, summary: string, change: EnvelopeChange) =>
+  defect(name, summary, ['device.events.envelope'], envelope(change));
 
 const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
+const payloadDefect = (name: string, summary: string, change: (data: object) => object) =>
+  defect(name, summary, ['device.events.payload.deployed'], payload(change));
 
 /** The same moment, as a clock two hours to the east shows it. */
 const withOffset = (time: string): string =>
@@ -46,80 +52,60 @@ export const defects = [
   defect('frame-id-prefixed', 'Sends ids as evt_5 instead of 5.', ['device.events.frame'], {
     stream: ({ frame }) => ({ frame: (event) => frame(event).replace(/^id: /, 'id: evt_') }),
   }),
-  defect(
+  envelopeDefect(
     'frame-payload-only',
     'Sends the payload where the envelope belongs.',
-    ['device.events.envelope'],
-    envelope((envelope) => envelope['data'] as typeof envelope),
+    (envelope) => envelope['data'] as typeof envelope,
   ),
-  defect(
-    'envelope-id-as-text',
-    'Writes the id in the envelope as a string.',
-    ['device.events.envelope'],
-    envelope((envelope) => ({ ...envelope, id: String(envelope['id']) })),
-  ),
-  defect(
+  envelopeDefect('envelope-id-as-text', 'Writes the id in the envelope as a string.', (envelope) => ({
+    ...envelope,
+    id: String(envelope['id']),
+  })),
+  envelopeDefect(
     'envelope-id-differs',
     'Counts ids in the envelope from 0 and in the frame from 1.',
-    ['device.events.envelope'],
-    envelope((envelope, event) => ({ ...envelope, id: event.id - 1 })),
+    (envelope, event) => ({ ...envelope, id: event.id - 1 }),
   ),
-  defect(
-    'envelope-type-short',
-    'Writes only the action as type in the envelope.',
-    ['device.events.envelope'],
-    envelope((envelope, event) => ({ ...envelope, type: event.type.split('.')[1] })),
-  ),
-  defect(
-    'envelope-object-wrong',
-    'Gives the envelope the object event_envelope.',
-    ['device.events.envelope'],
-    envelope((envelope) => ({ ...envelope, object: 'event_envelope' })),
-  ),
-  defect(
-    'envelope-time-local',
-    'Writes occurred_at as a local date and time.',
-    ['device.events.envelope'],
-    envelope((envelope) => ({
-      ...envelope,
-      occurred_at: String(envelope['occurred_at']).replace('T', ' ').slice(0, 19),
-    })),
-  ),
-  defect(
-    'envelope-data-as-text',
-    'Encodes data twice, so that it is a string.',
-    ['device.events.envelope'],
-    envelope((envelope) => ({ ...envelope, data: JSON.stringify(envelope['data']) })),
-  ),
+  envelopeDefect('envelope-type-short', 'Writes only the action as type in the envelope.', (envelope, event) => ({
+    ...envelope,
+    type: event.type.split('.')[1],
+  })),
+  envelopeDefect('envelope-object-wrong', 'Gives the envelope the object event_envelope.', (envelope) => ({
+    ...envelope,
+    object: 'event_envelope',
+  })),
+  envelopeDefect('envelope-time-local', 'Writes occurred_at as a local date and time.', (envelope) => ({
+    ...envelope,
+    occurred_at: String(envelope['occurred_at']).replace('T', ' ').slice(0, 19),
+  })),
+  envelopeDefect('envelope-data-as-text', 'Encodes data twice, so that it is a string.', (envelope) => ({
+    ...envelope,
+    data: JSON.stringify(envelope['data']),
+  })),
   defect('type-with-version', 'Appends a version to the event type.', ['device.events.type-form'], {
     deployments: { event: ({ type, data }) => ({ type: `${type}.v1`, data }) },
   }),
   defect('type-underscore', 'Writes event types with an underscore.', ['device.events.type-form'], {
     deployments: { event: ({ type, data }) => ({ type: type.replace('.', '_'), data }) },
   }),
-  defect(
-    'payload-without-time',
-    'Leaves deployed_at out of deployment.deployed.',
-    ['device.events.payload.deployed'],
-    payload((data) => ({ ...data, deployed_at: undefined })),
-  ),
-  defect(
-    'payload-without-statuses',
-    'Sends deployment.deployed with status alone.',
-    ['device.events.payload.deployed'],
-    payload((data) => ({ ...data, activity_status: undefined, error_status: undefined })),
-  ),
-  defect(
+  payloadDefect('payload-without-time', 'Leaves deployed_at out of deployment.deployed.', (data) => ({
+    ...data,
+    deployed_at: undefined,
+  })),
+  payloadDefect('payload-without-statuses', 'Sends deployment.deployed with status alone.', (data) => ({
+    ...data,
+    activity_status: undefined,
+    error_status: undefined,
+  })),
+  payloadDefect(
     'payload-status-unmerged',
     'Writes status ok into the payload instead of the merged status.',
-    ['device.events.payload.deployed'],
-    payload((data) => ({ ...data, status: 'ok' })),
+    (data) => ({ ...data, status: 'ok' }),
   ),
-  defect(
+  payloadDefect(
     'payload-status-is-activity',
     'Gives the activity as status in the payload, whatever the error status is.',
-    ['device.events.payload.deployed'],
-    payload((data) => ({ ...data, status: Reflect.get(data, 'activity_status') })),
+    (data) => ({ ...data, status: Reflect.get(data, 'activity_status') }),
   ),
   defect(
     'deployed-untold-with-error',

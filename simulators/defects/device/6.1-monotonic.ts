@@ -1,17 +1,19 @@
 import type { StoredEvent } from '../../device/log/line.ts';
 import { defect, variant } from '../define-device.ts';
 
+const MONOTONIC = ['device.events.monotonic'];
+
 export const defects = [
-  defect('batch-reversed', 'Delivers the events of one commit newest first.', ['device.events.monotonic'], {
+  defect('batch-reversed', 'Delivers the events of one commit newest first.', MONOTONIC, {
     stream: { session: () => ({ live: (events) => events.toReversed() }) },
   }),
-  defect('events-twice', 'Delivers every live event twice.', ['device.events.monotonic'], {
+  defect('events-twice', 'Delivers every live event twice.', MONOTONIC, {
     stream: { session: () => ({ live: (events) => events.flatMap((event) => [event, event]) }) },
   }),
   defect(
     'cursor-moves-back',
     'Repeats an older event behind a newer one, which moves the cursor of a client back.',
-    ['device.events.monotonic'],
+    MONOTONIC,
     {
       stream: {
         session: () => {
@@ -27,19 +29,14 @@ export const defects = [
       },
     },
   ),
-  defect(
-    'ids-shared-by-two',
-    'Gives every two events the same id, as too coarse a clock would.',
-    ['device.events.monotonic'],
-    {
-      stream: ({ frame }) => ({
-        frame: (event) => {
-          const id = event.id + (event.id % 2);
-          return frame({ ...event, id, json: event.json.replace(`"id":${event.id}`, `"id":${id}`) });
-        },
-      }),
-    },
-  ),
+  defect('ids-shared-by-two', 'Gives every two events the same id, as too coarse a clock would.', MONOTONIC, {
+    stream: ({ frame }) => ({
+      frame: (event) => {
+        const id = event.id + (event.id % 2);
+        return frame({ ...event, id, json: event.json.replace(`"id":${event.id}`, `"id":${id}`) });
+      },
+    }),
+  }),
 ];
 
 export const variants = [

@@ -1,31 +1,28 @@
 import { defect, onStart, variant } from '../define-device.ts';
 
+const HEARTBEAT = ['device.events.heartbeat'];
+
 export const defects = [
-  defect('heartbeat-none', 'Sends no heartbeat.', ['device.events.heartbeat'], { stream: { heartbeat: () => '' } }),
-  defect('heartbeat-late', 'Reads the seconds between heartbeats as minutes.', ['device.events.heartbeat'], {
+  defect('heartbeat-none', 'Sends no heartbeat.', HEARTBEAT, { stream: { heartbeat: () => '' } }),
+  defect('heartbeat-late', 'Reads the seconds between heartbeats as minutes.', HEARTBEAT, {
     stream: { heartbeatMs: (configured) => configured * 60 },
   }),
-  defect('heartbeat-other-text', 'Sends comments that say ping.', ['device.events.heartbeat'], {
+  defect('heartbeat-other-text', 'Sends comments that say ping.', HEARTBEAT, {
     stream: { heartbeat: () => ': ping\n\n' },
   }),
-  defect(
-    'heartbeat-unfiltered-only',
-    'Sends heartbeats only to subscribers without a filter.',
-    ['device.events.heartbeat'],
-    () => {
-      let filtered = false;
-      return {
-        stream: ({ parseTypes }) => ({
-          parseTypes: (values) => {
-            filtered = values.length > 0;
-            return parseTypes(values);
-          },
-          heartbeatMs: (configured) => (filtered ? configured * 100 : configured),
-        }),
-      };
-    },
-  ),
-  defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', ['device.events.heartbeat'], () => {
+  defect('heartbeat-unfiltered-only', 'Sends heartbeats only to subscribers without a filter.', HEARTBEAT, () => {
+    let filtered = false;
+    return {
+      stream: ({ parseTypes }) => ({
+        parseTypes: (values) => {
+          filtered = values.length > 0;
+          return parseTypes(values);
+        },
+        heartbeatMs: (configured) => (filtered ? configured * 100 : configured),
+      }),
+    };
+  }),
+  defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', HEARTBEAT, () => {
     let starts = 0;
     return {
       ...onStart(() => {

@@ -1,5 +1,7 @@
 import { type DeviceChanges, defect, rewritten } from '../define-device.ts';
 
+const REPLAY_COMPLETE = ['device.events.replay.complete'];
+
 const replaysAtMost = (count: number): DeviceChanges => ({
   stream: {
     session: () => {
@@ -50,16 +52,16 @@ export const defects = [
       }),
     },
   ),
-  defect('replay-skips-newest', 'Replays everything but the newest event.', ['device.events.replay.complete'], {
+  defect('replay-skips-newest', 'Replays everything but the newest event.', REPLAY_COMPLETE, {
     stream: {
       session: ({ retained }) => ({ replay: (events) => events.filter(({ id }) => id !== retained.latest) }),
     },
   }),
-  defect('replay-limited', 'Replays at most ten events.', ['device.events.replay.complete'], replaysAtMost(10)),
+  defect('replay-limited', 'Replays at most ten events.', REPLAY_COMPLETE, replaysAtMost(10)),
   defect('replay-newest-first', 'Replays newest first.', ['device.events.replay.complete', 'device.events.monotonic'], {
     stream: { session: () => ({ replay: (events) => events.toReversed() }) },
   }),
-  defect('replay-with-new-time', 'Gives replayed events the time of the replay.', ['device.events.replay.complete'], {
+  defect('replay-with-new-time', 'Gives replayed events the time of the replay.', REPLAY_COMPLETE, {
     stream: {
       session: () => {
         const now = new Date().toISOString();
@@ -70,38 +72,26 @@ export const defects = [
       },
     },
   }),
-  defect(
-    'replay-with-another-time',
-    'Gives replayed events the time at which the log began.',
-    ['device.events.replay.complete'],
-    {
-      stream: {
-        session: () => ({
-          replay: (events) =>
-            events.map((event) =>
-              rewritten(event, (envelope) => ({ ...envelope, occurred_at: '2026-01-01T00:00:00Z' })),
-            ),
-        }),
-      },
-    },
-  ),
-  defect(
-    'zero-is-no-cursor',
-    'Treats after=0 as no cursor, and sends live events only.',
-    ['device.events.replay.complete'],
-    {
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: (request) => {
-          const cursor = chooseCursor(request);
-          return cursor === 0 ? 'none' : cursor;
-        },
+  defect('replay-with-another-time', 'Gives replayed events the time at which the log began.', REPLAY_COMPLETE, {
+    stream: {
+      session: () => ({
+        replay: (events) =>
+          events.map((event) => rewritten(event, (envelope) => ({ ...envelope, occurred_at: '2026-01-01T00:00:00Z' }))),
       }),
     },
-  ),
+  }),
+  defect('zero-is-no-cursor', 'Treats after=0 as no cursor, and sends live events only.', REPLAY_COMPLETE, {
+    stream: ({ chooseCursor }) => ({
+      chooseCursor: (request) => {
+        const cursor = chooseCursor(request);
+        return cursor === 0 ? 'none' : cursor;
+      },
+    }),
+  }),
   defect(
     'replay-capped',
     'Replays a thousand events at most, then continues live.',
-    ['device.events.replay.complete'],
+    REPLAY_COMPLETE,
     replaysAtMost(1000),
   ),
   defect(

@@ -36,9 +36,7 @@ export const defects = [
     'ids-reused-after-restart',
     'Gives out the last id again after a restart.',
     ['device.log.restart', 'device.events.replay.complete.histories'],
-    {
-      log: { highest: (last) => Math.max(0, last - 1) },
-    },
+    { log: { highest: (last) => Math.max(0, last - 1) } },
   ),
   defect('log-emptied-at-restart', 'Begins with an empty log at each start.', ['device.log.restart'], {
     log: { opening: () => 'empty' },

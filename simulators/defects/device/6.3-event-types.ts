@@ -5,6 +5,9 @@ import type { EventDraft } from '../../device/log/line.ts';
 import { deployedEvent } from '../../device/state/deployment-store.ts';
 import { type DeviceChanges, defect, variant } from '../define-device.ts';
 
+const WRITTEN_FIRST = ['device.events.written-first'];
+const DEPLOYED_ONLY = ['device.events.deployed-only'];
+
 /** Publishes deployment.deployed for each deployment that enters a state and that `match` picks. */
 const announcesWhen = (match: (change: DeploymentChange, events: readonly EventDraft[]) => boolean): DeviceChanges => ({
   deployments: {
@@ -16,24 +19,19 @@ const announcesWhen = (match: (change: DeploymentChange, events: readonly EventD
 });
 
 export const defects = [
-  defect(
-    'event-before-files',
-    'Publishes deployment.deployed before the files are in place.',
-    ['device.events.written-first'],
-    {
-      deployments: {
-        enter: async ({ place, publish }) => {
-          await publish();
-          await setTimeout(30);
-          await place();
-        },
+  defect('event-before-files', 'Publishes deployment.deployed before the files are in place.', WRITTEN_FIRST, {
+    deployments: {
+      enter: async ({ place, publish }) => {
+        await publish();
+        await setTimeout(30);
+        await place();
       },
     },
-  ),
+  }),
   defect(
     'files-ascii-only',
     'Writes a question mark into config files for every character outside ASCII.',
-    ['device.events.written-first'],
+    WRITTEN_FIRST,
     {
       deployments: {
         files: (files) =>
@@ -48,20 +46,15 @@ export const defects = [
       },
     },
   ),
-  defect(
-    'files-flat',
-    'Writes all config files into one folder, whatever their paths.',
-    ['device.events.written-first'],
-    {
-      deployments: {
-        files: (files) => files.map(({ filepath, content }) => ({ filepath: `/${basename(filepath)}`, content })),
-      },
+  defect('files-flat', 'Writes all config files into one folder, whatever their paths.', WRITTEN_FIRST, {
+    deployments: {
+      files: (files) => files.map(({ filepath, content }) => ({ filepath: `/${basename(filepath)}`, content })),
     },
-  ),
+  }),
   defect(
     'file-kept-when-there',
     'Keeps the old content of a config file when it is deployed again.',
-    ['device.events.written-first'],
+    WRITTEN_FIRST,
     () => {
       const kept = new Map<string, Uint8Array>();
       return {
@@ -79,26 +72,21 @@ export const defects = [
   defect(
     'deployed-for-every-state',
     'Publishes deployment.deployed for every state that a deployment enters.',
-    ['device.events.deployed-only'],
+    DEPLOYED_ONLY,
     announcesWhen((_change, events) => events.length === 0),
   ),
   defect(
     'deployed-when-queued',
     'Publishes deployment.deployed when a deployment is queued, before anything is written.',
-    ['device.events.deployed-only'],
+    DEPLOYED_ONLY,
     announcesWhen(({ deployment }) => deployment.activity_status === 'queued'),
   ),
-  defect(
-    'deployed-told-twice',
-    'Publishes every deployment.deployed twice, as two events.',
-    ['device.events.deployed-only'],
-    {
-      deployments: {
-        announce: (events) =>
-          events.flatMap((event) => (event.type === 'deployment.deployed' ? [event, event] : [event])),
-      },
+  defect('deployed-told-twice', 'Publishes every deployment.deployed twice, as two events.', DEPLOYED_ONLY, {
+    deployments: {
+      announce: (events) =>
+        events.flatMap((event) => (event.type === 'deployment.deployed' ? [event, event] : [event])),
     },
-  ),
+  }),
 ];
 
 export const variants = [

@@ -1,6 +1,8 @@
 import type { Retained } from '../../device/stream/protocol.ts';
 import { type DeviceChanges, defect, onRequest, refusals, variant } from '../define-device.ts';
 
+const EXPIRED_410 = ['device.events.expired.410'];
+
 /** Refuses with 410 also the cursors that `match` picks. */
 const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
@@ -25,25 +27,25 @@ export const defects = [
   defect(
     'expired-replays-earliest',
     'Replays from the earliest retained event when the cursor is older.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     serves(fromEarliest),
   ),
   defect(
     'expired-is-live',
     'Sends live events only when the cursor is expired.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     serves(({ latest }) => latest),
   ),
   defect(
     'expired-not-found',
     'Answers an expired cursor with 404.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     refusals(({ status }) => status === 410, { status: 404 }),
   ),
   defect(
     'expired-by-query-only',
     'Answers an expired cursor with 410 only when it is given as after.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     () => {
       let byHeader = false;
       return {
@@ -63,7 +65,7 @@ export const defects = [
   defect(
     'boundary-too-lenient',
     'Serves cursors up to three events before the earliest retained one, though the events after them are lost.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     {
       stream: ({ resolveCursor }) => ({
         resolveCursor: (cursor, retained) =>
@@ -73,24 +75,19 @@ export const defects = [
       }),
     },
   ),
-  defect(
-    'expired-with-types-is-live',
-    'Never answers 410 when types are listed.',
-    ['device.events.expired.410'],
-    () => {
-      let listed = false;
-      return {
-        ...onRequest(({ url }) => {
-          listed = url?.includes('types=') === true;
-        }),
-        ...serves(fromEarliest, () => listed),
-      };
-    },
-  ),
+  defect('expired-with-types-is-live', 'Never answers 410 when types are listed.', EXPIRED_410, () => {
+    let listed = false;
+    return {
+      ...onRequest(({ url }) => {
+        listed = url?.includes('types=') === true;
+      }),
+      ...serves(fromEarliest, () => listed),
+    };
+  }),
   defect(
     'expired-until-restart',
     'Forgets at a restart that events were compacted away, and serves cursors that had been refused.',
-    ['device.events.expired.410'],
+    EXPIRED_410,
     () => {
       let starts = 0;
       return {

@@ -1,4 +1,9 @@
+import type { Resource } from '../../platform/behaviour.ts';
 import { answers, defect, resources } from '../define-platform.ts';
+
+/** Shows deployments in another shape. */
+const shows = (name: string, summary: string, change: (deployment: Resource) => Resource) =>
+  defect(name, summary, ['platform.deployment.shape'], resources('deployment', change));
 
 export const defects = [
   defect(
@@ -19,27 +24,15 @@ export const defects = [
     ['platform.deployment.merge', 'platform.deployment.shape'],
     resources('deployment', (deployment) => ({ ...deployment, status: deployment['error_status'] })),
   ),
-  defect(
-    'deployment-without-target',
-    'Omits target_status.',
-    ['platform.deployment.shape'],
-    resources('deployment', ({ target_status: _target, ...rest }) => rest),
-  ),
-  defect(
-    'deployment-id-bare',
-    'Gives the id of a release without its prefix.',
-    ['platform.deployment.shape'],
-    resources('deployment', (deployment) => ({
-      ...deployment,
-      release_id: String(deployment['release_id']).replace('rls_', ''),
-    })),
-  ),
-  defect(
-    'deployment-description-null',
-    'Gives null for an empty description.',
-    ['platform.deployment.shape'],
-    resources('deployment', (deployment) => ({ ...deployment, description: null })),
-  ),
+  shows('deployment-without-target', 'Omits target_status.', ({ target_status: _target, ...rest }) => rest),
+  shows('deployment-id-bare', 'Gives the id of a release without its prefix.', (deployment) => ({
+    ...deployment,
+    release_id: String(deployment['release_id']).replace('rls_', ''),
+  })),
+  shows('deployment-description-null', 'Gives null for an empty description.', (deployment) => ({
+    ...deployment,
+    description: null,
+  })),
   defect('removing-in-tetons', 'Shows removing to clients of tetons.', ['platform.deployment.removing'], {
     downStep: (kind) => kind !== 'deployment',
   }),

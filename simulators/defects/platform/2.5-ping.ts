@@ -3,6 +3,8 @@ import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts'
 import type { Answer } from '../../platform/behaviour.ts';
 import { defect, type PlatformChange, variant } from '../define-platform.ts';
 
+const LIMIT = ['platform.ping.limit'];
+
 /** More would be too much for a timer. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
@@ -34,18 +36,13 @@ export const defects = [
       return outcome;
     },
   })),
-  defect(
-    'ping-huge-fails',
-    'Fails on a timeout that is not a safe integer.',
-    ['platform.ping.limit'],
-    ({ pingTimeout }) => ({
-      pingTimeout: (asked) => {
-        if (!Number.isSafeInteger(asked)) throw new RangeError('the timeout is not exact');
-        return pingTimeout(asked);
-      },
-    }),
-  ),
-  defect('ping-unlimited', 'Waits as long as asked, even beyond ten seconds.', ['platform.ping.limit'], {
+  defect('ping-huge-fails', 'Fails on a timeout that is not a safe integer.', LIMIT, ({ pingTimeout }) => ({
+    pingTimeout: (asked) => {
+      if (!Number.isSafeInteger(asked)) throw new RangeError('the timeout is not exact');
+      return pingTimeout(asked);
+    },
+  })),
+  defect('ping-unlimited', 'Waits as long as asked, even beyond ten seconds.', LIMIT, {
     pingTimeout: (asked) => (asked > 0 ? Math.min(asked, A_DAY_NANOS) : 'refuse'),
   }),
   defect('ping-never-succeeds', 'Calls every ping a timeout.', ['platform.ping.success'], {

@@ -22,16 +22,12 @@ export const defects = [
     'replaced-is-staged-again',
     'Puts a deployment that was replaced back to staged.',
     ['platform.deployment.forward-only'],
-    {
-      retired: () => 'staged',
-    },
+    { retired: () => 'staged' },
   ),
 ];
 
 export const variants = [
-  variant('created-201', 'Answers 201 when something is created.', {
-    createdStatus: 201,
-  }),
+  variant('created-201', 'Answers 201 when something is created.', { createdStatus: 201 }),
   variant('drift-when-deployed', 'Lets staged deployments drift only once another is on the device.', {
     driftsOn: 'deployed',
   }),

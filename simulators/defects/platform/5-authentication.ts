@@ -41,9 +41,7 @@ export const defects = [
   defect('key-optional', 'Serves requests without a key.', ['platform.auth.key-required'], {
     authenticate: (found, presented, all) => found ?? (presented === undefined ? all[0] : undefined),
   }),
-  defect('scope-ignored', 'Lets every key do everything.', ['platform.auth.scope'], {
-    permits: () => true,
-  }),
+  defect('scope-ignored', 'Lets every key do everything.', ['platform.auth.scope'], { permits: () => true }),
 ];
 
 export const variants = [

@@ -3,6 +3,10 @@ import { PlatformError } from '../../platform/ports.ts';
 import { clampInteger } from '../../platform/reference.ts';
 import { defect, variant } from '../define-platform.ts';
 
+const CLAMP_OFFSET = ['platform.list.clamp.offset'];
+const CLAMP_HIGH = ['platform.list.clamp.high'];
+const DEFAULTS = ['platform.list.defaults'];
+
 /** A page is put together without a pause, so that the offset last asked for is its own. */
 function hasMoreOfRawOffset({ clampOffset, hasMore }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
@@ -42,50 +46,35 @@ export const defects = [
   defect(
     'has-more-of-raw-offset',
     'Computes has_more from the offset that was asked for, however negative.',
-    ['platform.list.clamp.offset'],
+    CLAMP_OFFSET,
     hasMoreOfRawOffset,
   ),
-  defect(
-    'offset-negative-refused',
-    'Refuses a negative offset.',
-    ['platform.list.clamp.offset'],
-    ({ clampOffset }) => ({
-      clampOffset: (values) => {
-        if (/^-\d*[1-9]/.test(values[0] ?? '')) throw new PlatformError(400, 'invalid_offset', 'offset is negative');
-        return clampOffset(values);
-      },
-    }),
-  ),
-  defect('offset-negative-mirrored', 'Treats a negative offset as positive.', ['platform.list.clamp.offset'], {
+  defect('offset-negative-refused', 'Refuses a negative offset.', CLAMP_OFFSET, ({ clampOffset }) => ({
+    clampOffset: (values) => {
+      if (/^-\d*[1-9]/.test(values[0] ?? '')) throw new PlatformError(400, 'invalid_offset', 'offset is negative');
+      return clampOffset(values);
+    },
+  })),
+  defect('offset-negative-mirrored', 'Treats a negative offset as positive.', CLAMP_OFFSET, {
     clampOffset: (values) =>
       Math.abs(clampInteger(values, { low: -1000, high: Number.MAX_SAFE_INTEGER, otherwise: 0 })),
   }),
   defect(
     'offset-negative-from-the-end',
     'Counts a negative offset from the end, and echoes 0.',
-    ['platform.list.clamp.offset'],
+    CLAMP_OFFSET,
     negativeFromTheEnd,
   ),
-  defect('default-limit-20', 'Gives pages of 20 by default.', ['platform.list.defaults'], ({ clampLimit }) => ({
+  defect('default-limit-20', 'Gives pages of 20 by default.', DEFAULTS, ({ clampLimit }) => ({
     clampLimit: (values) => (values.length === 0 ? 20 : clampLimit(values)),
   })),
-  defect(
-    'default-offset-1',
-    'Begins with the second item by default.',
-    ['platform.list.defaults'],
-    ({ clampOffset }) => ({
-      clampOffset: (values) => (values.length === 0 ? 1 : clampOffset(values)),
-    }),
-  ),
-  defect('limit-unbounded', 'Accepts any limit.', ['platform.list.clamp.high'], {
+  defect('default-offset-1', 'Begins with the second item by default.', DEFAULTS, ({ clampOffset }) => ({
+    clampOffset: (values) => (values.length === 0 ? 1 : clampOffset(values)),
+  })),
+  defect('limit-unbounded', 'Accepts any limit.', CLAMP_HIGH, {
     clampLimit: (values) => clampInteger(values, { low: 1, high: 1_000_000, otherwise: 10 }),
   }),
-  defect(
-    'limit-clamped-in-echo-only',
-    'Echoes 100 for a limit above it and gives more.',
-    ['platform.list.clamp.high'],
-    moreThanEchoed,
-  ),
+  defect('limit-clamped-in-echo-only', 'Echoes 100 for a limit above it and gives more.', CLAMP_HIGH, moreThanEchoed),
   defect(
     'limit-high-refused',
     'Refuses a limit above 100.',
@@ -98,14 +87,9 @@ export const defects = [
       },
     }),
   ),
-  defect(
-    'limit-high-to-default',
-    'Replaces a limit above 100 with the default.',
-    ['platform.list.clamp.high'],
-    ({ clampLimit }) => ({
-      clampLimit: (values) => (Number(values[0]) > 100 ? 10 : clampLimit(values)),
-    }),
-  ),
+  defect('limit-high-to-default', 'Replaces a limit above 100 with the default.', CLAMP_HIGH, ({ clampLimit }) => ({
+    clampLimit: (values) => (Number(values[0]) > 100 ? 10 : clampLimit(values)),
+  })),
   defect('limit-low-refused', 'Refuses a limit below 1.', ['platform.list.clamp.low'], ({ clampLimit }) => ({
     clampLimit: (values) => {
       if (/^-?\d+$/.test(values[0] ?? '') && Number(values[0]) < 1)

@@ -1,27 +1,22 @@
 import { PlatformError } from '../../platform/ports.ts';
 import { defect, variant } from '../define-platform.ts';
 
+const IN_RANGE = ['platform.list.in-range'];
+
 export const defects = [
   defect('pages-skip-with-limit-33', 'Skips an item between two pages of 33.', ['platform.list.walk'], {
     page: ({ limit, offset }, at) => at(limit === 33 && offset > 0 ? offset + 1 : offset, limit),
   }),
-  defect(
-    'pages-overlap',
-    'Begins every page but the first with the last item of the one before.',
-    ['platform.list.in-range'],
-    {
-      page: ({ limit, offset }, at) => at(Math.max(0, offset - 1), limit),
-    },
-  ),
-  defect('pages-skip', 'Leaves out an item between two pages.', ['platform.list.in-range'], {
+  defect('pages-overlap', 'Begins every page but the first with the last item of the one before.', IN_RANGE, {
+    page: ({ limit, offset }, at) => at(Math.max(0, offset - 1), limit),
+  }),
+  defect('pages-skip', 'Leaves out an item between two pages.', IN_RANGE, {
     page: ({ limit, offset }, at) => at(offset === 0 ? 0 : offset + 1, limit),
   }),
-  defect('offset-in-pages', 'Treats offset as a number of pages.', ['platform.list.in-range'], {
+  defect('offset-in-pages', 'Treats offset as a number of pages.', IN_RANGE, {
     page: ({ limit, offset }, at) => at(offset * limit, limit),
   }),
-  defect('offset-ignored', 'Always gives the first page.', ['platform.list.in-range'], {
-    page: ({ limit }, at) => at(0, limit),
-  }),
+  defect('offset-ignored', 'Always gives the first page.', IN_RANGE, { page: ({ limit }, at) => at(0, limit) }),
   defect('order-depends-on-limit', 'Orders items of one moment differently for every limit.', ['platform.list.walk'], {
     page: ({ limit, offset, total }, at) => {
       const rotation = Math.min(limit, 7) % Math.max(1, total());

@@ -14,7 +14,5 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('content-unchecked', 'Does not check content against its schema.', {
-    validatesContent: false,
-  }),
+  variant('content-unchecked', 'Does not check content against its schema.', { validatesContent: false }),
 ];

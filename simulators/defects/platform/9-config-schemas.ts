@@ -18,9 +18,7 @@ export const defects = [
     'slots-of-previous-schema',
     'Uses the path of the previous schema where slots are omitted.',
     ['platform.schema.slots'],
-    {
-      defaultFilepath: ({ derived, previous }) => previous ?? derived,
-    },
+    { defaultFilepath: ({ derived, previous }) => previous ?? derived },
   ),
   defect('slots-in-rainier', 'Shows instance_slots to clients of older versions.', ['platform.schema.slots'], {
     downStep: (kind) => kind !== 'config_schema',

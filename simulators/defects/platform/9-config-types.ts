@@ -20,7 +20,5 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('slug-patch-refused-always', 'Refuses a new slug in every version.', {
-    slugPatch: () => 'refuse',
-  }),
+  variant('slug-patch-refused-always', 'Refuses a new slug in every version.', { slugPatch: () => 'refuse' }),
 ];

@@ -17,9 +17,7 @@ export const defects = [
     'archived-in-rainier',
     'Shows archived devices as archived to clients of older versions.',
     ['platform.device.archived'],
-    {
-      downStep: (kind) => kind !== 'device',
-    },
+    { downStep: (kind) => kind !== 'device' },
   ),
 ];
 

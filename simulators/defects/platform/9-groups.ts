@@ -2,6 +2,8 @@ import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { answers, defect, unchecked, variant } from '../define-platform.ts';
 
+const TREE = ['platform.group.tree'];
+
 function keepsFirstNames(): Pick<PlatformBehaviour, 'answer'> {
   const names = new Map<unknown, unknown>();
   return {
@@ -17,43 +19,28 @@ function keepsFirstNames(): Pick<PlatformBehaviour, 'answer'> {
 }
 
 export const defects = [
-  defect('group-below-its-child', 'Moves a group below its own descendants.', ['platform.group.tree'], {
+  defect('group-below-its-child', 'Moves a group below its own descendants.', TREE, {
     mayMoveGroup: (group, line) => line[0] !== group,
   }),
-  defect('group-below-itself', 'Makes a group its own parent.', ['platform.group.tree'], {
+  defect('group-below-itself', 'Makes a group its own parent.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(1).includes(group),
   }),
-  defect(
-    'group-rename-lost',
-    'Answers a renaming with the new name, and keeps the old one.',
-    ['platform.group.tree'],
-    keepsFirstNames,
-  ),
+  defect('group-rename-lost', 'Answers a renaming with the new name, and keeps the old one.', TREE, keepsFirstNames),
   defect(
     'group-rename-new-id',
     'Answers a renaming with a group of another id.',
-    ['platform.group.tree'],
+    TREE,
     answers('updateGroup', (group) => ({ ...group, id: `${group['id']}-2` })),
   ),
-  defect(
-    'membership-written',
-    'Lets a device be put into a group by PATCH.',
-    ['platform.group.tree'],
-    unchecked('updateDevice'),
-  ),
-  defect(
-    'membership-fails',
-    'Fails when a device is to be put into a group by PATCH.',
-    ['platform.group.tree'],
-    ({ bodyProblems }) => ({
-      bodyProblems: (operation, value, check) => {
-        if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value) {
-          throw new Error('nobody expected a group here');
-        }
-        return bodyProblems(operation, value, check);
-      },
-    }),
-  ),
+  defect('membership-written', 'Lets a device be put into a group by PATCH.', TREE, unchecked('updateDevice')),
+  defect('membership-fails', 'Fails when a device is to be put into a group by PATCH.', TREE, ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value) {
+        throw new Error('nobody expected a group here');
+      }
+      return bodyProblems(operation, value, check);
+    },
+  })),
 ];
 
 export const variants = [

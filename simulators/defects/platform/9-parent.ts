@@ -1,6 +1,8 @@
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { defect, errors, variant } from '../define-platform.ts';
 
+const PARENT = ['platform.deployment.parent'];
+
 function refusesAfterwards({ parentHolds, error }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let held = true;
   return {
@@ -16,55 +18,33 @@ function refusesAfterwards({ parentHolds, error }: PlatformBehaviour): Partial<P
 }
 
 export const defects = [
-  defect('parent-ignored', 'Never looks at parent_id.', ['platform.deployment.parent'], {
-    parentHolds: () => true,
-  }),
+  defect('parent-ignored', 'Never looks at parent_id.', PARENT, { parentHolds: () => true }),
   defect(
     'parent-null-refused',
     'Refuses null although the device has no target deployment.',
-    ['platform.deployment.parent'],
+    PARENT,
     ({ parentHolds }) => ({
       parentHolds: (given, current, version) => given !== null && parentHolds(given, current, version),
     }),
   ),
-  defect(
-    'two-targets',
-    'Keeps the target deployment of a device beside the one that replaces it.',
-    ['platform.deployment.parent'],
-    {
-      replaces: false,
-    },
-  ),
-  defect(
-    'parent-omitted-refused',
-    'Creates no deployment without parent_id.',
-    ['platform.deployment.parent'],
-    ({ parentHolds }) => ({
-      parentHolds: (given, current, version) => given !== undefined && parentHolds(given, current, version),
-    }),
-  ),
+  defect('two-targets', 'Keeps the target deployment of a device beside the one that replaces it.', PARENT, {
+    replaces: false,
+  }),
+  defect('parent-omitted-refused', 'Creates no deployment without parent_id.', PARENT, ({ parentHolds }) => ({
+    parentHolds: (given, current, version) => given !== undefined && parentHolds(given, current, version),
+  })),
   defect(
     'parent-null-created',
     'Refuses null where the device has a target deployment, but creates the deployment anyway.',
-    ['platform.deployment.parent'],
+    PARENT,
     refusesAfterwards,
   ),
-  defect(
-    'parent-id-refused',
-    'Refuses the id of the current target deployment.',
-    ['platform.deployment.parent'],
-    ({ parentHolds }) => ({
-      parentHolds: (given, current, version) => typeof given !== 'string' && parentHolds(given, current, version),
-    }),
-  ),
-  defect(
-    'parent-omitted-is-null',
-    'Treats an omitted parent_id as null.',
-    ['platform.deployment.parent'],
-    ({ parentHolds }) => ({
-      parentHolds: (given, current, version) => parentHolds(given ?? null, current, version),
-    }),
-  ),
+  defect('parent-id-refused', 'Refuses the id of the current target deployment.', PARENT, ({ parentHolds }) => ({
+    parentHolds: (given, current, version) => typeof given !== 'string' && parentHolds(given, current, version),
+  })),
+  defect('parent-omitted-is-null', 'Treats an omitted parent_id as null.', PARENT, ({ parentHolds }) => ({
+    parentHolds: (given, current, version) => parentHolds(given ?? null, current, version),
+  })),
 ];
 
 export const variants = [

@@ -1,8 +1,10 @@
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { defect, variant } from '../define-platform.ts';
 
+const SUPPORTED = ['platform.version.supported'];
+
 export const defects = [
-  defect('rainier-refused', 'Refuses a version that is supported.', ['platform.version.supported'], ({ version }) => ({
+  defect('rainier-refused', 'Refuses a version that is supported.', SUPPORTED, ({ version }) => ({
     version: (header) => (header?.endsWith('.rainier') === true ? undefined : version(header)),
   })),
   defect(
@@ -16,20 +18,15 @@ export const defects = [
       },
     },
   ),
-  defect('rainier-fails', 'Fails to show anything to clients of rainier.', ['platform.version.supported'], {
+  defect('rainier-fails', 'Fails to show anything to clients of rainier.', SUPPORTED, {
     resource: (_kind, resource, version) => {
       if (version === '2026-05-06.rainier') throw new Error('nobody knows how to show this any more');
       return resource;
     },
   }),
-  defect(
-    'version-refused',
-    'Refuses a version that it says it supports.',
-    ['platform.version.supported'],
-    ({ version }) => ({
-      version: (header) => (header === '2026-03-09.tetons' ? undefined : version(header)),
-    }),
-  ),
+  defect('version-refused', 'Refuses a version that it says it supports.', SUPPORTED, ({ version }) => ({
+    version: (header) => (header === '2026-03-09.tetons' ? undefined : version(header)),
+  })),
   defect(
     'version-omitted-fails',
     'Fails on a request without a version.',

@@ -1,33 +1,30 @@
 import { defect, errors, variant } from '../define-platform.ts';
 
+const BODIES = ['platform.robust.bodies'];
+
 export const defects = [
   defect(
     'bad-json-fails',
     'Fails on a body that is not JSON.',
-    ['platform.robust.bodies'],
+    BODIES,
     errors(({ code }) => code === 'invalid_json', { status: 500 }),
   ),
-  defect(
-    'bodies-half-read',
-    'Reads bodies leniently: duplicate names, bytes that are not UTF-8.',
-    ['platform.robust.bodies'],
-    {
-      readBody: (bytes, strict) => {
-        try {
-          return JSON.parse(bytes.toString('utf8'));
-        } catch {
-          return strict(bytes);
-        }
-      },
+  defect('bodies-half-read', 'Reads bodies leniently: duplicate names, bytes that are not UTF-8.', BODIES, {
+    readBody: (bytes, strict) => {
+      try {
+        return JSON.parse(bytes.toString('utf8'));
+      } catch {
+        return strict(bytes);
+      }
     },
-  ),
+  }),
   defect('types-unchecked', 'Stores values of any type.', ['platform.robust.bodies', 'platform.group.tree'], {
     bodyProblems: () => [],
   }),
   defect(
     'large-body-fails',
     'Fails on a body that is too large.',
-    ['platform.robust.bodies'],
+    BODIES,
     errors(({ status }) => status === 413, { status: 500 }),
   ),
 ];

@@ -43,9 +43,7 @@ export const variants = [
         : [{ path: '/name', message: 'must be ASCII' }];
     },
   })),
-  variant('names-twice', 'Allows duplicate names and slugs.', {
-    allowsDuplicates: true,
-  }),
+  variant('names-twice', 'Allows duplicate names and slugs.', { allowsDuplicates: true }),
   variant(
     'config-names-strict',
     'Accepts only short names, slugs without dashes, versions of three numbers, and schemas that name their dialect.',

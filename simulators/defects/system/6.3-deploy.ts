@@ -5,18 +5,14 @@ export const defects = [
     'sync-not-requested',
     'Never tells a device that it has something to fetch.',
     ['system.deploy'],
-    {
-      notifies: false,
-    },
+    { notifies: false },
     { tells: /deployment\.deployed of dpl_\w+ on the device's event stream.* on the platform: .*activity queued/ },
   ),
   defect(
     'reports-dropped',
     'Does not store what a device reports.',
     ['system.deploy'],
-    {
-      report: () => undefined,
-    },
+    { report: () => undefined },
     { tells: /dpl_\w+ to be deployed on the platform.*activity queued/ },
   ),
   defect(
