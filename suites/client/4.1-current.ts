@@ -19,7 +19,7 @@ const showing =
   };
 
 const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> =>
-  JobRun.start(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
+  JobRun.whole(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
 /** Whether the client gave that deployment to its caller, with these members as they were sent. */
 function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void {
@@ -43,7 +43,6 @@ const { id, description, status, activity_status, error_status, target_status, d
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);
-  await run.ended();
   expectShown(run, MEMBERS);
 });
 
@@ -62,7 +61,6 @@ const DIFFERENT = {
 } as const;
 check(failed, CURRENT, async (t) => {
   await using run: JobRun = await start(t, { ...DEPLOYMENT, ...DIFFERENT });
-  await run.ended();
   expectShown(run, { id, ...DIFFERENT });
 });
 
@@ -74,7 +72,6 @@ const unknown = requirement({
 check(unknown, CURRENT, async (t) => {
   const odd = { next: { generation: [1] }, ...DEPLOYMENT, activity_status: 'orbiting', status: 'orbiting' };
   await using run: JobRun = await start(t, odd);
-  await run.ended();
   expectShown(run, { id, release_id });
 });
 
@@ -87,7 +84,6 @@ const token = requirement({
 });
 check(token, { ...CURRENT, needs: ['current', 'discovery'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'discovery');
-  await run.ended();
   const { authorization = '' } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
   // The scheme of a credential is the same in any case (RFC 9110, section 11.1).
   run.must(/^bearer +(\S+)$/i.exec(authorization)?.[1] === run.secret, {
@@ -106,7 +102,6 @@ const socket = requirement({
 });
 check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'socket');
-  await run.ended();
   const { authorization } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
   run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
   expectShown(run, MEMBERS);

@@ -12,7 +12,7 @@ const { requirement, check, checks } = section({ section: '4.2', since: '2026-11
 const DEPLOY = about('deploy');
 
 const start = (t: Client, deploy?: Answering): Promise<JobRun> =>
-  JobRun.start(t, { job: 'deploy', answer: platform({ deploy }) });
+  JobRun.whole(t, { job: 'deploy', answer: platform({ deploy }) });
 
 const shown = requirement({
   id: 'client.deploy.shown',
@@ -21,7 +21,6 @@ const shown = requirement({
 });
 check(shown, { needs: DEPLOY.needs }, async (t) => {
   await using run: JobRun = await start(t);
-  await run.ended();
   const seen = run.saw('deployment').map(({ deployment }) => deployment.id);
   run.must(seen.length === 1 && seen[0] === DEPLOYMENT.id && run.failure === undefined, {
     expected: `{"saw":"deployment"} once with the id ${DEPLOYMENT.id}, and no error`,
@@ -40,7 +39,6 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t);
-  await run.ended();
   // One that has looked before may know it.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
@@ -62,7 +60,6 @@ check(lost, DEPLOY, async (t) => {
     if (created === 1) asked.cut();
     else asked.answer(200, DEPLOYMENT);
   });
-  await run.ended();
   const sent = run.requests.filter(IS_ASKED.deploy);
   const keys = new Set(sent.map(({ headers }) => headers['idempotency-key']));
   const marked = keys.size === 1 && !keys.has(undefined) ? ', with one Idempotency-Key' : '';

@@ -10,8 +10,8 @@ const { requirement, check, checks } = section({ section: '2.5', since: '2026-11
 const PING = about('ping');
 const MS_PER_NANO = 1e-6;
 
-const start = (t: Client, ping?: Answering, variables: Record<string, string> = {}): Promise<JobRun> =>
-  JobRun.start(t, { job: 'ping', answer: platform({ ping }), variables });
+const start = (t: Client, ping?: Answering): Promise<JobRun> =>
+  JobRun.whole(t, { job: 'ping', answer: platform({ ping }) });
 
 function bodyOf({ body }: ClientRequest): Record<string, unknown> | undefined {
   try {
@@ -37,7 +37,6 @@ check(answer, { needs: PING.needs }, async (t) => {
   await using run: JobRun = await start(t, (asked) =>
     asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),
   );
-  await run.ended();
   const [pong] = run.saw('pong');
   run.must(pong?.code === 'success' && pong.round_trip_nanos === roundTrip && run.failure === undefined, {
     expected: `{"saw":"pong","code":"success","round_trip_nanos":${roundTrip}} and no error`,
@@ -54,7 +53,6 @@ const body = requirement({
 });
 check(body, PING, async (t) => {
   await using run: JobRun = await start(t);
-  await run.ended();
   const asked = run.requests.find(IS_ASKED.ping);
   const type = asked?.headers['content-type'] ?? 'none';
   run.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
@@ -71,7 +69,6 @@ const timeout = requirement({
 });
 check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => {
   await using run: JobRun = await start(t);
-  await run.ended();
   expectNanos(run);
 });
 
@@ -96,7 +93,11 @@ const longest = requirement({
 });
 const MINUTE_NANOS = 60_000_000_000;
 check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
-  await using run: JobRun = await start(t, undefined, { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) });
+  await using run: JobRun = await JobRun.start(t, {
+    job: 'ping',
+    answer: platform(),
+    variables: { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) },
+  });
   // One that refuses it asks for nothing.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
@@ -122,7 +123,6 @@ check(patience, { ...PING, slow: true }, async (t) => {
     // A client that gives up before is not waited for.
     setTimeout(answerLate, lateMs).unref();
   });
-  await run.ended();
   const first = run.requests.find(IS_ASKED.ping);
   run.must(run.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
     expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
@@ -139,7 +139,6 @@ const unknownCode = requirement({
 check(unknownCode, PING, async (t) => {
   const code = 'device_on_the_moon';
   await using run: JobRun = await start(t, (asked) => asked.answer(200, { code }));
-  await run.ended();
   const [pong] = run.saw('pong');
   run.must(pong === undefined ? run.failure !== undefined : pong.code === code, {
     expected: `{"saw":"pong","code":"${code}"} or an error`,

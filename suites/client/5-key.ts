@@ -19,8 +19,7 @@ for (const job of PLATFORM_JOBS)
   check(sent, { ...about(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using run: JobRun = await JobRun.start(t, { job, answer });
-    await run.ended();
+    await using run: JobRun = await JobRun.whole(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);
     run.must(without === undefined, {
       expected: 'X-API-Key with the key on every request',
@@ -75,8 +74,7 @@ for (const job of PLATFORM_JOBS)
   check(printed, { ...about(job), aspect: job }, async (t) => {
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
-      await using run: JobRun = await JobRun.start(t, { job, answer });
-      await run.ended();
+      await using run: JobRun = await JobRun.whole(t, { job, answer });
       const asked = run.requests.some(IS_ASKED[job]);
       run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }

@@ -29,11 +29,9 @@ check(huge, { ...options, aspect: 'many-lines' }, (t) => {
 });
 
 async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
-  await using run: StreamRun = await StreamRun.follow(t);
   const [first, last] = [event(1), event(3)];
-  const stream = await run.stream();
-  await stream.send(frame(first));
-  await expectDispatched(run, [first]);
+  await using run: StreamRun = await StreamRun.after(t, [first]);
+  const stream = run.current;
   // A client that wants no more of it may hang up, or cease to read.
   void stream.send(render(big));
   void stream.send(frame(last));

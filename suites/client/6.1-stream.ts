@@ -27,13 +27,10 @@ const dispatch = requirement({
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
 check(dispatch, { needs: FOLLOW, profile: 'core' }, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
   const all = eventsFrom(1, 12);
-  await stream.send(frames(all.slice(0, 2)));
-  await expectDispatched(run, all.slice(0, 2));
+  await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
   // And many in one piece.
-  await stream.send(frames(all.slice(2)));
+  await run.current.send(frames(all.slice(2)));
   await expectDispatched(run, all);
 });
 

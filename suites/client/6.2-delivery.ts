@@ -16,12 +16,9 @@ const reconnect = requirement({
   text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
 });
 check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
   const [first, second] = [event(1), event(2)];
-  const stream = await run.stream();
-  await stream.send(frame(first));
-  await expectDispatched(run, [first]);
-  stream.end();
+  await using run: StreamRun = await StreamRun.after(t, [first]);
+  run.current.end();
   const again = await run.stream('the client to ask for the stream again, which has ended');
   await again.send(frame(second));
   await expectDispatched(run, [first, second]);
@@ -35,12 +32,9 @@ const cursor = requirement({
   text: 'A client that asks for the stream again names the last event that it received whole, as after or Last-Event-ID.',
 });
 check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(41, 4);
-  const stream = await run.stream();
-  await stream.send(frames(all.slice(0, 3)));
-  await expectDispatched(run, all.slice(0, 3));
-  stream.cut();
+  await using run: StreamRun = await StreamRun.after(t, all.slice(0, 3));
+  run.current.cut();
   const again = await run.stream();
   expectCursor(run, again, '43');
   await again.send(frames(all.slice(3)));
@@ -108,12 +102,9 @@ const duplicates = requirement({
   text: 'A client that says that it deduplicates dispatches an event that is repeated after a reconnection only once.',
 });
 check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
   const all = eventsFrom(1, 5);
-  const stream = await run.stream();
-  await stream.send(frames(all.slice(0, 3)));
-  await expectDispatched(run, all.slice(0, 3));
-  stream.cut();
+  await using run: StreamRun = await StreamRun.after(t, all.slice(0, 3));
+  run.current.cut();
   const again = await run.stream();
   await again.send(frames(all.slice(1)));
   await expectDispatched(run, all);

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { event, frame } from '../../harness/contract/situations.ts';
 import { FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
-import { expectDispatched, Sequence, StreamRun } from './support/stream-run.ts';
+import { Sequence, StreamRun } from './support/stream-run.ts';
 
 const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
@@ -25,12 +25,8 @@ const QUICK_MS = 2000;
 const PIECE = 250;
 
 check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const before = event(1);
-  const stream = await run.stream();
-  await stream.send(frame(before));
-  await expectDispatched(run, [before]);
-  stream.cut();
+  await using run: StreamRun = await StreamRun.after(t, [event(1)]);
+  run.current.cut();
   const again = await run.stream();
   const sequence = new Sequence(1);
   run.sequence = sequence;

@@ -45,8 +45,7 @@ for (const { aspect, job, status, after } of BUSY)
       refused = asked;
       asked.answer(status, errorOf('busy'), { 'retry-after': after() });
     };
-    await using run: JobRun = await JobRun.start(t, { job, answer: platform({ [job]: refuseOnce }) });
-    await run.ended();
+    await using run: JobRun = await JobRun.whole(t, { job, answer: platform({ [job]: refuseOnce }) });
     const [first, second] = run.requests.filter(IS_ASKED[job]);
     if (first !== undefined && second !== undefined) {
       const waitedMs = second.at - (first.endedAt ?? second.at);
@@ -80,8 +79,7 @@ check(hammering, about('list'), async (t) => {
       asked.answer(429, errorOf('too_many_requests'));
     },
   });
-  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
-  await run.ended();
+  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
   run.must(refused.length <= MOST, {
     expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 429`,
     actual: `${refused.length} and more`,
@@ -103,8 +101,7 @@ check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) 
       asked.answer(503, errorOf('unavailable'), { 'retry-after': '1' });
     },
   });
-  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
-  await run.ended();
+  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
   if (run.failure === undefined) expectItems(run, all);
 });
 

@@ -30,8 +30,7 @@ const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'
 for (const job of [...PLATFORM_JOBS, 'current' as const])
   check(told, { ...about(job), aspect: job }, async (t) => {
     const answer = job === 'current' ? refuse : platform({ [job]: refuse });
-    await using run: JobRun = await JobRun.start(t, { job, answer });
-    await run.ended();
+    await using run: JobRun = await JobRun.whole(t, { job, answer });
     expectFailure(run, `${FORBIDDEN}`);
     const [result] = run.results;
     run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
@@ -66,8 +65,7 @@ async function tells(
   list: Answering,
   { usual, name = '' }: { usual?: string; name?: string } = {},
 ): Promise<string> {
-  await using run: JobRun = await JobRun.start(t, { job: 'list', answer: platform({ list }) });
-  await run.ended();
+  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);
   const how = run.failure ?? '';
   run.must(usual === undefined || usual === how, {
@@ -98,11 +96,10 @@ const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) 
 const torn = (asked: ClientRequest): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
 check(garbage, AFTER_TOLD, async (t) => {
   for (const [name, answer] of GARBAGE) {
-    await using run: JobRun = await JobRun.start(t, {
+    await using run: JobRun = await JobRun.whole(t, {
       job: 'list',
       answer: platform({ list: (asked) => void answer(asked) }),
     });
-    await run.ended();
     expectFailure(run, `a page that is ${name}`);
   }
 });
@@ -119,8 +116,7 @@ check(laterPage, AFTER_TOLD, async (t) => {
       else void refuse(asked, run);
     },
   });
-  await using run: JobRun = await JobRun.start(t, { job: 'list', answer });
-  await run.ended();
+  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
   expectFailure(run, `${FORBIDDEN} on the second page`);
 });
 

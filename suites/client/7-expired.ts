@@ -1,9 +1,9 @@
 /** Section 7: what a client does when its cursor is older than the earliest retained event. */
-import { runningMs } from '../../harness/common/waiting.ts';
 import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
+import { begun } from './support/client-run.ts';
 import type { ClientRequest } from './support/server.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectDispatched, expectNoHammering, StreamRun } from './support/stream-run.ts';
 
 const { requirement, check, checks } = section({
   level: 'SHOULD',
@@ -19,18 +19,10 @@ const refuse = (asked: ClientRequest): void => asked.refuse(EXPIRED);
 
 /** A client whose cursor has just been refused with 410. */
 async function expired(t: Client): Promise<StreamRun> {
-  const run = await StreamRun.follow(t);
-  try {
-    const stream = await run.stream();
-    await stream.send(frame(dead));
-    await expectDispatched(run, [dead]);
-    stream.cut();
+  return begun(await StreamRun.after(t, [dead]), async (run) => {
+    run.current.cut();
     refuse(await run.request());
-    return run;
-  } catch (error) {
-    await run[Symbol.asyncDispose]();
-    throw error;
-  }
+  });
 }
 
 const told = requirement({
@@ -87,23 +79,9 @@ const loop = requirement({
   id: 'client.expired.no-loop',
   text: 'A client that is answered 410 again and again waits between its requests.',
 });
-const WINDOW_MS = 3000;
-const MOST = 30;
 check(loop, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // Not counting the time in which this process is held up, and answers nobody.
-  const until = runningMs() + WINDOW_MS;
-  let requests = 1;
-  for (let left = WINDOW_MS; left > 0 && requests <= MOST && !run.over; left = until - runningMs()) {
-    const asked = await run.requestWithin(left);
-    if (asked === undefined) break;
-    refuse(asked);
-    requests += 1;
-  }
-  run.must(requests <= MOST, {
-    expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 410`,
-    actual: `${requests} within ${((runningMs() - until + WINDOW_MS) / 1000).toFixed(2)} s`,
-  });
+  await expectNoHammering(run, { answer: refuse, how: 'that are all answered 410', already: 1 });
 });
 
 export default checks;

@@ -24,12 +24,11 @@ const LIST = about('list');
 const all = itemsFrom(1, 230);
 
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
-  JobRun.start(t, { job: 'list', answer, variables });
+  JobRun.whole(t, { job: 'list', answer, variables });
 
 /** Lists all that a platform shows of `shown`, and expects each item once. */
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
   await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
-  await run.ended();
   expectItems(
     run,
     all.filter((_, index) => options.hidden?.(index) !== true),
@@ -46,7 +45,6 @@ const items = requirement({
 check(items, { needs: LIST.needs }, async (t) => {
   const few = itemsFrom(1, 3);
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
-  await run.ended();
   expectItems(run, few);
 });
 
@@ -58,7 +56,6 @@ const next = requirement({
 });
 check(next, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
-  await run.ended();
   expectItems(run, all);
   const asked = run.requests.filter(IS_ASKED.list).map((each) => window(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
@@ -93,7 +90,6 @@ check(full, NEXT, async (t) => {
   // Of any limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
-  await run.ended();
   expectItems(run, even);
 });
 
@@ -133,7 +129,6 @@ check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
     },
   });
   await using run: JobRun = await list(t, answer);
-  await run.ended();
   const seen = new Set(run.saw('item').map(({ item }) => item.id));
   const missing = all.filter(({ id }) => !seen.has(id));
   run.must(missing.length === 0 && run.failure === undefined, {
@@ -151,7 +146,6 @@ check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
     },
   });
   await using run: JobRun = await list(t, answer);
-  await run.ended();
   const seen = new Set(run.saw('item').map(({ item }) => item.id));
   const missing = now.filter(({ id }) => !seen.has(id));
   run.must(missing.length === 0 && run.failure === undefined, {
@@ -176,7 +170,6 @@ check(unknown, LIST, async (t) => {
     t,
     platform({ list: (asked) => asked.answer(200, { cursor: null, meta: { page: 1 }, ...pageOf(asked, odd) }) }),
   );
-  await run.ended();
   expectItems(run, odd);
 });
 
@@ -188,7 +181,6 @@ const totalCount = requirement({
 });
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
-  await run.ended();
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
   // Whoever shows how far it is wants the number once. Nobody wants it with every page.
   run.must(counts <= 1, {

@@ -35,10 +35,6 @@ export function addressAt(place: ClientPlace, url: string, pathOf: (name: string
   return place === 'socket' ? { ...named, [CLIENT_VARIABLES.socket]: pathOf('agent.sock') } : named;
 }
 
-/** What a discovery file says of the server at `url` (section 5). */
-export const discoveryOf = (url: string, token: string): string =>
-  JSON.stringify({ port: Number(new URL(url).port), token });
-
 /**
  * Writes a file that users of a container may read too. Its folder, which is closed by default, says who gets there.
  */

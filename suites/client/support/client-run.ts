@@ -3,16 +3,19 @@
  * either.
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Axis } from '../../../harness/client/recorder.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
-import type { ClientJob } from '../../../harness/contract/client.ts';
+import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { Violation } from '../../../harness/runner/violation.ts';
+import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
-import type { Client } from './check.ts';
-import type { ClientRequest, Track } from './server.ts';
+import { addressAt, type Client, writeShared } from './check.ts';
+import { type ClientRequest, ScriptedServer, type ServerPlace, type Track } from './server.ts';
 
 // Reads what a client prints. Ids keep all their digits.
 
@@ -190,6 +193,20 @@ const MOST_RECORDED = 8;
  */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
+/** Does something with a run, which is over if that fails. */
+export async function begun<Run extends AsyncDisposable>(
+  run: Run,
+  begin: (run: Run) => Promise<unknown>,
+): Promise<Run> {
+  try {
+    await begin(run);
+    return run;
+  } catch (error) {
+    await run[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
 export abstract class ClientRun implements AsyncDisposable {
   readonly timeline: Timeline;
   protected readonly t: Client;
@@ -202,6 +219,10 @@ export abstract class ClientRun implements AsyncDisposable {
   #progressAt = performance.now();
   #over = false;
   #client: RunningClient | undefined;
+  #server: ScriptedServer | undefined;
+  /** Of agents that are gone. Their ports stay taken as long as the client runs. */
+  readonly #left: ScriptedServer[] = [];
+  #folder: string | undefined;
   /** Milliseconds from the start of the client to its first request. */
   #startMs = 0;
   readonly #startedAt = performance.now();
@@ -213,13 +234,60 @@ export abstract class ClientRun implements AsyncDisposable {
     t.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Whether this client has asked for nothing at all with this job, in the whole time that an earlier run gave it. */
-  static isSilent(t: Client, job: ClientJob): boolean {
-    return t.session.get(ACTIVITY).get(job) === 'silent';
+  /** Throws Blocked where this client has asked for nothing in the whole time that an earlier run of the job gave it. */
+  protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
+    if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
   }
 
-  /** `folder`: the one that the variables name paths in. */
-  protected start(variables: Readonly<Record<string, string>>, folder?: string): void {
+  /** Called with each request of the client. */
+  protected abstract take(asked: ClientRequest): void;
+
+  /** Listens as the server that the client asks, from now on. */
+  protected async listen(at: ServerPlace = {}): Promise<ScriptedServer> {
+    this.#server = await ScriptedServer.open(at, {
+      track: (what) => this.timeline.request(what),
+      request: (asked) => {
+        this.take(asked);
+        this.announce();
+      },
+      changed: () => this.announce(),
+    });
+    return this.#server;
+  }
+
+  /** Listens as a Device API, and gives the variables that lead a client there. */
+  protected async listenAsDevice(place: ClientPlace, host?: string): Promise<Record<string, string>> {
+    if (place !== 'url') this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
+    const { url } = await this.listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
+    return addressAt(place, url, (name) => this.path(name));
+  }
+
+  /** A path in the folder of this run. */
+  protected path(name: string): string {
+    return join(this.#folder ?? '', name);
+  }
+
+  /** What a discovery file says of the server as it is now (section 5). */
+  protected discoveryWith(token: string): string {
+    return JSON.stringify({ port: this.server.place.port, token });
+  }
+
+  protected writeDiscoveryFile(text: string): void {
+    writeShared(this.path('agent.json'), text);
+  }
+
+  /** The server that the client asks now. */
+  protected get server(): ScriptedServer {
+    return this.#server ?? this.t.blocked('the server of the run was never started');
+  }
+
+  /** Cuts all connections to a server, which listens no more. */
+  protected async leaveServer(server: ScriptedServer): Promise<void> {
+    this.#left.push(server);
+    await server.leave();
+  }
+
+  protected start(variables: Readonly<Record<string, string>>): void {
     this.timeline.starts(`starts the client with the job ${this.#job}`);
     const listener: ClientListener = {
       line: (text) => {
@@ -234,7 +302,7 @@ export abstract class ClientRun implements AsyncDisposable {
         this.announce();
       },
     };
-    this.#client = this.t.start({ variables, folder }, listener);
+    this.#client = this.t.start({ variables, folder: this.#folder }, listener);
   }
 
   /** Called with each line of its standard output. */
@@ -333,6 +401,8 @@ export abstract class ClientRun implements AsyncDisposable {
     this.timeline.close();
     for (const asked of this.asked.slice(-MOST_RECORDED)) this.#record(asked);
     await this.#client?.stop();
+    for (const server of [...this.#left, this.#server]) await server?.[Symbol.asyncDispose]();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #record({ method, path, query, headers, body, status, sent, at, endedAt }: ClientRequest): void {

@@ -4,9 +4,6 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   CALL_JOBS,
   type CallJob,
@@ -24,9 +21,9 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { addressAt, type Client, discoveryOf, placeOf, writeShared } from './check.ts';
-import { AGAIN_PATIENCES, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
-import { type ClientRequest, ScriptedServer } from './server.ts';
+import { type Client, placeOf } from './check.ts';
+import { AGAIN_PATIENCES, begun, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import type { ClientRequest } from './server.ts';
 
 /** Path of the Platform API's base. */
 export const PLATFORM_BASE = '/beta';
@@ -50,8 +47,6 @@ export class JobRun extends ClientRun {
   readonly #answer: Answering;
   readonly #job: CallJob;
   #printedSecret = false;
-  #server: ScriptedServer | undefined;
-  #folder: string | undefined;
 
   private constructor(t: Client, { job, answer }: JobRunOptions) {
     super(t, job);
@@ -61,54 +56,34 @@ export class JobRun extends ClientRun {
   }
 
   /** Starts the server and then the client. */
-  static async start(t: Client, options: JobRunOptions): Promise<JobRun> {
+  static start(t: Client, options: JobRunOptions): Promise<JobRun> {
     const { job, variables = {}, place = placeOf(t) } = options;
-    if (ClientRun.isSilent(t, job)) throw new Blocked(`the client asked for nothing with the job ${job} before`);
-    const run = new JobRun(t, options);
-    try {
+    ClientRun.refuseSilent(t, job, `the client asked for nothing with the job ${job} before`);
+    return begun(new JobRun(t, options), async (run) => {
       const { api, given } = jobOf(job);
-      const reach = api === 'device' ? await run.#openDevice(place) : await run.#openPlatform();
-      run.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...clientVariables(given), ...variables }, run.#folder);
-      return run;
-    } catch (error) {
-      await run[Symbol.asyncDispose]();
-      throw error;
-    }
+      const reach = api === 'device' ? await run.listenAsDevice(place) : await run.#listenAsPlatform();
+      if (api === 'device' && place === 'discovery') run.writeDiscoveryFile(run.discoveryWith(run.secret));
+      run.start({ [CLIENT_VARIABLES.job]: job, ...reach, ...clientVariables(given), ...variables });
+    });
   }
 
-  async #openPlatform(): Promise<Record<string, string>> {
-    const server = await this.#listen();
+  /** The same, and waits for the end of the client. */
+  static async whole(t: Client, options: JobRunOptions): Promise<JobRun> {
+    return begun(await JobRun.start(t, options), (run) => run.ended());
+  }
+
+  async #listenAsPlatform(): Promise<Record<string, string>> {
+    const { origin } = await this.listen();
     return clientVariables({
-      platformUrl: `${server.origin}${PLATFORM_BASE}`,
+      platformUrl: `${origin}${PLATFORM_BASE}`,
       platformKey: this.secret,
       platformVersion: NEWEST_VERSION,
     });
   }
 
-  async #openDevice(place: ClientPlace): Promise<Record<string, string>> {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
-    this.#folder = folder;
-    const { url } = await this.#listen(place === 'socket' ? join(folder, 'agent.sock') : undefined);
-    if (place === 'discovery') writeShared(join(folder, 'agent.json'), discoveryOf(url, this.secret));
-    return addressAt(place, url, (name) => join(folder, name));
-  }
-
-  async #listen(path?: string): Promise<ScriptedServer> {
-    this.#server = await ScriptedServer.open(
-      { path },
-      {
-        track: (what) => this.timeline.request(what),
-        request: (asked) => this.#take(asked),
-        changed: () => this.announce(),
-      },
-    );
-    return this.#server;
-  }
-
-  #take(asked: ClientRequest): void {
+  protected override take(asked: ClientRequest): void {
     if (this.keep(asked)) void this.#answer(asked, this);
     else asked.cut();
-    this.announce();
   }
 
   protected override printed(line: string): void {
@@ -122,7 +97,7 @@ export class JobRun extends ClientRun {
   }
 
   /** Waits for the end of the client. Blocked when it has asked for nothing: nothing is known of such a client. */
-  async ended(): Promise<this> {
+  async ended(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
       this.neverAsked();
@@ -130,7 +105,6 @@ export class JobRun extends ClientRun {
     }
     await this.until(() => undefined, AGAIN_PATIENCES * this.patienceMs);
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
-    return this;
   }
 
   /** Lines of one kind. */
@@ -158,12 +132,6 @@ export class JobRun extends ClientRun {
       `${said.length} ${said.length === 1 ? 'line' : 'lines'}${said.length === 0 ? '' : ` (${shown})`}; ` +
       `${this.state.replaceAll(this.secret, '…')}`
     );
-  }
-
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    await this.#server?.[Symbol.asyncDispose]();
-    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 

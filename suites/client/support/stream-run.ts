@@ -1,16 +1,14 @@
 /** A run of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { runningMs } from '../../../harness/common/waiting.ts';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
-import type { SentEvent } from '../../../harness/contract/situations.ts';
+import { frames, type SentEvent } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { addressAt, type Client, discoveryOf, placeOf, writeShared } from './check.ts';
-import { AGAIN_PATIENCES, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
-import { type ClientRequest, ScriptedServer, type ServerPlace } from './server.ts';
+import { type Client, placeOf } from './check.ts';
+import { AGAIN_PATIENCES, begun, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import type { ClientRequest } from './server.ts';
 
 // Events with ids that follow each other, so many that none is kept.
 
@@ -60,86 +58,58 @@ export class StreamRun extends ClientRun {
   /** Takes events from now on, which are no longer kept in `dispatched`. */
   sequence: Sequence | undefined;
   #taken = 0;
-  #server: ScriptedServer | undefined;
-  /** Of agents that are gone. Their ports stay taken as long as the client runs. */
-  readonly #left: ScriptedServer[] = [];
-  #folder: string | undefined;
+  #current: ClientRequest | undefined;
 
   /** Starts the server and then the client with the job `follow`. */
-  static async follow(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
+  static follow(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
     const { variables = {}, place = placeOf(t), host, prepare } = options;
-    if (ClientRun.isSilent(t, 'follow'))
-      throw new Blocked(`the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
-    const run = new StreamRun(t, 'follow');
-    try {
-      await run.#open(place, host);
+    ClientRun.refuseSilent(t, 'follow', `the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
+    return begun(new StreamRun(t, 'follow'), async (run) => {
+      run.timeline.hide(run.token);
+      const reach = await run.listenAsDevice(place, host);
+      if (place === 'discovery') run.writeDiscovery();
       await prepare?.(run);
-      run.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...run.#address(place) }, run.#folder);
-      return run;
-    } catch (error) {
-      await run[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
-  async #open(place: ClientPlace, host?: string): Promise<void> {
-    if (place !== 'url') this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
-    await this.#listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
-    if (place === 'discovery') this.writeDiscovery();
-  }
-
-  async #listen(at: ServerPlace = {}): Promise<void> {
-    this.timeline.hide(this.token);
-    this.#server = await ScriptedServer.open(at, {
-      track: (what) => this.timeline.request(what),
-      request: (asked) => this.#take(asked),
-      changed: () => this.announce(),
+      run.start({ [CLIENT_VARIABLES.job]: 'follow', ...variables, ...reach });
     });
   }
 
-  /** A path in the folder of this run. */
-  path(name: string): string {
-    return join(this.#folder ?? '', name);
-  }
-
-  #address(place: ClientPlace): Record<string, string> {
-    return addressAt(place, this.#server?.url ?? '', (name) => this.path(name));
+  /** The same, and the client has dispatched these events. The stream on which they came is `current`. */
+  static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
+    return begun(await StreamRun.follow(t, options), async (run) => {
+      await (await run.stream()).send(frames(events));
+      await expectDispatched(run, events);
+    });
   }
 
   /** What the discovery file says of the server as it is now (section 5). */
   get discovery(): string {
-    return discoveryOf(this.#server?.url ?? '', this.token);
+    return this.discoveryWith(this.token);
   }
 
   /** Writes the discovery file. */
   writeDiscovery(text = this.discovery): void {
     this.timeline.drives(`writes its discovery file: ${text}`);
-    writeShared(this.path('agent.json'), text);
+    this.writeDiscoveryFile(text);
   }
 
   /** The agent comes back on another port, with another token. Its discovery file stays as it was. */
   async restart(): Promise<void> {
     this.timeline.drives('restarts on another port, with another token');
-    const before = this.#server;
+    const before = this.server;
     this.token = randomBytes(16).toString('hex');
-    await this.#listen();
-    await this.#leave(before);
+    this.timeline.hide(this.token);
+    await this.listen();
+    await this.leaveServer(before);
   }
 
   /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
   async leave(ms: number): Promise<void> {
-    const { place } = this.#server ?? {};
+    const { server } = this;
     this.timeline.drives('stops listening');
-    await this.#leave(this.#server);
+    await this.leaveServer(server);
     await this.pause(ms);
-    await this.#listen(place);
+    await this.listen(server.place);
     this.timeline.drives('listens again');
-  }
-
-  async #leave(server: ScriptedServer | undefined): Promise<void> {
-    if (server === undefined) return;
-    this.#left.push(server);
-    await server.leave();
   }
 
   /** Lets the client do what it does for so many milliseconds, or until it ends. */
@@ -152,10 +122,9 @@ export class StreamRun extends ClientRun {
     else super.keepLine(line);
   }
 
-  #take(asked: ClientRequest): void {
+  protected override take(asked: ClientRequest): void {
     if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
     else if (!this.keep(asked)) asked.cut();
-    this.announce();
   }
 
   /** Events that the client dispatched, in order. */
@@ -181,7 +150,13 @@ export class StreamRun extends ClientRun {
 
   /** Opens the stream that the client asks for next. */
   async stream(expected?: string): Promise<ClientRequest> {
-    return (await this.request(expected)).accept();
+    this.#current = (await this.request(expected)).accept();
+    return this.#current;
+  }
+
+  /** The stream that was opened last. */
+  get current(): ClientRequest {
+    return this.#current ?? this.t.blocked('no stream was opened');
   }
 
   /** The next request for the stream if it comes within so many milliseconds, whatever else happens. */
@@ -201,12 +176,6 @@ export class StreamRun extends ClientRun {
   get outcome(): string {
     const ids = this.dispatched.map(({ id, type }) => `${id} ${type}`);
     return `dispatched ${ids.length === 0 ? 'nothing' : ids.slice(-20).join(', ')}; ${this.state}`;
-  }
-
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    for (const server of [...this.#left, this.#server]) await server?.[Symbol.asyncDispose]();
-    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -237,6 +206,33 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
       actual: (JSON.stringify(data) ?? 'none').slice(0, 300),
     });
   }
+}
+
+/** So long a client is watched that may hammer. Asking every tenth of a second would still do. */
+const WATCHED_MS = 3000;
+const MOST_REQUESTS = 30;
+
+/**
+ * Answers each request for a while, and fails when there are too many. `already`: requests before. `how`: how they are
+ * answered, in words.
+ */
+export async function expectNoHammering(
+  run: StreamRun,
+  { answer, how, already = 0 }: { answer: (asked: ClientRequest) => void; how: string; already?: number },
+): Promise<void> {
+  // Not counting the time in which this process is held up, and answers nobody.
+  const until = runningMs() + WATCHED_MS;
+  let requests = already;
+  for (let left = WATCHED_MS; left > 0 && requests <= MOST_REQUESTS && !run.over; left = until - runningMs()) {
+    const asked = await run.requestWithin(left);
+    if (asked === undefined) break;
+    answer(asked);
+    requests += 1;
+  }
+  run.must(requests <= MOST_REQUESTS, {
+    expected: `at most ${MOST_REQUESTS} requests in ${WATCHED_MS / 1000} s ${how}`,
+    actual: `${requests} within ${((runningMs() - until + WATCHED_MS) / 1000).toFixed(2)} s`,
+  });
 }
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
