@@ -6,6 +6,7 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
+import { always, command } from '../../commands.ts';
 import { type Device, relocate } from '../support/check.ts';
 import { compact, type Published, publish, readUpTo } from '../support/drive.ts';
 import { expectSameEvents, type SeenEvent } from '../support/events.ts';
@@ -54,13 +55,6 @@ const MOST_RESTARTS = 2;
 /** Of the deployment, of the one that it replaces, and others that may come with them. */
 const EVENTS_OF_A_DEPLOYMENT = 4;
 
-/** A command that a counterexample shows as `text`. */
-const command = (text: string, isPossible: LogCommand['check'], run: LogCommand['run']): LogCommand => ({
-  check: isPossible,
-  run,
-  toString: () => text,
-});
-const always = (): boolean => true;
 const hasRestarts = ({ restarts }: Readonly<LogModel>): boolean => restarts < MOST_RESTARTS;
 const hasClients = ({ clients }: Readonly<LogModel>): boolean => clients.length > 0;
 const hasRoomFor =

@@ -5,6 +5,7 @@
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
+import { always, command } from '../../commands.ts';
 import {
   actOn,
   createdItem,
@@ -35,9 +36,9 @@ export const deploymentCommands = (replayPath: string | undefined) =>
     [
       fc
         .tuple(fc.constantFrom('staged' as const, 'deployed' as const), fc.nat({ max: 1 }))
-        .map(([target, release]) => new Create(target, release)),
-      fc.nat({ max: 5 }).map((which) => new Act('deploy', which)),
-      fc.nat({ max: 5 }).map((which) => new Act('archive', which)),
+        .map(([target, release]) => create(target, release)),
+      fc.nat({ max: 5 }).map((which) => act('deploy', which)),
+      fc.nat({ max: 5 }).map((which) => act('archive', which)),
     ],
     { maxCommands: 10, ...defined({ replayPath }) },
   );
@@ -46,76 +47,42 @@ export const deploymentCommands = (replayPath: string | undefined) =>
  * Creates a deployment of the device. The platform may refuse; otherwise the deployment has the target that was asked
  * for.
  */
-class Create implements Command {
-  readonly target: Target;
-  readonly release: number;
-  #request: string | undefined;
-
-  constructor(target: Target, release: number) {
-    this.target = target;
-    this.release = release;
-  }
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(model: DeploymentModel, real: DeploymentReality): Promise<void> {
-    const { device, fixtures } = real;
-    const fixture = fixtures[this.release % fixtures.length];
+const create = (target: Target, release: number): Command =>
+  command(`create a deployment with target ${target}`, always, async (model, real, show) => {
+    const { t, device, fixtures } = real;
+    const fixture = fixtures[release % fixtures.length];
     if (fixture === undefined) return;
-    const asked = { release_id: fixture.release.id, target_status: this.target };
-    this.#request = describeRequest('POST', '/deployments', asked);
-    const deployment = createdItem(await postDeployment(real.t, fixture, { device, target: this.target }));
+    show(describeRequest('POST', '/deployments', { release_id: fixture.release.id, target_status: target }));
+    const deployment = createdItem(await postDeployment(t, fixture, { device, target }));
     if (deployment !== undefined) {
-      real.t.should(deployment['target_status'] === this.target, {
-        expected: `target_status ${this.target}, as the deployment was created`,
+      t.should(deployment['target_status'] === target, {
+        expected: `target_status ${target}, as the deployment was created`,
         actual: deployment['target_status'],
       });
       model.known.push(deployment);
     }
     await observe(model, real);
-  }
+  });
 
-  toString(): string {
-    return this.#request ?? `create a deployment with target ${this.target}`;
-  }
-}
+const hasAny = ({ known }: Readonly<DeploymentModel>): boolean => known.length > 0;
 
 /** Deploys or archives one of the deployments. The platform may refuse, but nothing may move backwards. */
-class Act implements Command {
-  readonly action: 'deploy' | 'archive';
-  readonly which: number;
-  #request: string | undefined;
-
-  constructor(action: 'deploy' | 'archive', which: number) {
-    this.action = action;
-    this.which = which;
-  }
-
-  check({ known }: DeploymentModel): boolean {
-    return known.length > 0;
-  }
-
-  async run(model: DeploymentModel, real: DeploymentReality): Promise<void> {
-    const deployment = model.known[this.which % model.known.length];
+const act = (action: 'deploy' | 'archive', which: number): Command =>
+  command(`${action} a deployment`, hasAny, async (model, real, show) => {
+    const { t } = real;
+    const deployment = model.known[which % model.known.length];
     if (deployment === undefined) return;
-    this.#request = describeRequest('POST', `/deployments/${deployment.id}/${this.action}`);
-    const response = await actOn(real.t, deployment.id, this.action);
-    real.t.should(!serverError(response), {
-      expected: `2xx or 4xx to ${this.action} of a deployment`,
+    show(describeRequest('POST', `/deployments/${deployment.id}/${action}`));
+    const response = await actOn(t, deployment.id, action);
+    t.should(!serverError(response), {
+      expected: `2xx or 4xx to ${action} of a deployment`,
       actual: describeResponse(response),
     });
     await observe(model, real);
-  }
-
-  toString(): string {
-    return this.#request ?? `${this.action} a deployment`;
-  }
-}
+  });
 
 /** One deployment takes the place of another, which few short sequences do. */
-export const REPLACEMENT: Command[] = [new Create('deployed', 0), new Create('deployed', 1)];
+export const REPLACEMENT: Command[] = [create('deployed', 0), create('deployed', 1)];
 
 /** A staged deployment may drift. Whether it can be staged again is not shown, so the two have the same rank. */
 const ACTIVITY_RANKS = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 };

@@ -2,6 +2,7 @@
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
+import { always, command } from '../../commands.ts';
 import { createdItem, uniqueName } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
 import { describeRequest, describeResponse, ok, type Platform, refused, send } from '../support/requests.ts';
@@ -24,32 +25,21 @@ const anyGroup = fc.nat({ max: 5 });
 export const groupCommands = (replayPath: string | undefined) =>
   fc.commands(
     [
-      anyGroup.map((below) => new Create(below)),
-      anyGroup.map((which) => new Rename(which)),
-      fc.tuple(anyGroup, fc.option(anyGroup, { nil: undefined, freq: 5 })).map(([which, to]) => new Move(which, to)),
+      anyGroup.map(createBelow),
+      anyGroup.map(renameOne),
+      fc.tuple(anyGroup, fc.option(anyGroup, { nil: undefined, freq: 5 })).map(([which, to]) => moveOne(which, to)),
     ],
     { maxCommands: 14, ...defined({ replayPath }) },
   );
 
 /** Creates a group below one of those that are there. */
-class Create implements Command {
-  readonly below: number;
-  #request: string | undefined;
-
-  constructor(below: number) {
-    this.below = below;
-  }
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(model: GroupModel, real: GroupReality): Promise<void> {
+const createBelow = (below: number): Command =>
+  command('create a group', always, async (model, real, show) => {
     const t: Platform = real.t;
-    const parent = nth(model.groups, this.below)?.id ?? null;
+    const parent = nth(model.groups, below)?.id ?? null;
     const name = uniqueName('group');
     const body = { name, [real.requests.parentField]: parent };
-    this.#request = describeRequest('POST', '/groups', body);
+    show(describeRequest('POST', '/groups', body));
     const response = await send(t, { method: 'POST', path: '/groups', body });
     if (isTooDeep(model, undefined, parent) && refused(response)) return;
     const group = createdItem(response);
@@ -59,34 +49,20 @@ class Create implements Command {
     });
     model.groups.push({ id: group.id, name, parent });
     await mustBeTree(model, real);
-  }
+  });
 
-  toString(): string {
-    return this.#request ?? 'create a group';
-  }
-}
+const hasGroups = ({ groups }: Readonly<GroupModel>): boolean => groups.length > 0;
 
 /** Gives one of the groups a new name; it stays where it is. */
-class Rename implements Command {
-  readonly which: number;
-  #request: string | undefined;
-
-  constructor(which: number) {
-    this.which = which;
-  }
-
-  check({ groups }: GroupModel): boolean {
-    return groups.length > 0;
-  }
-
-  async run(model: GroupModel, real: GroupReality): Promise<void> {
+const renameOne = (which: number): Command =>
+  command('rename a group', hasGroups, async (model, real, show) => {
     const t: Platform = real.t;
-    const group = nth(model.groups, this.which);
+    const group = nth(model.groups, which);
     const { rename } = real.requests;
     if (group === undefined || rename === undefined) return;
     const name = uniqueName('group');
     const request = rename({ ...group, name });
-    this.#request = describeRequest(request.method, request.path, request.body);
+    show(describeRequest(request.method, request.path, request.body));
     const response = await send(t, request);
     t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: describeResponse(response) });
     const renamed = createdItem(response);
@@ -98,37 +74,21 @@ class Rename implements Command {
     }
     group.name = name;
     await mustBeTree(model, real);
-  }
+  });
 
-  toString(): string {
-    return this.#request ?? 'rename a group';
-  }
-}
-
-/** Moves one group below another, or to the top. A move that would close a circle is refused or has no effect. */
-class Move implements Command {
-  readonly which: number;
-  #request: string | undefined;
-  /** `undefined`: to the top. */
-  readonly to: number | undefined;
-
-  constructor(which: number, to: number | undefined) {
-    this.which = which;
-    this.to = to;
-  }
-
-  check({ groups }: GroupModel): boolean {
-    return groups.length > 0;
-  }
-
-  async run(model: GroupModel, real: GroupReality): Promise<void> {
+/**
+ * Moves one group below another, or to the top without `to`. A move that would close a circle is refused or has no
+ * effect.
+ */
+const moveOne = (which: number, to: number | undefined): Command =>
+  command('move a group', hasGroups, async (model, real, show) => {
     const t: Platform = real.t;
-    const group = nth(model.groups, this.which);
+    const group = nth(model.groups, which);
     const { move } = real.requests;
     if (group === undefined || move === undefined) return;
-    const parent = this.to === undefined ? null : (nth(model.groups, this.to)?.id ?? null);
+    const parent = to === undefined ? null : (nth(model.groups, to)?.id ?? null);
     const request = move({ ...group, parent });
-    this.#request = describeRequest(request.method, request.path, request.body);
+    show(describeRequest(request.method, request.path, request.body));
     const response = await send(t, request);
     if (pathToTop(model, parent).includes(group.id)) {
       t.should(refused(response), { expected: 'a 4xx to a move below itself', actual: describeResponse(response) });
@@ -144,17 +104,12 @@ class Move implements Command {
       });
     }
     await mustBeTree(model, real);
-  }
-
-  toString(): string {
-    return this.#request ?? 'move a group';
-  }
-}
+  });
 
 /**
  * A chain of three groups whose top moves below its end: the shortest circle that is more than a group below itself.
  */
-export const CIRCLE: Command[] = [new Create(0), new Create(1), new Move(0, 2)];
+export const CIRCLE: Command[] = [createBelow(0), createBelow(1), moveOne(0, 2)];
 
 const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % items.length];
 
