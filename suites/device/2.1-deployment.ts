@@ -23,7 +23,6 @@ const shape = requirement({
   clause: 'Response 200, `application/json`: a Deployment (section 2.1).',
   text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
-
 check(shape, { profile: 'core', premises: SERVED }, async (t: Device) => {
   if (meansNoDeployment(await request(t, { path: CURRENT })))
     t.notApplicable('the device has no current deployment, and the specification does not say what it answers then');
@@ -54,7 +53,6 @@ const safe = requirement({
   clause: 'return the current deployment of the device … no parameters, no body',
   text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
 });
-
 check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
@@ -123,7 +121,6 @@ const current = requirement({
   clause: 'return the current deployment of the device',
   text: 'After a deployment has been deployed, GET /deployments/current answers that deployment.',
 });
-
 check(current, { needs: ['drive'], profile: 'core', premises: [shapeDrivenCheck.id] }, async (t: Device) => {
   for (let round = 0; round < t.session.rounds(3); round += 1) {
     const deployed = await t.control.deploy({ description: `Muster round ${round}` });

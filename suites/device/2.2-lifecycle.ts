@@ -15,7 +15,6 @@ const failed = requirement({
   clause: 'a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device',
   text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
 });
-
 check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
   // A device that never shows a deployment would pass otherwise.
@@ -60,7 +59,6 @@ const removed = requirement({
   clause: 'Kept for history; cannot be deployed and is not active on the device.',
   text: 'A removed deployment is archived: it is not shown as deployed any more, and its config files are gone.',
 });
-
 check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] }, async (t: Device) => {
   const files = [configFile('{"c":3}')];
   const { id } = await deployShown(t, files);

@@ -17,7 +17,6 @@ const merge = requirement({
     '`status` equals `error_status` when an error is present … when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
 });
-
 check(merge, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   let seen = 0;
   const body = await currentDeployment(t);

@@ -15,7 +15,6 @@ const malformed = requirement({
   clause: 'integer (event id)',
   text: 'A cursor that is not an integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
 });
-
 check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   // A device that refuses every request would pass otherwise.
   await (await streams.open()).close();
@@ -80,7 +79,6 @@ const future = requirement({
   level: 'INFO',
   text: 'The answer to a cursor beyond the newest event is not stated.',
 });
-
 check(future, { premises: STREAM }, async (t: Device, streams) => {
   const stream = await streams.try({ after: 2n ** 52n });
   t.observe('a cursor beyond the newest event', stream.status ?? 'no answer');
@@ -93,7 +91,6 @@ const withoutCursor = requirement({
   level: 'INFO',
   text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 });
-
 check(withoutCursor, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
   const { cursor } = await subscribeAtKnownCursor(t, streams);
   const stream = await streams.open();
@@ -109,7 +106,6 @@ const liveWithoutCursor = requirement({
   clause: 'open a long-lived SSE stream of events',
   text: 'What is published after a stream without a cursor was opened arrives on it, from the first event on.',
 });
-
 check(liveWithoutCursor, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
   for (let round = 0; round < 2; round += 1) {
     const subscription = await streams.open();

@@ -15,7 +15,6 @@ export const header = requirement({
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
   text: 'The header Last-Event-ID carries a cursor with the same semantics as after.',
 });
-
 check(header, { needs: ['drive'], profile: 'core', premises: REPLAY }, async (t: Device, streams) => {
   const recording = await record(t, streams, 12);
   await t.property(
@@ -38,7 +37,6 @@ export const afterWins = requirement({
   clause: 'Takes precedence over the header.',
   text: 'With both cursors after decides, whichever is larger.',
 });
-
 check(afterWins, { needs: ['drive'], profile: 'core', premises: [header.id] }, async (t: Device, streams) => {
   const recording = await record(t, streams, 12);
   const late = recording.all.at(-2)?.id ?? recording.cursor;

@@ -33,7 +33,6 @@ const noToken = requirement({
   clause: 'No token is used.',
   text: 'Requests over the unix socket succeed without any credential.',
 });
-
 check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX }, (t: Device) =>
   expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
@@ -71,7 +70,6 @@ const discovery = requirement({
     'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`, connects to `127.0.0.1` on that port',
   text: 'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; the Device API answers there.',
 });
-
 check(
   discovery,
   { needs: ['loopback'], profile: 'core', premises: PREFIX, runsWhenUnreachable: true },
@@ -101,7 +99,6 @@ const bearer = requirement({
   clause: 'sends `Authorization: Bearer <ACCESS_TOKEN>`. Required.',
   text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
 });
-
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
@@ -187,7 +184,6 @@ const scheme = requirement({
   clause: 'the bearer token (HTTP bearer scheme)',
   text: 'The case of the authentication scheme does not matter, as in HTTP (RFC 9110, section 11.1).',
 });
-
 check(scheme, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;

@@ -18,7 +18,6 @@ const permissions = requirement({
   clause: 'Access is governed by the file permissions on the socket; the client needs permission to open it.',
   text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
 });
-
 check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
   const { socketPath } = t.transport;
@@ -106,7 +105,6 @@ const loopbackOnly = requirement({
   clause: 'connects to `127.0.0.1` on that port',
   text: 'The loopback Device API cannot be reached at another address of the machine.',
 });
-
 check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
   const { transport } = t;
   if (!(transport instanceof LoopbackConnection))

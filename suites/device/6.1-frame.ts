@@ -36,7 +36,6 @@ const contentType = requirement({
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
-
 check(contentType, { profile: 'core', premises: SERVED }, async (t: Device, streams) => {
   const stream = await streams.try();
   t.must(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream', {
@@ -63,7 +62,6 @@ const frame = requirement({
     'Monotonically increasing integer; the replay cursor. … Type string of form `{resource}.{action}`. … JSON event envelope',
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
-
 checkFrames(frame, expectEventFrame, { driven: STREAM, retained: STREAM });
 
 const envelope = requirement({
@@ -72,7 +70,6 @@ const envelope = requirement({
   clause: 'Equals the SSE `id`; monotonically increasing. … Event type; equals the SSE `event` field.',
   text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
 });
-
 checkFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
 
 const typeForm = requirement({
@@ -81,7 +78,6 @@ const typeForm = requirement({
   clause: 'Event types are of the form `{resource}.{action}` with no per-event version suffix',
   text: 'Event types have the form {resource}.{action}, without a version suffix.',
 });
-
 checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   driven: EVENTS,
   retained: RETAINED,
@@ -122,7 +118,6 @@ const payload = requirement({
   clause: 'Payload of `deployment.deployed`',
   text: 'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
 });
-
 check(payload, { needs: ['drive'], profile: 'core', premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   for (let round = 0; round < t.session.rounds(3); round += 1) {

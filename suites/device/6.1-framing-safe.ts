@@ -18,7 +18,6 @@ const framing = requirement({
   clause: 'JSON event envelope (section 2.3).',
   text: 'Text with newlines, U+2028, quotes, emoji or 64 KiB arrives unchanged in a stream that a strict reader can parse, and in JSON.',
 });
-
 check(framing, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   let onStream = 0;

@@ -14,7 +14,6 @@ const monotonic = requirement({
   clause: 'Monotonically increasing integer; the replay cursor.',
   text: 'Within a connection every event that was not seen before has an id above all earlier ones; the same event comes once.',
 });
-
 check(
   monotonic,
   { needs: ['drive'], profile: 'core', premises: ['device.events.frame'] },

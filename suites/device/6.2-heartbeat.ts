@@ -16,7 +16,6 @@ const heartbeat = requirement({
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
   text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
 });
-
 check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const subscription = await streams.open();
   const wanted = Math.max(1, Math.min(2, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
@@ -76,7 +75,6 @@ const inert = requirement({
   clause: 'a comment line `: heartbeat` … clients ignore comment lines',
   text: 'Heartbeats are comments and nothing else: they carry no id, event or data, and move no cursor.',
 });
-
 check(inert, { slow: true, premises: STREAM }, async (t: Device, streams) => {
   const subscription = await streams.open();
   await awaitHeartbeats(t, subscription, 1, (frame) => expectEvent(t, frame));
@@ -97,7 +95,6 @@ const longLived = requirement({
   clause: 'open a long-lived SSE stream of events',
   text: 'The stream is long-lived: while idle it stays open past two heartbeats.',
 });
-
 check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) => {
   const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.2;
   const idleMs = times * t.heartbeatSeconds * 1000;

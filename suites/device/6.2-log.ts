@@ -23,7 +23,6 @@ const jsonl = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'The event log is JSONL: each line is one JSON value, and every retained event is in it.',
 });
-
 check(jsonl, { needs: ['log', 'drive'], premises: LIVE }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
@@ -64,7 +63,6 @@ const compaction = requirement({
   clause: 'The log is compacted to bound disk use; cursors pointing at compacted events become invalid and yield 410.',
   text: 'Compaction removes only the oldest events. The retained events replay unchanged, and no live event is lost meanwhile.',
 });
-
 check(
   compaction,
   { needs: ['drive', 'compact'], premises: ['device.events.expired.boundary'] },
@@ -128,7 +126,6 @@ const bounded = requirement({
   clause: 'The log is compacted to bound disk use',
   text: 'Compaction bounds disk use: it stays under a bound while twenty times the retention limit is published.',
 });
-
 check(bounded, { needs: ['drive', 'log', 'compact'], premises: [jsonl.id] }, async (t: Device) => {
   const { retention } = t.info;
   if (retention === undefined) return t.notApplicable('control names no retention limit');

@@ -16,7 +16,6 @@ export const exclusive = requirement({
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'Replay after a cursor starts with the first retained event after it; the cursor itself is not repeated.',
 });
-
 check(
   exclusive,
   { needs: ['drive'], profile: 'core', premises: ['device.events.replay.complete'] },
@@ -72,7 +71,6 @@ export const complete = requirement({
   clause: 'replay starts with retained events after this id (exclusive), then live events follow',
   text: 'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
 });
-
 check(complete, { needs: ['drive'], profile: 'core', premises: EVENTS }, async (t: Device, streams) => {
   const recording = await record(t, streams, 60);
   expectAllPublished(t, recording);
@@ -119,7 +117,6 @@ const live = requirement({
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'Live events follow the replay on the same connection.',
 });
-
 check(live, { needs: ['drive'], profile: 'core', premises: REPLAY }, async (t: Device, streams) => {
   const { cursor, published } = await recordAfresh(t, streams, 5);
   const replay = await streams.open({ after: cursor });

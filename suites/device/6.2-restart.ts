@@ -19,7 +19,6 @@ const survives = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'After a restart ids go on, none is reused, and retained events replay as before.',
 });
-
 check(survives, { needs: ['drive', 'restart'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
@@ -104,7 +103,6 @@ const crash = requirement({
   clause: 'Delivery is at-least-once … Events are stored on the device',
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
-
 check(crash, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, async (t: Device, streams) => {
   await t.property(
     fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
@@ -153,7 +151,6 @@ const tornTail = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'A torn last line in the log damages no event written after it, over two restarts.',
 });
-
 check(tornTail, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, async (t: Device, streams) => {
   await restart(t);
   await t.property(
@@ -205,7 +202,6 @@ const keeps = requirement({
   clause: 'Config instances are currently available for consumption on the device.',
   text: 'The deployment that is on the device is still the current one after the agent has been restarted, and the device is the same.',
 });
-
 check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const { id } = await t.control.deploy();
   const before = objectOf(await t.http.get(CURRENT))?.['device_id'];

@@ -13,7 +13,6 @@ export const seam = requirement({
   clause: 'Replay after a cursor is exclusive of the cursor, then live events follow.',
   text: 'No event is lost between replay and live while events are being published.',
 });
-
 check(
   seam,
   { needs: ['drive'], profile: 'core', premises: ['device.events.concurrent'] },
@@ -73,7 +72,6 @@ const atLeastOnce = requirement({
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
-
 check(atLeastOnce, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await readUpTo(live, await publish(t, eventBudget(t, 12)));

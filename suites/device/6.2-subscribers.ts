@@ -16,7 +16,6 @@ const concurrent = requirement({
   clause: 'served by an agent running on the device, for clients on the same device',
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
-
 check(
   concurrent,
   {
@@ -61,7 +60,6 @@ const slowReader = requirement({
   level: 'SHOULD',
   text: 'A subscriber that stops reading does not delay any other.',
 });
-
 check(slowReader, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await streams.open({ after: cursor, paused: true });
@@ -100,7 +98,6 @@ const slowReaderComplete = requirement({
   clause: 'Delivery is at-least-once',
   text: 'A subscriber that stops reading for a while misses no event: not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
 });
-
 check(slowReaderComplete, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
   const delays = `the slow reader delays others, which ${slowReader.id} reports`;
   if (t.session.get(DELAYING)) t.notApplicable(delays);

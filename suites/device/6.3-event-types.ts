@@ -22,7 +22,6 @@ const writtenFirst = requirement({
   clause: "The deployment's config instances have been written to the device's file system.",
   text: 'When deployment.deployed arrives, the config files of the deployment are already on the device, whole.',
 });
-
 check(writtenFirst, { needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   await t.property(
@@ -155,7 +154,6 @@ const onlyDeployed = requirement({
   clause: "The deployment's config instances have been written to the device's file system.",
   text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
 });
-
 check(onlyDeployed, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   let tried = 0;
@@ -193,7 +191,6 @@ const removedEvent = requirement({
   clause: 'Named as a type; trigger is not stated.',
   text: 'What triggers deployment.removed, and which payload it carries, is not stated.',
 });
-
 check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   const { id } = await deploy(t, live);

@@ -27,7 +27,6 @@ const gone = requirement({
   clause: 'The cursor (`after` or `Last-Event-ID`) is older than the earliest retained event.',
   text: 'A cursor older than the earliest retained event gets 410, by after and by Last-Event-ID, and no stream.',
 });
-
 check(
   gone,
   { needs: ['drive', 'compact'], profile: 'core', premises: [...LASTING, types.id] },
@@ -126,7 +125,6 @@ const boundary = requirement({
   clause: 'older than the earliest retained event',
   text: 'The earliest retained id and every later one is served, not 410, and replays all that follows it.',
 });
-
 check(
   boundary,
   { needs: ['drive', 'compact'], profile: 'core', premises: [...LASTING, types.id, 'device.events.replay.seam.whole'] },
@@ -174,7 +172,6 @@ const only = requirement({
   clause: 'older than the earliest retained event',
   text: '410 is for cursors older than the earliest retained event: one beyond the newest gets another answer.',
 });
-
 check(only, { premises: STREAM }, async (t: Device, streams) => {
   await (await streams.open()).close();
   for (const options of [{ after: 2n ** 62n }, { lastEventId: 2n ** 62n }])
@@ -186,7 +183,6 @@ const zero = requirement({
   level: 'INFO',
   text: 'Whether after=0 is expired once events have been compacted away, or means "from the earliest", is not stated.',
 });
-
 check(zero, { needs: ['drive', 'compact'], premises: [gone.id] }, async (t: Device, streams) => {
   await compactAway(t, streams);
   const stream = await streams.try({ after: 0 });
@@ -200,7 +196,6 @@ const precedence = requirement({
   clause: 'Takes precedence over the header.',
   text: 'after takes precedence over Last-Event-ID even when one of the two is expired.',
 });
-
 check(
   precedence,
   { needs: ['drive', 'compact'], premises: [gone.id, boundary.id, 'device.events.after-wins'] },

@@ -24,7 +24,6 @@ const robust = requirement({
   level: 'SHOULD',
   text: 'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
 });
-
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
   // A device that serves nothing would pass otherwise.
   await (await streams.open()).close();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { type Platform, section } from './support/check.ts';
 import { type Collection, getList, getPage, ids, pageFrom, servedCollections } from './support/lists.ts';
-import { anyLimit, collectionsToPage, describePage, type PageRequest } from './support/pages.ts';
+import { anyLimit, collectionsToPage, describePage, type PageRequest, tryPages } from './support/pages.ts';
 import { refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
@@ -21,25 +21,17 @@ const pageSize = requirement({
 check(pageSize, { profile: 'core' }, async (t: Platform) => {
   const collections = await servedCollections(t);
   let seen = 0;
-  await t.property(
-    fc.record({ collection: fc.constantFrom(...collections), limit: anyLimit, offset: fc.constant(0) }),
-    async (asked) => {
-      const { data, limit, has_more: more } = await getPage(t, asked.collection, { limit: asked.limit, offset: 0 });
-      seen += data.length;
-      t.must(more ? data.length === limit : data.length <= limit, {
-        expected: more ? `${limit} items, as has_more is true` : `at most ${limit} items`,
-        actual: `${data.length} items`,
-        counterexample: describePage(asked),
-      });
-    },
-    {
-      runs: collections.length * 3 + 10,
-      examples: collections.flatMap((collection) =>
-        [1, 2, 100].map((limit): [PageRequest] => [{ collection, limit, offset: 0 }]),
-      ),
-      describe: describePage,
-    },
-  );
+  const others = fc.record({ collection: fc.constantFrom(...collections), limit: anyLimit, offset: fc.constant(0) });
+  const examples = collections.flatMap((collection) => [1, 2, 100].map((limit) => ({ collection, limit, offset: 0 })));
+  await tryPages(t, { examples, others, count: 10 }, async (asked) => {
+    const { data, limit, has_more: more } = await getPage(t, asked.collection, { limit: asked.limit, offset: 0 });
+    seen += data.length;
+    t.must(more ? data.length === limit : data.length <= limit, {
+      expected: more ? `${limit} items, as has_more is true` : `at most ${limit} items`,
+      actual: `${data.length} items`,
+      counterexample: describePage(asked),
+    });
+  });
   if (seen === 0) t.notApplicable('no collection has an item');
 });
 
@@ -51,36 +43,34 @@ const inRange = requirement({
 });
 check(inRange, { premises: [pageSize.id] }, async (t: Platform) => {
   const collections = await servedCollections(t);
-  await t.property(
-    fc.record({ collection: fc.constantFrom(...collections), limit: anyLimit, offset: fc.nat({ max: 30 }) }),
-    async (asked) => {
-      const { collection, limit, offset } = asked;
-      const response = await getList(t, collection, { limit, offset });
-      // Another requirement decides about an offset beyond the end.
-      if (refused(response) && (await isBeyondEnd(t, asked))) return;
-      const answer = pageFrom(t, collection, response);
-      t.must(answer.limit === limit, {
-        expected: `limit ${limit}`,
-        actual: `limit ${answer.limit}`,
-        counterexample: describePage(asked),
-      });
-      t.must(answer.offset === offset || answer.data.length === 0, {
-        expected: `offset ${offset}`,
-        actual: `offset ${answer.offset}`,
-        counterexample: describePage(asked),
-      });
-      if (offset > 0 && answer.data.length > 0) await mustBeginAtOffset(t, asked);
-    },
-    {
-      runs: collections.length * 3 + 15,
-      examples: collections.flatMap((collection): [PageRequest][] => [
-        [{ collection, limit: 1, offset: 0 }],
-        [{ collection, limit: 100, offset: 1 }],
-        [{ collection, limit: 99, offset: 2 }],
-      ]),
-      describe: describePage,
-    },
-  );
+  const others = fc.record({
+    collection: fc.constantFrom(...collections),
+    limit: anyLimit,
+    offset: fc.nat({ max: 30 }),
+  });
+  const examples = collections.flatMap((collection) => [
+    { collection, limit: 1, offset: 0 },
+    { collection, limit: 100, offset: 1 },
+    { collection, limit: 99, offset: 2 },
+  ]);
+  await tryPages(t, { examples, others, count: 15 }, async (asked) => {
+    const { collection, limit, offset } = asked;
+    const response = await getList(t, collection, { limit, offset });
+    // Another requirement decides about an offset beyond the end.
+    if (refused(response) && (await isBeyondEnd(t, asked))) return;
+    const answer = pageFrom(t, collection, response);
+    t.must(answer.limit === limit, {
+      expected: `limit ${limit}`,
+      actual: `limit ${answer.limit}`,
+      counterexample: describePage(asked),
+    });
+    t.must(answer.offset === offset || answer.data.length === 0, {
+      expected: `offset ${offset}`,
+      actual: `offset ${answer.offset}`,
+      counterexample: describePage(asked),
+    });
+    if (offset > 0 && answer.data.length > 0) await mustBeginAtOffset(t, asked);
+  });
 });
 
 /** The first item of the page is the one at that offset when the list is read from its beginning. */
@@ -105,16 +95,13 @@ async function mustBeginAtOffset(t: Platform, asked: PageRequest): Promise<void>
   };
   await whileUnchanged(t, collection, async () => {
     const seen = await read();
-    if (seen.first === seen.due || seen.due === undefined) return { agrees: true };
-    if (await isOrderedByLimit(seen.start)) return { agrees: true };
+    if (seen.first === seen.due || seen.due === undefined) return undefined;
+    if (await isOrderedByLimit(seen.start)) return undefined;
     return {
-      agrees: false,
       changed: JSON.stringify(seen) !== JSON.stringify(await read()),
-      finding: {
-        expected: `a page that begins with ${seen.due}, the item at offset ${offset} of the list read from its beginning`,
-        actual: `it begins with ${seen.first ?? 'nothing'}`,
-        counterexample: describePage(asked),
-      },
+      expected: `a page that begins with ${seen.due}, the item at offset ${offset} of the list read from its beginning`,
+      actual: `it begins with ${seen.first ?? 'nothing'}`,
+      counterexample: describePage(asked),
     };
   });
 }
@@ -137,11 +124,7 @@ check(
       }),
     );
     const examples = [...counts].flatMap(([collection, items]) => pagesAtTheEnd(collection, items));
-    await t.property(fc.oneof(...pages), (page) => mustAgreeWithNextPage(t, page), {
-      runs: examples.length + 15,
-      examples: examples.map((page): [unknown] => [page]),
-      describe: describePage,
-    });
+    await tryPages(t, { examples, others: fc.oneof(...pages), count: 15 }, (page) => mustAgreeWithNextPage(t, page));
   },
 );
 
@@ -170,16 +153,13 @@ async function mustAgreeWithNextPage(t: Platform, asked: PageRequest): Promise<v
   };
   await whileUnchanged(t, collection, async () => {
     const seen = await read();
-    if (seen.more === seen.next.length > 0) return { agrees: true };
+    if (seen.more === seen.next.length > 0) return undefined;
     const beyond = seen.next.length > 0 ? `${seen.next[0]} lies` : 'no item lies';
     return {
-      agrees: false,
       changed: JSON.stringify(seen) !== JSON.stringify(await read()),
-      finding: {
-        expected: `has_more ${!seen.more}, as ${beyond} beyond this page of ${seen.page.length}`,
-        actual: `has_more ${seen.more}`,
-        counterexample: describePage(asked),
-      },
+      expected: `has_more ${!seen.more}, as ${beyond} beyond this page of ${seen.page.length}`,
+      actual: `has_more ${seen.more}`,
+      counterexample: describePage(asked),
     };
   });
 }

@@ -204,108 +204,76 @@ export const wholeRequest = (http: HttpClient): string => requestText(http, { ta
 
 const LONG = 'x'.repeat(64 * 1024);
 
+/** Makes the one of that name which sends this request. */
+type Odd = (name: string, request: Parameters<typeof requestText>[1], extras?: Partial<OddRequest>) => OddRequest;
+
+const TAKEN = { accepts: noServerError };
+const HUNG_UP = { mayHangUp: true };
+const TAKEN_OR_HUNG_UP = { ...TAKEN, ...HUNG_UP };
+
 export function oddRequests(http: HttpClient): OddRequest[] {
-  const text: Text = (request) => requestText(http, request);
+  const { basePath } = http;
+  const odd: Odd = (name, request, extras) => ({ name, parts: [requestText(http, request)], ...extras });
   return [
-    ...oddMethods(http.basePath, text),
-    ...oddPaths(http.basePath, text),
-    ...oddHeaders(http.basePath + CURRENT, text),
-    ...oddBytes(http.basePath + CURRENT, text),
+    ...oddMethods(basePath, odd),
+    ...oddPaths(basePath, odd),
+    ...oddHeaders(basePath + CURRENT, odd),
+    ...oddBytes(basePath + CURRENT, odd, wholeRequest(http)),
   ];
 }
 
-type Text = (request: Parameters<typeof requestText>[1]) => string;
-
-const oddMethods = (base: string, text: Text): OddRequest[] => [
-  ...['DELETE', 'PUT', 'PATCH', 'POST', 'BREW', 'get'].map((method) => ({
-    name: `${method} ${CURRENT}`,
-    parts: [text({ method, target: base + CURRENT, headers: ['Content-Length: 0'] })],
-    methods: [method],
-  })),
-  {
-    name: 'POST /events',
-    parts: [text({ method: 'POST', target: `${base}/events`, headers: ['Content-Length: 0'] })],
-  },
-  ...[CURRENT, '/events'].map((path) => ({
-    name: `HEAD ${path}`,
-    parts: [text({ method: 'HEAD', target: base + path })],
-    methods: ['HEAD'],
-    accepts: noServerError,
-  })),
-  {
-    name: `OPTIONS ${CURRENT}`,
-    parts: [text({ method: 'OPTIONS', target: base + CURRENT })],
-    accepts: noServerError,
-  },
+const oddMethods = (base: string, odd: Odd): OddRequest[] => [
+  ...['DELETE', 'PUT', 'PATCH', 'POST', 'BREW', 'get'].map((method) =>
+    odd(
+      `${method} ${CURRENT}`,
+      { method, target: base + CURRENT, headers: ['Content-Length: 0'] },
+      { methods: [method] },
+    ),
+  ),
+  odd('POST /events', { method: 'POST', target: `${base}/events`, headers: ['Content-Length: 0'] }),
+  ...[CURRENT, '/events'].map((path) =>
+    odd(`HEAD ${path}`, { method: 'HEAD', target: base + path }, { methods: ['HEAD'], ...TAKEN }),
+  ),
+  odd(`OPTIONS ${CURRENT}`, { method: 'OPTIONS', target: base + CURRENT }, TAKEN),
 ];
 
-const oddPaths = (base: string, text: Text): OddRequest[] => [
-  { name: 'a path that does not exist', parts: [text({ target: `${base}/nonsense` })] },
-  { name: 'a path of 64 KiB', parts: [text({ target: `${base}/${LONG}` })], mayHangUp: true },
-  {
-    name: 'a query of 64 KiB',
-    parts: [text({ target: `${base}${CURRENT}?q=${LONG}` })],
-    mayHangUp: true,
-    accepts: noServerError,
-  },
-  { name: 'a path with bad escapes', parts: [text({ target: `${base}/deployments/%zz%` })] },
-  {
-    name: 'a path that climbs',
-    parts: [text({ target: `${base}/../../etc/passwd` })],
-    // Some servers redirect to the normalized path.
-    accepts: (status) => status >= 300 && noServerError(status),
-  },
+const oddPaths = (base: string, odd: Odd): OddRequest[] => [
+  odd('a path that does not exist', { target: `${base}/nonsense` }),
+  odd('a path of 64 KiB', { target: `${base}/${LONG}` }, HUNG_UP),
+  odd('a query of 64 KiB', { target: `${base}${CURRENT}?q=${LONG}` }, TAKEN_OR_HUNG_UP),
+  odd('a path with bad escapes', { target: `${base}/deployments/%zz%` }),
+  // Some servers redirect to the normalized path.
+  odd(
+    'a path that climbs',
+    { target: `${base}/../../etc/passwd` },
+    { accepts: (status) => status >= 300 && noServerError(status) },
+  ),
 ];
 
-const oddHeaders = (target: string, text: Text): OddRequest[] => [
-  {
-    name: 'a header of 1 MiB',
-    parts: [text({ target, headers: [`X-Long: ${LONG.repeat(16)}`] })],
-    mayHangUp: true,
-    accepts: noServerError,
-  },
-  {
-    name: 'a thousand headers',
-    parts: [text({ target, headers: Array.from({ length: 1000 }, (_, index) => `X-${index}: 1`) })],
-    mayHangUp: true,
-    accepts: noServerError,
-  },
-  { name: 'a header without colon', parts: [text({ target, headers: ['nonsense'] })], mayHangUp: true },
-  { name: 'a header name with a space', parts: [text({ target, headers: ['X Y: 1'] })], mayHangUp: true },
-  {
-    name: 'a header value with a NUL',
-    parts: [text({ target, headers: ['X-Y: a\0b'] })],
-    mayHangUp: true,
-    accepts: noServerError,
-  },
-  {
-    name: 'two lengths',
-    parts: [text({ target, headers: ['Content-Length: 1', 'Content-Length: 2'], body: 'ab' })],
-    mayHangUp: true,
-  },
-];
-
-function oddBytes(target: string, text: Text): OddRequest[] {
-  const whole = text({ target });
+function oddHeaders(target: string, odd: Odd): OddRequest[] {
+  const thousand = Array.from({ length: 1000 }, (_, index) => `X-${index}: 1`);
+  const lengths = ['Content-Length: 1', 'Content-Length: 2'];
   return [
-    { name: 'HTTP/9.9', parts: [text({ target, version: 'HTTP/9.9' })], mayHangUp: true },
-    {
-      name: 'bytes that are not HTTP',
-      parts: [Buffer.from('160301020001000001fc0303', 'hex'), '\r\n\r\n'],
-      mayHangUp: true,
-    },
-    {
-      name: 'a body where none belongs',
-      parts: [text({ target, headers: ['Content-Type: application/json', 'Content-Length: 2'], body: '{}' })],
-      accepts: noServerError,
-    },
-    { name: 'three requests in one piece', parts: [whole.repeat(3)], answers: 3, accepts: noServerError },
-    { name: 'a request byte by byte', parts: [...whole], accepts: noServerError },
-    {
-      name: 'a request in two pieces',
-      parts: [whole.slice(0, whole.length / 2), whole.slice(whole.length / 2)],
-      accepts: noServerError,
-    },
+    odd('a header of 1 MiB', { target, headers: [`X-Long: ${LONG.repeat(16)}`] }, TAKEN_OR_HUNG_UP),
+    odd('a thousand headers', { target, headers: thousand }, TAKEN_OR_HUNG_UP),
+    odd('a header without colon', { target, headers: ['nonsense'] }, HUNG_UP),
+    odd('a header name with a space', { target, headers: ['X Y: 1'] }, HUNG_UP),
+    odd('a header value with a NUL', { target, headers: ['X-Y: a\0b'] }, TAKEN_OR_HUNG_UP),
+    odd('two lengths', { target, headers: lengths, body: 'ab' }, HUNG_UP),
+  ];
+}
+
+function oddBytes(target: string, odd: Odd, whole: string): OddRequest[] {
+  const foreign = [Buffer.from('160301020001000001fc0303', 'hex'), '\r\n\r\n'];
+  const halves = [whole.slice(0, whole.length / 2), whole.slice(whole.length / 2)];
+  const headers = ['Content-Type: application/json', 'Content-Length: 2'];
+  return [
+    odd('HTTP/9.9', { target, version: 'HTTP/9.9' }, HUNG_UP),
+    { name: 'bytes that are not HTTP', parts: foreign, ...HUNG_UP },
+    odd('a body where none belongs', { target, headers, body: '{}' }, TAKEN),
+    { name: 'three requests in one piece', parts: [whole.repeat(3)], answers: 3, ...TAKEN },
+    { name: 'a request byte by byte', parts: [...whole], ...TAKEN },
+    { name: 'a request in two pieces', parts: halves, ...TAKEN },
   ];
 }
 

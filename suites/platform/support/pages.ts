@@ -27,6 +27,18 @@ export interface PageRequest {
 export const describePage = ({ collection, limit, offset }: PageRequest): string =>
   describeList(collection, { limit, offset });
 
+/** Asks for the pages of `examples` first, and then for so many of `others`. */
+export const tryPages = (
+  t: Platform,
+  { examples, others, count }: { examples: readonly PageRequest[]; others: fc.Arbitrary<PageRequest>; count: number },
+  ask: (asked: PageRequest) => Promise<void>,
+): Promise<void> =>
+  t.property(others, ask, {
+    runs: examples.length + count,
+    examples: examples.map((page): [unknown] => [page]),
+    describe: describePage,
+  });
+
 /**
  * Collections with fewer items than this are counted page by page; for larger ones the platform's own count is taken.
  */
@@ -143,17 +155,14 @@ export async function mustClampOffsetTo0(t: Platform, collection: string, negati
       counterexample,
     });
     const first = await read('0');
-    if (contents(clamped) === contents(first)) return { agrees: true };
+    if (contents(clamped) === contents(first)) return undefined;
     // The list may have changed before the first page was read, or between the two reads.
     const [clampedAgain, firstAgain] = [await read(negative), await read('0')];
     return {
-      agrees: false,
       changed: contents(first) !== contents(firstAgain) || contents(clampedAgain) !== contents(clamped),
-      finding: {
-        expected: `the first page of ${collection} with offset ${shortened(negative)}: ${contents(first)}`,
-        actual: contents(clamped),
-        counterexample,
-      },
+      expected: `the first page of ${collection} with offset ${shortened(negative)}: ${contents(first)}`,
+      actual: contents(clamped),
+      counterexample,
     };
   });
 }
@@ -225,20 +234,17 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
       firstRepetition(covered(first.items)) ??
       firstDifference(ids(walked.items), covered(first.items)) ??
       firstDifference(covered(second.items), covered(first.items));
-    if (difference === undefined) return { agrees: true };
+    if (difference === undefined) return undefined;
     const after = await totalCount(t, collection);
     return {
-      agrees: false,
       changed:
         before !== after ||
         itemsChanged([first.items, walked.items, second.items], before) ||
         (await itemsReplaced(t, collection, first.items, second.items)),
-      finding: {
-        expected:
-          `a walk through ${collection} with limit ${limit} to give each item once, in the order of a walk ` +
-          `with limit ${REFERENCE_LIMIT}`,
-        actual: difference,
-      },
+      expected:
+        `a walk through ${collection} with limit ${limit} to give each item once, in the order of a walk ` +
+        `with limit ${REFERENCE_LIMIT}`,
+      actual: difference,
     };
   };
   await whileUnchanged(t, collection, observe, { decidesOrder: true });

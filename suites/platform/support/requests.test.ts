@@ -94,7 +94,7 @@ describe('when a check is over', () => {
     const observing = whileUnchanged(t, 'devices', async () => {
       observed += 1;
       end();
-      return { agrees: false, changed: true, finding: { expected: '', actual: '' } };
+      return { changed: true, expected: '', actual: '' };
     });
     await expect(observing).rejects.toThrow();
     expect(observed).toBe(1);

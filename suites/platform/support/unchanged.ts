@@ -7,13 +7,16 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { getPage, type Item } from './lists.ts';
 import type { Platform } from './requests.ts';
 
+/** What an observation found that the requirement does not allow. */
 export interface Disagreement {
+  /** Another client wrote during the observation, or may have. */
+  changed: boolean;
   expected: string;
   actual: unknown;
   counterexample?: unknown;
 }
-/** `changed`: another client wrote during the observation, or may have. */
-export type Observation = { agrees: true } | { agrees: false; changed: boolean; finding: Disagreement };
+/** Undefined where it agrees with the requirement. */
+export type Observation = Disagreement | undefined;
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 20;
@@ -38,7 +41,7 @@ export async function whileUnchanged(
   const attempts = tally.changing.has(collection) ? 1 : ATTEMPTS;
   for (let attempt = 0; attempt < (disagreements > 0 ? ATTEMPTS : attempts); attempt += 1) {
     const seen = await observe();
-    if (seen.agrees) {
+    if (seen === undefined) {
       tally.agreed += 1;
       // After a disagreement the fault may be intermittent, so it gets every attempt to show again.
       if (disagreements === 0) return;
@@ -54,7 +57,8 @@ export async function whileUnchanged(
     }
     disagreements += 1;
     if (disagreements < DISAGREEMENTS_TO_FAIL) continue;
-    t.must(!decidesOrder && (await isReordered(t, collection)), seen.finding);
+    const { changed: _, ...finding } = seen;
+    t.must(!decidesOrder && (await isReordered(t, collection)), finding);
     tally.unordered.add(collection);
     break;
   }
