@@ -5,7 +5,7 @@ import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, section } from './support/check.ts';
 import { type Answering, about, errorOf, JobRun } from './support/job-run.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
 const CURRENT = about('current');
 export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
@@ -106,5 +106,3 @@ check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
   run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
   expectShown(run, MEMBERS);
 });
-
-export default checks;

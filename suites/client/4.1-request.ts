@@ -2,7 +2,7 @@
 import { DISPATCH, FOLLOW, section } from './support/check.ts';
 import { StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
 const accept = requirement({
   id: 'client.request.accept',
@@ -17,5 +17,3 @@ check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
   const accepts = value === undefined || /text\/event-stream|text\/\*|\*\/\*/i.test(value);
   run.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
 });
-
-export default checks;

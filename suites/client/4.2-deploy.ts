@@ -7,7 +7,7 @@ import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { type Client, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-23' });
 
 const DEPLOY = about('deploy');
 
@@ -67,5 +67,3 @@ check(lost, DEPLOY, async (t) => {
   const told = run.failure === undefined ? 'no error' : 'an error';
   t.observe('a deployment whose answer is lost', `sent ${times}, ${told} told`);
 });
-
-export default checks;

@@ -5,7 +5,7 @@ import { type Client, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const { requirement, check, checks } = section({ section: '2.5', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '2.5', since: '2026-11-23' });
 
 const PING = about('ping');
 const MS_PER_NANO = 1e-6;
@@ -145,5 +145,3 @@ check(unknownCode, PING, async (t) => {
     actual: pong === undefined ? run.outcome : JSON.stringify(pong),
   });
 });
-
-export default checks;

@@ -5,7 +5,7 @@ import { section } from './support/check.ts';
 import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 import { type ClientRequest, ScriptedServer } from './support/server.ts';
 
-const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
 
 const KEY = 'x-api-key';
 
@@ -79,5 +79,3 @@ for (const job of PLATFORM_JOBS)
       run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }
   });
-
-export default checks;

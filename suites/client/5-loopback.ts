@@ -5,7 +5,7 @@ import { type Client, section } from './support/check.ts';
 import { ScriptedServer } from './support/server.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
 
 const FILE = 'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`';
 const DISCOVERY = ['follow', 'discovery'] as const;
@@ -156,5 +156,3 @@ function expectToken(run: StreamRun, authorization: string | undefined): void {
     actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
   });
 }
-
-export default checks;

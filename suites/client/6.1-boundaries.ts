@@ -4,7 +4,7 @@ import { event, frame, payload, type SentEvent } from '../../harness/contract/si
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectExactly, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const boundaries = requirement({
   id: 'client.stream.boundaries',
@@ -81,5 +81,3 @@ check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
     (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
   ),
 );
-
-export default checks;

@@ -3,7 +3,7 @@ import { event, frame, payload, type SentEvent } from '../../harness/contract/si
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
@@ -48,5 +48,3 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   }
   await expectDispatched(run, isBound() ? [first, last] : [first, big, last]);
 }
-
-export default checks;

@@ -7,7 +7,7 @@ import { event, eventsFrom, frames, type OneStream, payload, STREAMS } from '../
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const STREAM = 'Response 200: SSE stream (frame format in section 6).';
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
@@ -104,5 +104,3 @@ check(large, options, async (t) => {
   const [first, last] = [event(1), event(3)];
   await expectRead(t, { bytes: frames([first, big, last]), events: [first, big, last] });
 });
-
-export default checks;

@@ -4,7 +4,7 @@ import { ASKED_FOR, event, frame, UNAVAILABLE, UNAVAILABLE_FOR } from '../../har
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { expectDispatched, expectNoHammering, StreamRun, type StreamRunOptions } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ level: 'SHOULD', section: '6.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ level: 'SHOULD', section: '6.2', since: '2026-11-23' });
 
 const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] } as const;
 
@@ -108,5 +108,3 @@ check(hammering, OPTIONS, async (t) => {
   await expectNoHammering(run, { answer: (asked) => asked.cut(), how: 'to an agent that cuts them off' });
   await expectBack(run);
 });
-
-export default checks;

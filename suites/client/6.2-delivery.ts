@@ -5,7 +5,7 @@ import { type Client, DISPATCH, FOLLOW, RECONNECT, section } from './support/che
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
 const CURSOR = 'client.delivery.cursor';
 
@@ -117,5 +117,3 @@ function expectCursor(run: StreamRun, asked: ClientRequest, id: string): void {
     actual: asked.cursor === undefined ? 'no cursor' : `the cursor ${asked.cursor}`,
   });
 }
-
-export default checks;

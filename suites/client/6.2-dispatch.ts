@@ -6,7 +6,7 @@ import { event, frame, payload } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
@@ -99,5 +99,3 @@ check(unreadable, options, async (t) => {
   await stream.send(`${frame(first)}id: 2\nevent: ${first.type}\ndata: {"object":"event","id":2,\n\n${frame(last)}`);
   await expectDispatched(run, [first, last]);
 });
-
-export default checks;

@@ -4,7 +4,7 @@ import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
 const PREMISES = [...RECONNECT, 'client.delivery.cursor'];
 
@@ -71,5 +71,3 @@ async function isTried(t: Client, interval: number, isLast: boolean): Promise<bo
   await expectDispatched(run, all);
   return true;
 }
-
-export default checks;

@@ -5,7 +5,7 @@ import { FOLLOW, RECONNECT, section } from './support/check.ts';
 import type { ClientRequest } from './support/server.ts';
 import { Sequence, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
 const replay = requirement({
   id: 'client.delivery.long-replay',
@@ -63,5 +63,3 @@ async function sendUntil(stream: ClientRequest, from: number, to: number): Promi
     await turn();
   }
 }
-
-export default checks;

@@ -18,7 +18,7 @@ import {
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
@@ -104,5 +104,3 @@ check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) 
   await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
   if (run.failure === undefined) expectItems(run, all);
 });
-
-export default checks;

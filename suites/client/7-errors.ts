@@ -17,7 +17,7 @@ import {
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
-const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
 /** No client asks again after it. */
 const FORBIDDEN = 403;
@@ -119,5 +119,3 @@ check(laterPage, AFTER_TOLD, async (t) => {
   await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
   expectFailure(run, `${FORBIDDEN} on the second page`);
 });
-
-export default checks;

@@ -5,7 +5,7 @@ import { begun } from './support/client-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, expectNoHammering, StreamRun } from './support/stream-run.ts';
 
-const { requirement, check, checks } = section({
+export const { requirement, check, checks } = section({
   level: 'SHOULD',
   section: '7',
   since: '2026-11-23',
@@ -83,5 +83,3 @@ check(loop, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
   await expectNoHammering(run, { answer: refuse, how: 'that are all answered 410', already: 1 });
 });
-
-export default checks;

@@ -16,7 +16,7 @@ import {
   window,
 } from './support/job-run.ts';
 
-const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
+export const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
 
 const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
 const LIST = about('list');
@@ -189,5 +189,3 @@ check(totalCount, LIST, async (t) => {
   });
   t.observe('total_count of a list that is listed whole', counts === 0 ? 'not asked for' : 'asked for once');
 });
-
-export default checks;

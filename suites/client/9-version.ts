@@ -7,7 +7,7 @@ import type { ClientContext } from '../../harness/targets/opened.ts';
 import { section } from './support/check.ts';
 import { about, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 
-const { requirement, check, checks } = section({ since: '2026-11-23' });
+export const { requirement, check, checks } = section({ since: '2026-11-23' });
 
 const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
@@ -43,5 +43,3 @@ const sent = requirement({
 });
 for (const job of ['list', 'deploy'] as const)
   check(sent, { ...about(job), aspect: job }, (t) => expectVersion(t, job));
-
-export default checks;

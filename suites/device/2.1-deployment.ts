@@ -14,7 +14,7 @@ import {
 } from './support/requests.ts';
 import { section } from './support/section.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'device.deployment.shape',
@@ -131,5 +131,3 @@ check(current, { needs: ['drive'], profile: 'core', premises: [shapeDrivenCheck.
     });
   }
 });
-
-export default checks;

@@ -7,7 +7,7 @@ import { ignoreRefusal } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
 import { section } from './support/section.ts';
 
-const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const failed = requirement({
   id: 'device.deployment.failed',
@@ -130,5 +130,3 @@ async function happens(
   else if (within === undefined) recordTimeout(t, wait);
   return found ?? false;
 }
-
-export default checks;

@@ -8,7 +8,7 @@ import { sampleRetained } from './support/replays.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
 import { section } from './support/section.ts';
 
-const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const merge = requirement({
   id: 'device.deployment.merge',
@@ -65,5 +65,3 @@ const anyPair = fc.record({
 const EVERY_PAIR = (['deployed', ...DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'deployed')] as const)
   .flatMap((activity_status) => DEPLOYMENT_ERROR_STATUSES.map((error_status) => ({ activity_status, error_status })))
   .toSorted((left, right) => Number(right.error_status === 'none') - Number(left.error_status === 'none'));
-
-export default checks;

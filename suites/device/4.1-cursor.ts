@@ -7,7 +7,7 @@ import { mediaType } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Streams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const malformed = requirement({
   id: 'device.events.cursor.malformed',
@@ -126,5 +126,3 @@ check(liveWithoutCursor, { needs: ['drive'], profile: 'core', premises: LIVE }, 
 
 /** A device may answer a moment before it subscribes: it has done so after a first comment, or after this time. */
 const SETTLED_MS = 300;
-
-export default checks;

@@ -8,7 +8,7 @@ import { cursorIn, laterThan, record } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '4.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '4.1', since: '2026-11-21' });
 
 export const header = requirement({
   id: 'device.events.header-cursor',
@@ -84,5 +84,3 @@ async function firstEventFor(t: Device, streams: Streams, options: OpenEvents): 
   await replay.close();
   return id;
 }
-
-export default checks;

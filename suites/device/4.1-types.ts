@@ -8,7 +8,7 @@ import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from '.
 import { section } from './support/section.ts';
 import { describeOpen, quietMs, type Streams, type Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 export const types = requirement({
   id: 'device.events.types',
@@ -215,5 +215,3 @@ const similarTypes = (type: string): string[] =>
 
 /** A stream sends what it has at once. Silence proves nothing: only events that came are looked at. */
 const QUIET_MS = 150;
-
-export default checks;

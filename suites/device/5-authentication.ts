@@ -25,7 +25,7 @@ import {
 import { section } from './support/section.ts';
 import { describeAnswer, withStreams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
 
 const noToken = requirement({
   id: 'device.socket.no-token',
@@ -195,5 +195,3 @@ check(scheme, { needs: ['loopback'], premises: STREAM }, async (t: Device, strea
     });
   }
 });
-
-export default checks;

@@ -10,7 +10,7 @@ import { LoopbackConnection, UnixConnection } from '../../harness/targets/transp
 import { type Device, STREAM } from './support/check.ts';
 import { section } from './support/section.ts';
 
-const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
 
 const permissions = requirement({
   id: 'device.socket.permissions',
@@ -156,5 +156,3 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
     await http.close();
   }
 }
-
-export default checks;

@@ -28,7 +28,7 @@ import { mediaType } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
 const contentType = requirement({
   id: 'device.events.content-type',
@@ -198,5 +198,3 @@ check(
     if (deployed.length === 0) t.notApplicable('the device replays no deployment.deployed that it retained');
   },
 );
-
-export default checks;

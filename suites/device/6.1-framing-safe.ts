@@ -10,7 +10,7 @@ import { currentDeployment } from './support/requests.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
 
 const framing = requirement({
   id: 'device.events.framing-safe',
@@ -98,5 +98,3 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
     actual: event === undefined ? 'no event' : payloadOf(event)['release_id'],
   });
 }
-
-export default checks;

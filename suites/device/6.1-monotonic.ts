@@ -6,7 +6,7 @@ import { requireRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
 
 const monotonic = requirement({
   id: 'device.events.monotonic',
@@ -58,5 +58,3 @@ function expectRisingIds(t: Device, { stream }: Subscription): void {
     if (highest === undefined || event.id > highest) highest = event.id;
   }
 }
-
-export default checks;

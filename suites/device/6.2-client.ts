@@ -6,7 +6,7 @@ import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnown
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { section } from './support/section.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
 
 const client = requirement({
   id: 'device.events.client',
@@ -69,5 +69,3 @@ async function expectReceived(t: Device, source: EventSourceClient, event: SeenE
     });
   });
 }
-
-export default checks;

@@ -9,7 +9,7 @@ import { sampleRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const heartbeat = requirement({
   id: 'device.events.heartbeat',
@@ -123,5 +123,3 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   t.signal.throwIfAborted();
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
-
-export default checks;

@@ -16,7 +16,7 @@ import { requireRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const jsonl = requirement({
   id: 'device.log.jsonl',
@@ -170,5 +170,3 @@ async function measureLines(t: Device): Promise<{ logBytes: number; mean: number
   const logBytes = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
   return { logBytes, mean: logBytes / Math.max(1, lines.length) };
 }
-
-export default checks;

@@ -7,7 +7,7 @@ import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfre
 import { section } from './support/section.ts';
 import { describeOpen, quietMs } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
 
@@ -141,5 +141,3 @@ check(
     expectSameEvents(t, laterThan(from, await readUpTo(replay, published)), sent, what);
   },
 );
-
-export default checks;

@@ -11,7 +11,7 @@ import { CURRENT, objectOf } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
 
 const survives = requirement({
   id: 'device.log.restart',
@@ -217,5 +217,3 @@ check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t:
     actual: device,
   });
 });
-
-export default checks;

@@ -10,7 +10,7 @@ import { laterThan, sampleRetained } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 
-const { check, checks } = section({});
+export const { check, checks } = section({});
 
 check(
   complete,
@@ -169,5 +169,3 @@ check(types, { aspect: 'retained', profile: 'core', premises: RETAINED_REPLAY },
     { runs: 6, describe: (listed) => describeOpen({ after, types: listed }) },
   );
 });
-
-export default checks;

@@ -6,7 +6,7 @@ import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts'
 import { section } from './support/section.ts';
 import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 export const seam = requirement({
   id: 'device.events.replay.seam',
@@ -118,5 +118,3 @@ async function readWithCuts(
   await rest.close();
   return all.sort((left, right) => Number(left.id - right.id));
 }
-
-export default checks;

@@ -10,7 +10,7 @@ import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
 import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
-const { check, checks } = section({});
+export const { check, checks } = section({});
 
 const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], premises: LIVE }, (t: Device) =>
   expectModelFollowed(t, { disruptive: false, runs: 14 }),
@@ -53,5 +53,3 @@ function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: bool
     { runs, describe: describeCommands },
   );
 }
-
-export default checks;

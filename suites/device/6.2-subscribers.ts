@@ -8,7 +8,7 @@ import { firstLiveEvent, laterThan } from './support/replays.ts';
 import { section } from './support/section.ts';
 import type { Streams, Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '6', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6', since: '2026-11-21' });
 
 const concurrent = requirement({
   id: 'device.events.concurrent',
@@ -151,5 +151,3 @@ async function expectCaughtUp(
   const all = upTo([...seen, ...rest], last);
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 }
-
-export default checks;

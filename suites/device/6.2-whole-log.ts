@@ -8,7 +8,7 @@ import { expectReplay, expectStretchReplayed, extendStretch, fillLog } from './s
 import { section } from './support/section.ts';
 import { describeOpen } from './support/streams.ts';
 
-const { check, checks } = section({});
+export const { check, checks } = section({});
 
 const TOO_SOON = 'the log is compacted as soon as it is filled';
 
@@ -56,5 +56,3 @@ const ASSUMED_RETENTION = 300;
 async function publishOneByOne(t: Device, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await publish(t, 1);
 }
-
-export default checks;

@@ -14,7 +14,7 @@ import {
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '6.3', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '6.3', since: '2026-11-21' });
 
 const writtenFirst = requirement({
   id: 'device.events.written-first',
@@ -204,5 +204,3 @@ check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t:
 });
 
 const membersOf = (event: Parameters<typeof payloadOf>[0]): string => Object.keys(payloadOf(event)).sort().join(', ');
-
-export default checks;

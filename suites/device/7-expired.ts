@@ -9,7 +9,7 @@ import { mediaType } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '7', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '7', since: '2026-11-21' });
 
 /** The boundary is that of the log, whatever events a filter lets through. */
 const FILTERS: Pick<OpenEvents, 'types'>[] = [
@@ -207,5 +207,3 @@ check(
     await expectGone(t, streams, { after: old, lastEventId: earliest });
   },
 );
-
-export default checks;

@@ -7,7 +7,7 @@ import { CURRENT, isDeployment, mediaType, objectOf, request } from './support/r
 import { section } from './support/section.ts';
 import type { Streams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const prefix = requirement({
   id: 'device.version.prefix',
@@ -77,5 +77,3 @@ check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async 
     });
   }
 });
-
-export default checks;

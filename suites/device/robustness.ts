@@ -17,7 +17,7 @@ import {
 import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
-const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const robust = requirement({
   id: 'device.robust.requests',
@@ -137,5 +137,3 @@ check(robust, { aspect: 'come-and-go', sharing: 'disruptive', premises: STREAM }
   await streams.open();
   await expectNextServed(t, 'a hundred subscribers that came and went');
 });
-
-export default checks;

@@ -8,7 +8,7 @@ import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus 
 import type { Item } from './support/lists.ts';
 import { inVersion, ok, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'platform.deployment.shape',
@@ -128,5 +128,3 @@ check(
     });
   },
 );
-
-export default checks;

@@ -16,7 +16,7 @@ import {
 } from './support/ping.ts';
 import { describeResponse, isJson, ok, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '2.5', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '2.5', since: '2026-11-21' });
 
 /** Tolerance for a platform whose clock runs differently from ours. */
 const CLOCK_DRIFT = 1.05;
@@ -204,5 +204,3 @@ check(limit, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) =
   );
   for (const outcome of outcomes) t.observe('timeout_nanos above 10 s', outcome);
 });
-
-export default checks;

@@ -5,7 +5,7 @@ import { type Platform, section } from './support/check.ts';
 import { createConfigType, createDevice } from './support/create.ts';
 import { type Collection, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 
-const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
 
 const created = requirement({
   id: 'platform.list.created',
@@ -39,5 +39,3 @@ async function mustBeListed(t: Platform, collection: Collection, id: string): Pr
     actual: `not among the ${listed} that are listed, ${Math.round(timeoutMs / 1000)} s later`,
   });
 }
-
-export default checks;

@@ -16,7 +16,7 @@ import {
 import { collectionWith } from './support/pages.ts';
 import { describeResponse, isJson } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
 
 const envelope = requirement({
   id: 'platform.list.envelope',
@@ -148,5 +148,3 @@ check(collections, {}, async (t: Platform) => {
   t.observe(`collections in ${t.apiVersion}`, (await servedCollections(t)).join(', '));
   t.observe('the segment beta in the base URL', /(^|\/)beta(\/|$)/.test(t.http.basePath) ? 'yes' : 'no');
 });
-
-export default checks;

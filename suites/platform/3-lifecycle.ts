@@ -14,7 +14,7 @@ import {
 import { type Item, readItem } from './support/lists.ts';
 import { refused } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ since: '2026-11-21' });
+export const { requirement, check, checks } = section({ since: '2026-11-21' });
 
 const options = { needs: ['write'] } as const;
 
@@ -105,5 +105,3 @@ check(archivedFinal, options, async (t: Platform) => {
     actual: response.status,
   });
 });
-
-export default checks;

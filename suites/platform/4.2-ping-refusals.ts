@@ -5,7 +5,7 @@ import { type Platform, section } from './support/check.ts';
 import { describePing, MILLISECOND_NANOS, ping, requirePing } from './support/ping.ts';
 import { describeRequest, describeResponse, refused, serverError } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ level: 'SHOULD', section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'SHOULD', section: '4.2', since: '2026-11-21' });
 
 const badBody = requirement({
   id: 'platform.ping.bad-body',
@@ -102,5 +102,3 @@ check(unknownDevice, {}, async (t: Platform) => {
     },
   );
 });
-
-export default checks;

@@ -10,7 +10,7 @@ import { type Collection, getPage, type Item, readItem, servedCollections } from
 import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
 import { describeResponse, NOT_SERVED, ok, sendOnce } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '5', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '5', since: '2026-11-21' });
 
 // API keys that were not issued, as similar as possible to one that was.
 
@@ -211,5 +211,3 @@ function mustRefuse(t: Platform, answer: HttpResponse, request: string, options:
     actual: describeResponse(answer),
   });
 }
-
-export default checks;

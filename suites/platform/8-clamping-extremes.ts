@@ -16,7 +16,7 @@ import {
 } from './support/pages.ts';
 import { describeResponse, ok, refused, serverError } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
 const anySize = requirement({
   id: 'platform.list.clamp.huge',
@@ -147,5 +147,3 @@ async function mustListOrRefuse(t: Platform, collection: Collection, query: stri
   });
   return `limit ${limit}, offset ${offset}`;
 }
-
-export default checks;

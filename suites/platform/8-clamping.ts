@@ -13,7 +13,7 @@ import {
 } from './support/pages.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
 interface Asked {
   collection: string;
@@ -152,5 +152,3 @@ check(negativeOffset, { profile: 'core', premises: ['platform.list.in-range'] },
     await mustClampOffsetTo0(t, collection, String(value), limit);
   });
 });
-
-export default checks;

@@ -7,7 +7,7 @@ import { anyLimit, collectionsToPage, describePage, type PageRequest, tryPages }
 import { refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '2.6', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '2.6', since: '2026-11-21' });
 
 const pageSize = requirement({
   id: 'platform.list.page-size',
@@ -163,5 +163,3 @@ async function mustAgreeWithNextPage(t: Platform, asked: PageRequest): Promise<v
     };
   });
 }
-
-export default checks;

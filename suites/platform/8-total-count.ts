@@ -15,7 +15,7 @@ import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './sup
 import { ok, refused } from './support/requests.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
-const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
 
 const totalCount = requirement({
   id: 'platform.list.total-count',
@@ -123,5 +123,3 @@ async function mustEndAtCount(t: Platform, collection: Collection, items: number
     };
   });
 }
-
-export default checks;

@@ -16,7 +16,7 @@ import {
 } from './support/pages.ts';
 import { type Observation, sortedContents, whileUnchanged } from './support/unchanged.ts';
 
-const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
 
 interface Walk {
   collection: Collection;
@@ -128,5 +128,3 @@ async function mustBeEmptyPage(t: Platform, asked: PageRequest, items: number): 
     };
   });
 }
-
-export default checks;

@@ -7,7 +7,7 @@ import { createConfigType, createdItem, createSchema, uniqueName } from './suppo
 import { readItem } from './support/lists.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const yaml = requirement({
   id: 'platform.config-instance.yaml',
@@ -78,5 +78,3 @@ async function postYamlInstance(t: Platform): Promise<Posted> {
   });
   return second !== undefined && ok(second.response) ? second : first;
 }
-
-export default checks;

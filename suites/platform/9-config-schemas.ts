@@ -5,7 +5,7 @@ import { createConfigType, createdItem, createSchema, schemaBody, uniqueName } f
 import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 import { describeResponse, inVersion, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const options = { needs: ['write', 'everglades'] } as const;
 
@@ -137,5 +137,3 @@ function mustHaveSlotPaths(t: Platform, schema: Item): string[] {
   });
   return found as string[];
 }
-
-export default checks;

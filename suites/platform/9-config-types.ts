@@ -4,7 +4,7 @@ import { createConfigType, uniqueName } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const slug = requirement({
   id: 'platform.config-type.slug',
@@ -58,5 +58,3 @@ async function mustKeepSlug(t: Platform, type: Item, body: { name?: string; slug
   });
   t.should(refused(response), { expected: 'a 4xx to PATCH with slug', actual: describeResponse(response) });
 }
-
-export default checks;

@@ -14,7 +14,7 @@ import {
 import { type Item, readItem } from './support/lists.ts';
 import { inVersion } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 /** The names of these fields are not shown, so any field named after one counts. */
 export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
@@ -168,5 +168,3 @@ function mustFitActivity(t: Platform, item: Item): void {
   if (hasAny) t.must(missing === undefined, finding);
   else t.should(missing === undefined, finding);
 }
-
-export default checks;

@@ -13,7 +13,7 @@ import { createDevice, LISTED_AT_MOST, mayWrite } from './support/create.ts';
 import { getList, getPage, type Item, pageFrom, readItem, servedCollections, walk } from './support/lists.ts';
 import { inVersion, refused } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '9', since: '2026-11-21' });
 
 const expand = requirement({
   id: 'platform.device.expand',
@@ -189,5 +189,3 @@ async function archivedDevice(t: Platform, codename: SupportedCodename): Promise
   const { items } = await walk(versioned, 'devices', LISTED_AT_MOST);
   return items.find((device) => device['status'] === 'archived');
 }
-
-export default checks;

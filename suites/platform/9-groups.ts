@@ -8,7 +8,7 @@ import { create, createDevice, createdItem, uniqueName } from './support/create.
 import { readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const options = { needs: ['write', 'everglades'] } as const;
 
@@ -86,5 +86,3 @@ async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void>
 
 /** Whether any field of the device holds the id of the group: the name of that field is not shown. */
 const names = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));
-
-export default checks;

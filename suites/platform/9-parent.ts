@@ -15,7 +15,7 @@ import {
 import { type Item, ids, readItem, walk } from './support/lists.ts';
 import { describeResponse, inVersion, ok } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const options = { needs: ['write', 'everglades'] } as const;
 
@@ -228,5 +228,3 @@ async function shouldBeReplaced(t: Platform, old: Item, next: Item): Promise<voi
     actual: `the target_status of both is deployed after ${timeoutMs} ms`,
   });
 }
-
-export default checks;

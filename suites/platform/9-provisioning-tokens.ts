@@ -7,7 +7,7 @@ import { type Platform, section } from './support/check.ts';
 import { requireEndpoint } from './support/create.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const token = requirement({
   id: 'platform.provisioning-token',
@@ -74,5 +74,3 @@ function shouldExpireInFuture(t: Platform, response: HttpResponse, expiry: unkno
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(Date.parse(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
 }
-
-export default checks;

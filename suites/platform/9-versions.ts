@@ -11,7 +11,7 @@ import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
 import { describeResponse, refused, serverError, speaking } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 
@@ -140,5 +140,3 @@ check(omitted, {}, async (t: Platform) => {
     actual: describeResponse(response),
   });
 });
-
-export default checks;

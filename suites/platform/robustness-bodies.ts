@@ -8,7 +8,7 @@ import { createConfigType, uniqueName } from './support/create.ts';
 import { getPage, servedCollections } from './support/lists.ts';
 import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 const options = { needs: ['write'] } as const;
 
@@ -157,5 +157,3 @@ check(bodies, { ...options, aspect: 'any' }, async (t: Platform) => {
     },
   );
 });
-
-export default checks;

@@ -5,7 +5,7 @@ import { createConfigType, createdItem, uniqueName } from './support/create.ts';
 import { type Collection, readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, send, serverError } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 const anyScript = requirement({
   id: 'platform.robust.names',
@@ -54,5 +54,3 @@ async function mustKeepName(
   });
   return 'kept';
 }
-
-export default checks;

@@ -16,7 +16,7 @@ import {
 import { type Item, SEARCHED_AT_MOST, servedCollections, walk } from './support/lists.ts';
 import { describeRequest, describeResponse, refused, send, speaksAtLeast } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 const unknownIds = requirement({
   id: 'platform.robust.references',
@@ -140,5 +140,3 @@ function unknownId(id: string): string {
     .replace(/[a-f]/g, () => 'abcdef'.charAt(randomInt(6)));
   return other === rest ? `${prefix}unknown${rest}` : `${prefix}${other}`;
 }
-
-export default checks;

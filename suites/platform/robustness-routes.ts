@@ -4,7 +4,7 @@ import { COLLECTIONS, findCollections, servedCollections } from './support/lists
 import { findDevice } from './support/ping.ts';
 import { describeResponse, refused, send } from './support/requests.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 /** A platform may answer 414 instead of 404 to a path that is longer. */
 const LONG_PATH = 1000;
@@ -45,5 +45,3 @@ check(routes, {}, async (t: Platform) => {
     actual: `${collection} is not served any more`,
   });
 });
-
-export default checks;

@@ -17,7 +17,7 @@ import {
   statuses,
 } from './support/check.ts';
 
-const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 /** No file system accepts a name of more than 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
@@ -99,5 +99,3 @@ async function mustLeaveNothing(t: System, bad: RollOut): Promise<void> {
   const file = await readConfigFile(t, bad);
   t.must(file === undefined, { expected: 'no file of a deployment that failed', actual: bad.fixture.filepath });
 }
-
-export default checks;

@@ -12,7 +12,7 @@ import {
   whileOffline,
 } from './support/check.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '2.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '2.2', since: '2026-11-21' });
 
 const options = { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy'] } as const;
 
@@ -69,5 +69,3 @@ check(newest, { ...options, premises: [...options.premises, 'system.replace', qu
     await untilActivity(t, older.id, 'archived');
   });
 });
-
-export default checks;

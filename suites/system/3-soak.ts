@@ -12,7 +12,7 @@ import {
   untilCurrent,
 } from './support/check.ts';
 
-const { requirement, check, checks } = section({ section: '3', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '3', since: '2026-11-21' });
 
 const agreement = requirement({
   id: 'system.soak',
@@ -54,5 +54,3 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
     });
   }
 }
-
-export default checks;

@@ -6,7 +6,7 @@ import { blockIfForbidden, ping, pingCode, SECOND_NANOS } from '../platform/supp
 import { describeResponse } from '../platform/support/requests.ts';
 import { platformSide, type System, section, whileOffline } from './support/check.ts';
 
-const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-21' });
 
 const reachesDevice = requirement({
   id: 'system.ping',
@@ -83,5 +83,3 @@ check(
     await mustReach(t, 'from the device, which is back online');
   },
 );
-
-export default checks;

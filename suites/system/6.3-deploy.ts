@@ -13,7 +13,7 @@ import {
   untilCurrent,
 } from './support/check.ts';
 
-const { requirement, check, checks } = section({ level: 'MUST', section: '6.3', since: '2026-11-21' });
+export const { requirement, check, checks } = section({ level: 'MUST', section: '6.3', since: '2026-11-21' });
 
 const arrives = requirement({
   id: 'system.deploy',
@@ -77,5 +77,3 @@ check(replaces, { needs: ['write'], premises: [arrives.id] }, async (t: System) 
   });
   await mustHaveConfigFile(t, second);
 });
-
-export default checks;
