@@ -86,52 +86,46 @@ describe('every defect', () => {
   });
 });
 
-/** Decisions of the device as one object, named by group and decision. */
-const decisions = (behaviour: DeviceBehaviour): Record<string, unknown> =>
+/** Decisions as one object, named by group and decision. */
+const decisions = (groups: object): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(behaviour).flatMap(([group, some]) =>
+    Object.entries(groups).flatMap(([group, some]) =>
       Object.entries(some).map(([name, decision]) => [`${group}.${name}`, decision]),
     ),
   );
-
-/** Decisions of the client, likewise. */
 const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries({ stream: stream(), ...jobs, ...groups }).flatMap(([group, some]) =>
-      Object.entries(some).map(([name, decision]) => [`${group}.${name}`, decision]),
-    ),
-  );
+  decisions({ stream: stream(), ...jobs, ...groups });
 
 /** Decisions without which a platform sends everything as it is: the reference has none of them. */
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  const device = decisions(deviceReference);
-  const platform: Record<string, unknown> = { ...platformReference };
   // The same one again, since that of a connection is made anew.
   const clientStream = clientReference.stream();
-  const client = clientDecisions({ ...clientReference, stream: () => clientStream });
-  const changes: [string, readonly string[], Record<string, unknown>, Record<string, unknown>][] = [
-    ...[...deviceDefects, ...deviceVariants].map(({ name, behaviour }): (typeof changes)[number] => [
-      `device ${name}`,
-      Object.keys(device),
-      device,
-      decisions(behaviour(deviceReference)),
-    ]),
-    ...[...platformDefects, ...systemDefects, ...platformVariants].map(
-      ({ name, behaviour }): (typeof changes)[number] => [
-        `platform ${name}`,
-        [...Object.keys(platform), ...OPTIONAL],
-        platform,
-        { ...behaviour(platformReference) },
-      ],
+  const client = { ...clientReference, stream: () => clientStream };
+
+  /** Of each: its name, the decisions that there are, and all decisions of the reference and of what was made of it. */
+  const changesOf = <B>(
+    all: readonly Variant<B>[],
+    reference: B,
+    decisionsOf: (behaviour: B) => Record<string, unknown>,
+    optional: readonly string[] = [],
+  ) => {
+    const before = decisionsOf(reference);
+    const known = [...Object.keys(before), ...optional];
+    return all.map(({ side, name, behaviour }) => {
+      return [`${side} ${name}`, known, before, decisionsOf(behaviour(reference))] as const;
+    });
+  };
+  const changes = [
+    ...changesOf([...deviceDefects, ...deviceVariants], deviceReference, decisions),
+    ...changesOf(
+      [...platformDefects, ...systemDefects, ...platformVariants],
+      platformReference,
+      (behaviour) => ({ ...behaviour }),
+      OPTIONAL,
     ),
-    ...[...clientDefects, ...clientVariants].map(({ name, behaviour }): (typeof changes)[number] => [
-      `client ${name}`,
-      Object.keys(client),
-      client,
-      clientDecisions(behaviour({ ...clientReference, stream: () => clientStream })),
-    ]),
+    ...changesOf([...clientDefects, ...clientVariants], client, clientDecisions),
   ];
 
   test('differs from the reference in one to three decisions', () => {

@@ -11,27 +11,6 @@ import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './de
 import { platformDefects, platformVariants } from './platform/index.ts';
 
 describe('a change of the device', () => {
-  test('replaces one decision, and keeps all others', () => {
-    const { behaviour } = device.variant('v', 'V.', { http: { jsonType: 'text/plain' } });
-    const { http, ...others } = behaviour(deviceReference);
-    const { http: reference, ...expected } = deviceReference;
-    expect(http).toEqual({ ...reference, jsonType: 'text/plain' });
-    expect(others).toEqual(expected);
-  });
-
-  test('is given the decisions of the reference', () => {
-    const { behaviour } = device.variant('v', 'V.', {
-      stream: ({ heartbeat }) => ({ heartbeat: (now) => heartbeat(now).toUpperCase() }),
-    });
-    expect(behaviour(deviceReference).stream.heartbeat({ latest: 1, idleMs: 0 })).toBe(': HEARTBEAT\n\n');
-  });
-
-  test('is made for each device separately', () => {
-    let made = 0;
-    const { behaviour } = device.variant('v', 'V.', () => ({ log: { idStep: ++made } }));
-    expect([1, 2].map(() => behaviour(deviceReference).log.idStep)).toEqual([1, 2]);
-  });
-
   test('may refuse otherwise, where the refusal matches', () => {
     const { behaviour } = device.defect(
       'd',
@@ -43,23 +22,11 @@ describe('a change of the device', () => {
     const answered = ['a', 'b'].map((code) => refusal({ status: 400, code, message: 'm' }, {} as never).status);
     expect(answered).toEqual([500, 400]);
   });
-
-  test('may send another envelope under the same id', () => {
-    const event = { id: 3, type: 'a.b', json: '{"object":"event","id":3}' };
-    expect(device.rewritten(event, (envelope) => ({ ...envelope, id: 4 }))).toEqual({
-      ...event,
-      json: '{"object":"event","id":4}',
-    });
-  });
 });
 
 describe('a change of the platform', () => {
   const behaviourOf = (change: platform.PlatformChange) =>
     platform.variant('v', 'V.', change).behaviour(platformReference);
-
-  test('replaces one decision, and keeps all others', () => {
-    expect(behaviourOf({ createdStatus: 201 })).toEqual({ ...platformReference, createdStatus: 201 });
-  });
 
   test('may show resources of one kind otherwise', () => {
     const { resource } = behaviourOf(platform.resources('device', (each) => ({ ...each, name: 'n' })));

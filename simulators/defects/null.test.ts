@@ -17,11 +17,14 @@ function get(options: http.RequestOptions): Promise<{ status: number; text: stri
 }
 
 describe.for(['socket', 'port'] as const)('on a %s', (place) => {
-  async function ask(name: NullServerName, options: http.RequestOptions = {}) {
+  /** Gives what `use` makes of the address of such a server. */
+  async function at<T>(name: NullServerName, use: (address: http.RequestOptions) => Promise<T>): Promise<T> {
     using home = scratch();
     await using server = await nullServer(name, place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` });
-    return await get({ ...options, ...(place === 'port' ? { port: server.port } : { socketPath: server.address }) });
+    return await use(place === 'port' ? { port: server.port } : { socketPath: server.address });
   }
+  const ask = (name: NullServerName, options: http.RequestOptions = {}) =>
+    at(name, (address) => get({ ...options, ...address }));
 
   test('one hangs up', async () => {
     await expect(ask('hangs-up')).rejects.toThrow(/hang up|ECONNRESET|EPIPE/);
@@ -59,44 +62,41 @@ describe.for(['socket', 'port'] as const)('on a %s', (place) => {
   });
 
   test('one packs far more than it sends', async () => {
-    using home = scratch();
-    const at = place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` };
-    await using server = await nullServer('packed-body', at);
-    const address = place === 'port' ? { port: server.port } : { socketPath: server.address };
-    const request = http.get({ path: '/', agent: false, ...address });
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-    let packed = 0;
-    response.on('data', (piece: Buffer) => {
-      packed += piece.length;
+    let [packed, unpacked] = [0, 0];
+    await at('packed-body', async (address) => {
+      const request = http.get({ path: '/', agent: false, ...address });
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      response.on('data', (piece: Buffer) => {
+        packed += piece.length;
+      });
+      for await (const piece of response.pipe(createGunzip())) {
+        unpacked += (piece as Buffer).length;
+        if (unpacked > 30_000_000) break;
+      }
+      request.destroy();
     });
-    let unpacked = 0;
-    for await (const piece of response.pipe(createGunzip())) {
-      unpacked += (piece as Buffer).length;
-      if (unpacked > 30_000_000) break;
-    }
     expect(unpacked).toBeGreaterThan(30_000_000);
     expect(packed).toBeLessThan(2_000_000);
-    request.destroy();
   });
 
   test('one never ends its head', async () => {
     await expect(ask('endless-head')).rejects.toThrow(/overflow/);
   });
 
-  async function readMegabytes(name: NullServerName): Promise<string> {
-    using home = scratch();
-    await using server = await nullServer(name, place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` });
-    const address = place === 'port' ? { port: server.port } : { socketPath: server.address };
-    return await new Promise((resolve, reject) => {
-      const request = http.get({ path: '/', agent: false, ...address }, (response) => {
-        let text = '';
-        response.on('data', (part) => {
-          text += part;
-          if (text.length > 3_000_000) response.destroy();
-        });
-        response.once('close', () => resolve(text.slice(0, 1_000)));
-      });
-      request.once('error', reject);
-    });
-  }
+  const readMegabytes = (name: NullServerName): Promise<string> =>
+    at(
+      name,
+      (address) =>
+        new Promise((resolve, reject) => {
+          const request = http.get({ path: '/', agent: false, ...address }, (response) => {
+            let text = '';
+            response.on('data', (part) => {
+              text += part;
+              if (text.length > 3_000_000) response.destroy();
+            });
+            response.once('close', () => resolve(text.slice(0, 1_000)));
+          });
+          request.once('error', reject);
+        }),
+    );
 });

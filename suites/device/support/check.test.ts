@@ -2,54 +2,44 @@
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { type Control, noControl } from '../../../harness/targets/control/control.ts';
+import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { pacedControl } from './check.ts';
 
-const publishing = (publish: (count: number) => { first_id: number; last_id: number }): Control =>
-  layered(noControl, {
-    call: (call) => (call.name === 'publish' ? Promise.resolve(publish(call.count)) : undefined),
+/** The sizes of the batches that a device publishes, by a control whose check may take so many milliseconds. */
+function pacedDevice(leftMs: number) {
+  const session = new Session();
+  const batches: number[] = [];
+  let published = 0;
+  const publish = async (count: number) => {
+    batches.push(count);
+    published += count;
+    return { first_id: published - count + 1, last_id: published };
+  };
+  const control = pacedControl({
+    control: layered(noControl, { call: (call) => (call.name === 'publish' ? publish(call.count) : undefined) }),
+    session,
+    remainingMs: () => leftMs,
+    blocked: (reason) => {
+      throw new Blocked(reason);
+    },
   });
+  return { control, session, batches };
+}
 
 describe('a paced control', () => {
   it('measures each event of a batch, and refuses a batch that would take too long', async () => {
-    const session = new Session();
-    let published = 0;
-    const control = pacedControl({
-      control: publishing((count) => {
-        published += count;
-        return { first_id: 1, last_id: count };
-      }),
-      session,
-      remainingMs: () => 1000,
-      blocked: (reason) => {
-        throw new Blocked(reason);
-      },
-    });
+    const { control, session, batches } = pacedDevice(1000);
     await control.publish(100);
     expect(session.typicalMs('publish')).toBeLessThan(1000);
     for (let round = 0; round < 5; round += 1) session.took('publish', 1000, 10);
     await expect(control.publish(2)).rejects.toThrow('2 events at 1 s each take 2 s, and ');
     await expect(control.publish(2000)).rejects.toThrow('2,000 events at 1 s each take 2000 s, and ');
-    expect(published).toBe(100);
+    expect(batches).toEqual([100]);
   });
 
   it('tries a small batch before it refuses a large one for two events that a busy machine held up', async () => {
-    const session = new Session();
-    const batches: number[] = [];
-    let published = 0;
-    const control = pacedControl({
-      control: publishing((count) => {
-        batches.push(count);
-        published += count;
-        return { first_id: published - count + 1, last_id: published };
-      }),
-      session,
-      remainingMs: () => 560_000,
-      blocked: (reason) => {
-        throw new Blocked(reason);
-      },
-    });
+    const { control, session, batches } = pacedDevice(560_000);
     for (const ms of [2, 600, 2, 2, 600, 2]) session.took('publish', ms);
     expect(await control.publish(2001)).toEqual({ first_id: 1, last_id: 2001 });
     expect(batches).toEqual([10, 1991]);

@@ -68,6 +68,9 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
 const askedTimes = (asked: readonly string[], times: number) =>
   expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
 
+const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
+const post = (t: Platform) => postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
+
 describe('when a check is over', () => {
   it('a request that is throttled is not sent again', async () => {
     const { t, end, asked } = await started((_, response) => response.writeHead(429, { 'retry-after': '60' }).end());
@@ -105,8 +108,7 @@ describe('when a check is over', () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ object: 'deployment', id: 'dpl_1' }));
     });
-    const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
-    await postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
+    await post(t);
     end();
     await archiveMade(t);
     await archiveMade(t);
@@ -118,8 +120,7 @@ describe('when a check is over', () => {
     const { t, end } = await started((_, response) => {
       if (!silent) response.end('{"id":"dpl_1"}');
     });
-    const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
-    await postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
+    await post(t);
     silent = true;
     end();
     await expect(archiveMade(t)).resolves.toBeUndefined();

@@ -1,0 +1,57 @@
+/** A device as far as a check needs one, and a check of it. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { Recorder } from '../../../../harness/client/recorder.ts';
+import { Redactor } from '../../../../harness/client/redact.ts';
+import { requirement } from '../../../../harness/runner/define.ts';
+import { runCheck } from '../../../../harness/runner/run-check.ts';
+import { Session } from '../../../../harness/runner/session.ts';
+import type { CheckResult } from '../../../../harness/runner/types.ts';
+import { noControl } from '../../../../harness/targets/control/control.ts';
+import { layered } from '../../../../harness/targets/control/layers.ts';
+import { openDeviceTarget } from '../../../../harness/targets/open-device.ts';
+import type { OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
+import type { Device } from '../check.ts';
+import { check } from '../section.ts';
+import type { Streams } from '../streams.ts';
+
+/** An event as a stream brings it. */
+export const frame = (id: number): string =>
+  `id: ${id}\nevent: a.b\ndata: ` +
+  `${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
+
+type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
+
+/** A device that answers so. With `publish`, its control publishes events. It is closed when the test ends. */
+export async function openTarget(answer: RequestListener, publish?: Publish): Promise<OpenDeviceTarget> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive'] }),
+    call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const attach = publish && (async () => control);
+  const target = await openDeviceTarget({ url, redactor: new Redactor(), env: {}, ...(attach && { attach }) });
+  onTestFinished(async () => {
+    await target.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return target;
+}
+
+const any = requirement({ id: 'device.any', level: 'MUST', section: '6', since: '2026-11-21', text: 'Anything.' });
+
+export function runOn(
+  target: OpenDeviceTarget,
+  body: (t: Device, streams: Streams) => Promise<unknown>,
+  session = new Session(),
+): Promise<CheckResult> {
+  const { signal } = new AbortController();
+  const recorder = new Recorder(new Redactor());
+  const one = check(any, {}, async (t: Device, streams) => void (await body(t, streams)));
+  const context = (over: AbortSignal) => target.context(recorder, over);
+  return runCheck({ check: one, context, recorder, session, seed: 1, runs: 1, signal, limitMs: 60_000 });
+}
