@@ -17,8 +17,6 @@ import { describeResponse, inVersion, ok } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
-const options = { needs: ['write', 'everglades'] } as const;
-
 const parent = requirement({
   id: 'platform.deployment.parent',
   level: 'MUST',
@@ -26,76 +24,68 @@ const parent = requirement({
     '`parent_id` may be omitted or a deployment id; `null` asserts that the device has no current target deployment.',
   text: 'On creation, parent_id may be omitted or a deployment id; null is accepted exactly if the device has no current target deployment.',
 });
-check(parent, { ...options, aspect: 'null-accepted' }, (t: Platform) =>
-  withNewDevice(t, async (stage) => {
-    const why = 'the device has no deployment at all';
-    await mustCreate(stage, { parent: null, why, control: undefined });
-  }),
-);
+checkOnNewDevice('null-accepted', async (_t, stage) => {
+  const why = 'the device has no deployment at all';
+  await mustCreate(stage, { parent: null, why, control: undefined });
+});
 
-check(parent, { ...options, aspect: 'null-refused' }, (t: Platform) =>
-  withNewDevice(t, async (stage) => {
-    const { everglades, fixtures, device, created } = stage;
-    await makeTarget(stage, await mustCreate(stage, OMITTED));
-    const before = new Set([...ids([...created]), ...(await activeDeployments(stage))]);
-    const { deployment, answers } = await tryDeployment(everglades, fixtures, device, null);
-    const unasked = (await activeDeployments(stage)).filter((id) => !before.has(id) && id !== deployment?.id);
-    if (deployment !== undefined) created.add(deployment);
-    t.must(deployment === undefined, {
-      expected: 'parent_id null to be refused: the device has a current target deployment',
-      actual: answers.at(-1),
-    });
-    t.must(unasked.length === 0, {
-      expected: 'no deployment to be created with parent_id null, which was refused',
-      actual: `${unasked.join(', ')} of ${device}, after ${answers.join('; ')}`,
-    });
-    t.should(
-      answers.every((answer) => / 4\d\d /.test(answer)),
-      { expected: 'a 4xx (409)', actual: answers.join('; ') },
-    );
-  }),
-);
+checkOnNewDevice('null-refused', async (t: Platform, stage) => {
+  const { everglades, fixtures, device, created } = stage;
+  await makeTarget(stage, await mustCreate(stage, OMITTED));
+  const before = new Set([...ids([...created]), ...(await activeDeployments(stage))]);
+  const { deployment, answers } = await tryDeployment(everglades, fixtures, device, null);
+  const unasked = (await activeDeployments(stage)).filter((id) => !before.has(id) && id !== deployment?.id);
+  if (deployment !== undefined) created.add(deployment);
+  t.must(deployment === undefined, {
+    expected: 'parent_id null to be refused: the device has a current target deployment',
+    actual: answers.at(-1),
+  });
+  t.must(unasked.length === 0, {
+    expected: 'no deployment to be created with parent_id null, which was refused',
+    actual: `${unasked.join(', ')} of ${device}, after ${answers.join('; ')}`,
+  });
+  t.should(
+    answers.every((answer) => / 4\d\d /.test(answer)),
+    { expected: 'a 4xx (409)', actual: answers.join('; ') },
+  );
+});
 
-check(parent, { ...options, aspect: 'accepted' }, (t: Platform) =>
-  withNewDevice(t, async (stage) => {
-    const { everglades, fixtures, device, created } = stage;
-    const first = await mustCreate(stage, OMITTED);
-    await makeTarget(stage, first);
-    const why = 'it is the current target deployment of the device';
-    const second = await mustCreate(stage, { parent: first.id, why, control: undefined });
-    const replaced = second['target_status'] === 'deployed';
-    const current = replaced ? second : first;
-    if (replaced) await shouldBeReplaced(everglades, first, second);
-    await mustCreateWithoutParent(stage, current);
-    const [ofOtherDevice] = created;
-    const { deployment, answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
-    if (deployment !== undefined) created.add(deployment);
-    t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
-    t.observe('parent_id of a deployment of another device', deployment === undefined ? 'refused' : 'accepted');
-  }),
-);
+checkOnNewDevice('accepted', async (t: Platform, stage) => {
+  const { everglades, fixtures, device, created } = stage;
+  const first = await mustCreate(stage, OMITTED);
+  await makeTarget(stage, first);
+  const why = 'it is the current target deployment of the device';
+  const second = await mustCreate(stage, { parent: first.id, why, control: undefined });
+  const replaced = second['target_status'] === 'deployed';
+  const current = replaced ? second : first;
+  if (replaced) await shouldBeReplaced(everglades, first, second);
+  await mustCreateWithoutParent(stage, current);
+  const [ofOtherDevice] = created;
+  const { deployment, answers } = await tryDeployment(everglades, fixtures, device, ofOtherDevice?.id);
+  if (deployment !== undefined) created.add(deployment);
+  t.note(`parent_id of a deployment of another device (current is ${current.id}): ${answers.at(-1)}`);
+  t.observe('parent_id of a deployment of another device', deployment === undefined ? 'refused' : 'accepted');
+});
 
 const AT_ONCE = 6;
 
-check(parent, { ...options, aspect: 'at-once' }, (t: Platform) =>
-  withNewDevice(t, async ({ everglades, fixtures: [fixture], device, created }) => {
-    const request = { device, target: 'deployed', parent: null } as const;
-    const answers = await Promise.all(
-      Array.from({ length: AT_ONCE }, () => postDeployment(everglades, fixture, request)),
-    );
-    const accepted = answers.map(createdItem).filter((item) => item !== undefined);
-    for (const item of accepted) created.add(item);
-    if (accepted.length === 0) t.notApplicable(`none of ${AT_ONCE} was created: ${answers[0]?.status}`);
-    // A staged deployment is no target yet, so parent_id null stays true for any number of them.
-    const targets = accepted.filter((item) => item['target_status'] === 'deployed');
-    t.should(targets.length <= 1, {
-      expected:
-        `one of ${AT_ONCE} deployments to be created: all have parent_id null, and were requested at once ` +
-        'for one device',
-      actual: `${targets.length} were`,
-    });
-  }),
-);
+checkOnNewDevice('at-once', async (t: Platform, { everglades, fixtures: [fixture], device, created }) => {
+  const request = { device, target: 'deployed', parent: null } as const;
+  const answers = await Promise.all(
+    Array.from({ length: AT_ONCE }, () => postDeployment(everglades, fixture, request)),
+  );
+  const accepted = answers.map(createdItem).filter((item) => item !== undefined);
+  for (const item of accepted) created.add(item);
+  if (accepted.length === 0) t.notApplicable(`none of ${AT_ONCE} was created: ${answers[0]?.status}`);
+  // A staged deployment is no target yet, so parent_id null stays true for any number of them.
+  const targets = accepted.filter((item) => item['target_status'] === 'deployed');
+  t.should(targets.length <= 1, {
+    expected:
+      `one of ${AT_ONCE} deployments to be created: all have parent_id null, and were requested at once ` +
+      'for one device',
+    actual: `${targets.length} were`,
+  });
+});
 
 interface Stage {
   /** The platform in the version that introduces this rule. */
@@ -109,20 +99,21 @@ interface Stage {
 }
 
 /** Blocks the check unless the platform creates a deployment of another device, with parent_id omitted or null. */
-const withNewDevice = async (t: Platform, body: (stage: Stage) => Promise<void>): Promise<void> => {
-  const everglades = inVersion(t, 'everglades');
-  const created = new Set<Item>();
-  const [fixtures, other, device] = await Promise.all([
-    createReleaseFixtures(everglades),
-    createDevice(everglades),
-    createDevice(everglades),
-  ]);
-  const omitted = await tryDeployment(everglades, fixtures, other.id);
-  const { deployment, answers } =
-    omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;
-  created.add(deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`));
-  await body({ everglades, fixtures, device: device.id, created });
-};
+function checkOnNewDevice(aspect: string, body: (t: Platform, stage: Stage) => Promise<void>): void {
+  check(parent, { needs: ['write', 'everglades'], aspect }, async (t: Platform) => {
+    const everglades = inVersion(t, 'everglades');
+    const [fixtures, other, device] = await Promise.all([
+      createReleaseFixtures(everglades),
+      createDevice(everglades),
+      createDevice(everglades),
+    ]);
+    const omitted = await tryDeployment(everglades, fixtures, other.id);
+    const { deployment, answers } =
+      omitted.deployment === undefined ? await tryDeployment(everglades, fixtures, other.id, null) : omitted;
+    const first = deployment ?? t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
+    await body(t, { everglades, fixtures, device: device.id, created: new Set([first]) });
+  });
+}
 
 type ParentId = string | null | undefined;
 

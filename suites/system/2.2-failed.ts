@@ -6,6 +6,7 @@ import { uniqueName } from '../platform/support/create.ts';
 import { type Item, readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,
+  deploy,
   EventFollower,
   eventually,
   platformSide,
@@ -33,15 +34,13 @@ const options = { needs: ['write'], premises: ['system.deploy'] } as const;
 check(failed, options, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
-  const good = await rollOut(t);
-  await events.until('deployment.deployed', good.id);
+  await deploy(t, events);
   const bad = await rollOut(t, { filepath: IMPOSSIBLE_PATH });
   await requireFailure(t, bad);
   await mustFailAndBeArchived(t, bad);
   await mustLeaveNothing(t, bad);
   // The device goes on: it receives the next deployment.
-  const next = await rollOut(t, { filepath: `/srv/configs/${uniqueName('after-failure')}.json` });
-  await events.until('deployment.deployed', next.id);
+  await deploy(t, events, { filepath: `/srv/configs/${uniqueName('after-failure')}.json` });
   t.must(events.count('deployment.deployed', bad.id) === 0, {
     expected: `no deployment.deployed of ${bad.id}, whose files were never written`,
     actual: 'there was one',

@@ -1,6 +1,7 @@
 /** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
 import { readItem } from '../platform/support/lists.ts';
 import {
+  deploy,
   EventFollower,
   platformSide,
   rollOut,
@@ -24,8 +25,7 @@ const queued = requirement({
 check(queued, options, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
-  const before = await rollOut(t);
-  await events.until('deployment.deployed', before.id);
+  const before = await deploy(t, events);
   await untilActivity(t, before.id, 'deployed');
   await whileOffline(t, async () => {
     const waiting = await rollOut(t);
@@ -40,8 +40,7 @@ check(queued, options, async (t: System) => {
     await untilActivity(t, waiting.id, 'deployed');
     await untilCurrent(t, waiting.id);
     // Once a later deployment has arrived, every event that the reconnection caused has arrived too.
-    const after = await rollOut(t);
-    await events.until('deployment.deployed', after.id);
+    await deploy(t, events);
     const times = events.count('deployment.deployed', waiting.id);
     t.must(times === 1, {
       expected: `one deployment.deployed of ${waiting.id}, which was queued while the device was offline`,
@@ -58,7 +57,7 @@ const newest = requirement({
 check(newest, { ...options, premises: [...options.premises, 'system.replace', queued.id] }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
-  await events.until('deployment.deployed', (await rollOut(t)).id);
+  await deploy(t, events);
   await whileOffline(t, async () => {
     const older = await rollOut(t);
     const newer = await rollOut(t);

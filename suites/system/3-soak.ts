@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';
 import {
+  deploy,
   EventFollower,
   onlineAfterwards,
-  rollOut,
   type System,
   section,
   untilActivity,
@@ -29,8 +29,7 @@ check(
         await t.online();
         await using events = await EventFollower.open(t);
         // The follower needs a cursor from a first event, or it would miss what happens while it reconnects.
-        const first = await rollOut(t);
-        await events.until('deployment.deployed', first.id);
+        const first = await deploy(t, events);
         const model: OutageModel = { online: true, rollOuts: [first] };
         await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
         await mustAgree(t, events, model);
@@ -41,8 +40,7 @@ check(
 );
 
 async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageModel): Promise<void> {
-  const last = await rollOut(t);
-  await events.until('deployment.deployed', last.id);
+  const last = await deploy(t, events);
   await untilCurrent(t, last.id);
   await untilActivity(t, last.id, 'deployed');
   for (const { id } of rollOuts) {

@@ -1,6 +1,7 @@
 /** Section 6.3: whether a deployment made on the platform arrives on the device, and replaces the one before it. */
 import {
   canReadFiles,
+  deploy,
   EventFollower,
   eventually,
   mustHaveConfigFile,
@@ -57,10 +58,8 @@ const replaces = requirement({
 check(replaces, { needs: ['write'], premises: [arrives.id] }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
-  const first = await rollOut(t);
-  await events.until('deployment.deployed', first.id);
-  const second = await rollOut(t);
-  await events.until('deployment.deployed', second.id);
+  const first = await deploy(t, events);
+  const second = await deploy(t, events);
   const removed = await events.until('deployment.removed', first.id);
   t.observe('payload of deployment.removed', Object.keys(removed.data).sort().join(', '));
   await untilCurrent(t, second.id);

@@ -1,9 +1,29 @@
 /** Clients that read the stream in a way of their own. */
 import { StringDecoder } from 'node:string_decoder';
+import type { StreamBehaviour } from '../../client/behaviour.ts';
 import { field } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
 
 const all = (): string[] => [];
+
+/** Throws an event away that holds such a line. */
+const dropsAfter =
+  (breaks: (found: ReturnType<StreamBehaviour['field']>) => boolean) =>
+  ({ field: fieldOf, join }: StreamBehaviour): Partial<StreamBehaviour> => {
+    let dropped = false;
+    return {
+      field: (line) => {
+        const found = fieldOf(line);
+        dropped ||= breaks(found);
+        return found;
+      },
+      join: (lines) => {
+        const data = dropped ? '' : join(lines);
+        dropped = false;
+        return data;
+      },
+    };
+  };
 
 export const defects = [
   defect('prints-nothing', 'Reads the stream, and hands nothing on.', ['client.stream.dispatch'], {
@@ -47,21 +67,7 @@ export const defects = [
     },
   }),
   defect('comment-breaks-event', 'A comment within an event throws what came of it away.', ['client.stream.comments'], {
-    stream: ({ field: fieldOf, join }) => {
-      let dropped = false;
-      return {
-        field: (line) => {
-          const found = fieldOf(line);
-          if (found === undefined) dropped = true;
-          return found;
-        },
-        join: (lines) => {
-          const data = dropped ? '' : join(lines);
-          dropped = false;
-          return data;
-        },
-      };
-    },
+    stream: dropsAfter((found) => found === undefined),
   }),
   defect(
     'comments-are-fields',
@@ -99,21 +105,7 @@ export const defects = [
     stream: ({ field: fieldOf }) => ({ field: (line) => (/^[^:]+:(?! )/.test(line) ? undefined : fieldOf(line)) }),
   }),
   defect('unknown-field-ends', 'An unknown field throws the event away.', ['client.stream.fields'], {
-    stream: ({ field: fieldOf, join }) => {
-      let dropped = false;
-      return {
-        field: (line) => {
-          const found = fieldOf(line);
-          dropped ||= found !== undefined && !['id', 'event', 'data', 'retry'].includes(found.name);
-          return found;
-        },
-        join: (lines) => {
-          const data = dropped ? '' : join(lines);
-          dropped = false;
-          return data;
-        },
-      };
-    },
+    stream: dropsAfter((found) => found !== undefined && !['id', 'event', 'data', 'retry'].includes(found.name)),
   }),
   defect('field-prefix', 'Takes every field that begins with data for data.', ['client.stream.fields'], {
     stream: ({ field: fieldOf }) => ({

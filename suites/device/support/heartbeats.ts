@@ -20,12 +20,11 @@ const GIVE_UP_MS = 120_000;
 /** The check that drives meanwhile may be a long one. */
 const TIMES_LONGER = 3;
 
-/** The comments that read `heartbeat`; all of them when none does. A stream may carry others. */
-export const heartbeatsOf = ({ stream }: Subscription): readonly SseComment[] => namedHeartbeat([...stream.comments]);
-
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
 
-function namedHeartbeat(comments: readonly SseComment[]): readonly SseComment[] {
+/** The comments that read `heartbeat`; all of them when none does. A stream may carry others. */
+export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
+  const comments = [...stream.comments];
   const beats = comments.filter(isNamed);
   return beats.length > 0 ? beats : comments;
 }

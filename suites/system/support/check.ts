@@ -152,6 +152,13 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   return { id, deployment: createdItem(response) ?? deployment, fixture };
 }
 
+/** The same, and waits until the device tells that it is deployed. */
+export async function deploy(t: System, events: EventFollower, options: ReleaseOptions = {}): Promise<RollOut> {
+  const rolledOut = await rollOut(t, options);
+  await events.until('deployment.deployed', rolledOut.id);
+  return rolledOut;
+}
+
 /** Waits until the platform shows the deployment with that activity. */
 export function untilActivity(t: System, id: string, activity: string): Promise<Item> {
   return eventually(t, `${id} to be ${activity} on the platform`, async () => {
