@@ -2,8 +2,9 @@
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { section } from './support/check.ts';
+import { openElsewhere } from './support/client-run.ts';
 import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
-import { type ClientRequest, ScriptedServer } from './support/server.ts';
+import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
 
@@ -41,18 +42,13 @@ for (const job of ['list', 'ping'] as const)
     async (t) => {
       const seen: string[] = [];
       let whole: JobRun | undefined;
-      const other = await ScriptedServer.open(
-        { host: '127.0.0.2' },
-        {
-          track: (what) => whole?.timeline.request(what, ' (at the other host)'),
-          request: (asked) => {
-            seen.push(JSON.stringify([asked.headers, asked.path, asked.query.toString(), asked.body]));
-            if (whole !== undefined) void platform()(asked, whole);
-          },
-          changed: () => {},
+      await using other = await openElsewhere(t, {
+        track: (what) => whole?.timeline.request(what, ' (at the other host)'),
+        request: (asked) => {
+          seen.push(JSON.stringify([asked.headers, asked.path, asked.query.toString(), asked.body]));
+          if (whole !== undefined) void platform()(asked, whole);
         },
-      ).catch(() => t.notApplicable('this machine has no other loopback address'));
-      await using _ = other;
+      });
       const lead = (asked: ClientRequest): void =>
         asked.answer(307, '', { location: `${other.origin}${asked.path}?${asked.query}` });
       await using run: JobRun = await JobRun.start(t, { job, answer: platform({ [job]: lead }) });

@@ -2,7 +2,7 @@
 
 import { event, frame } from '../../harness/contract/situations.ts';
 import { type Client, section } from './support/check.ts';
-import { ScriptedServer } from './support/server.ts';
+import { openElsewhere } from './support/client-run.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
@@ -101,18 +101,13 @@ const elsewhere = requirement({
 check(elsewhere, AFTER_TOKEN, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
   const seen: (string | undefined)[] = [];
-  const other = await ScriptedServer.open(
-    { host: '127.0.0.2' },
-    {
-      track: (what) => run.timeline.request(what, ' (at the other address)'),
-      request: (asked) => {
-        seen.push(asked.headers['authorization']);
-        asked.answer(404, { error: 'not here' });
-      },
-      changed: () => {},
+  await using other = await openElsewhere(t, {
+    track: (what) => run.timeline.request(what, ' (at the other address)'),
+    request: (asked) => {
+      seen.push(asked.headers['authorization']);
+      asked.answer(404, { error: 'not here' });
     },
-  ).catch(() => t.notApplicable('this machine has no other loopback address'));
-  await using _ = other;
+  });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
   // Led or not, it comes back to the agent or ends, and has been at the other address by then.
   await run.requestWithin(run.patienceMs);

@@ -10,9 +10,7 @@ export const variants = [
   variant(
     'slow-first-answer',
     'Answers nothing in the 20 s after the first request, and everything after them.',
-    () => {
-      return { http: { delayMs: warmUp(FIRST_ANSWER_MS) } };
-    },
+    () => ({ http: { delayMs: warmUp(FIRST_ANSWER_MS) } }),
   ),
   variant('byte-by-byte', 'Writes every byte by itself, heads and event streams too.', {
     transport: { connected: writesBytesAlone },

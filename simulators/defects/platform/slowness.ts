@@ -6,9 +6,7 @@ export const variants = [
   variant(
     'slow-first-answer',
     'Answers nothing in the 20 s after the first request, and everything after them.',
-    () => {
-      return { delayMs: warmUp(FIRST_ANSWER_MS) };
-    },
+    () => ({ delayMs: warmUp(FIRST_ANSWER_MS) }),
   ),
   variant('byte-by-byte', 'Writes every byte by itself, heads too.', { connected: writesBytesAlone }),
 ];

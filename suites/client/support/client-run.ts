@@ -15,7 +15,7 @@ import { Fact } from '../../../harness/runner/session.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
 import { addressAt, type Client, writeShared } from './check.ts';
-import { type ClientRequest, ScriptedServer, type ServerPlace, type Track } from './server.ts';
+import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace, type Track } from './server.ts';
 
 // Reads what a client prints. Ids keep all their digits.
 
@@ -206,6 +206,12 @@ export async function begun<Run extends AsyncDisposable>(
     throw error;
   }
 }
+
+/** A server at another address of this machine, to which a client may be led. */
+export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
+  ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
+    t.notApplicable('this machine has no other loopback address'),
+  );
 
 export abstract class ClientRun implements AsyncDisposable {
   readonly timeline: Timeline;
