@@ -48,7 +48,7 @@ const SHOWN_IN_OBSERVATION = 200;
 const SHOWN_EXCHANGES = 8;
 
 /** What a check recorded on its way. */
-interface Record {
+interface CheckRecord {
   observations: string[];
   observed: Observed[];
   /** The first SHOULD that did not hold. */
@@ -64,7 +64,7 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
  */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: Record = { observations: [], observed: [] };
+  const record: CheckRecord = { observations: [], observed: [] };
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -90,7 +90,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-function recorded({ observations, observed }: Record): Pick<CheckResult, 'observations' | 'observed'> {
+function recorded({ observations, observed }: CheckRecord): Pick<CheckResult, 'observations' | 'observed'> {
   const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
@@ -122,7 +122,7 @@ async function expectStanding(
 /** What the check is given beside the context of its API. */
 function toolsFor<Context>(
   run: CheckRun<Context>,
-  record: Record,
+  record: CheckRecord,
   signal: AbortSignal,
   reconsider: Reconsider,
 ): CheckContext {
@@ -235,7 +235,7 @@ export const whyOver = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | '
 function endedBy<Context>(
   error: unknown,
   { check, recorder, signal }: CheckRun<Context>,
-  record: Record,
+  record: CheckRecord,
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   // Once the run is over, what a check still throws only says that its requests were aborted.

@@ -74,7 +74,7 @@ export const deviceOperations: Operation[] = [
   // Replaced by provisioning tokens in rainier.
   on.below('createDeviceActivationToken', 'activation_token', 'Issue a token that activates this device', {
     method: 'POST',
-    until: 'tetons',
+    last: 'tetons',
     scopes: ['devices:provision'],
     body: () => activationBody,
     bodyOptional: true,

@@ -20,18 +20,18 @@ export const RESOURCE_KINDS = [
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
 /**
- * Versions that have a thing: from `since` (default: the oldest) to `until`, both included. Without `until` it lives
+ * Versions that have a thing: from `since` (default: the oldest) to `last`, both included. Without `last` it lives
  * on.
  */
 export interface Span {
   since?: SupportedCodename;
-  until?: SupportedCodename;
+  last?: SupportedCodename;
 }
 
 /** Whether a version lies in the span. */
 export const inVersion = (span: Span, version: SupportedVersion): boolean =>
   (span.since === undefined || atLeast(version, span.since)) &&
-  (span.until === undefined || version === versionNamed(span.until) || !atLeast(version, span.until));
+  (span.last === undefined || version === versionNamed(span.last) || !atLeast(version, span.last));
 
 /** A field that is only present when asked for with `expand`. */
 export interface Expansion extends Span {

@@ -26,13 +26,13 @@ describe('a span of versions', () => {
 
   it('without ends is every version', () => expect(versionsOf({})).toEqual(SUPPORTED_VERSIONS));
   it('includes its beginning', () => expect(versionsOf({ since: 'rainier' })).toEqual(versionsFrom('rainier')));
-  it('includes its end', () => expect(versionsOf({ until: 'rainier' })).toEqual([TETONS, RAINIER]));
-  it('may be one version', () => expect(versionsOf({ since: 'rainier', until: 'rainier' })).toEqual([RAINIER]));
+  it('includes its end', () => expect(versionsOf({ last: 'rainier' })).toEqual([TETONS, RAINIER]));
+  it('may be one version', () => expect(versionsOf({ since: 'rainier', last: 'rainier' })).toEqual([RAINIER]));
 });
 
 describe('operations', () => {
   it('without an end live on in the newest version', () => {
-    const open = OPERATIONS.filter(({ until }) => until === undefined).map(({ id }) => id);
+    const open = OPERATIONS.filter(({ last }) => last === undefined).map(({ id }) => id);
     expect(operationsOf(NEWEST_VERSION).map(({ id }) => id)).toEqual(open);
   });
 

@@ -22,28 +22,28 @@ export type Assertions = Pick<CheckContext, 'must'>;
  * of a stream, a state that a deployment is to reach, files that are to go with it, the event of a deployment, or an
  * answer to a request that no careful client sends.
  */
-export type Awaited = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
+export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
 /** Milliseconds to wait for something of that kind, by what the target has shown of it so far. */
-export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: Awaited): number =>
+export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 
 /** Something of that kind came after so many milliseconds. */
-export const recordSuccess = ({ session }: Device, kind: Awaited, ms: number): void =>
+export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
 /**
  * Something of that kind did not come in time. The check has failed, and later waits for it are short, in other checks
  * as well.
  */
-export const recordTimeout = ({ session, lenient }: Device, kind: Awaited): void =>
+export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
 /**
  * Waits for something of that kind, and remembers how long it took. `attempt` throws when it does not come within the
  * milliseconds.
  */
-export async function inTime<T>(t: Device, kind: Awaited, attempt: (within: number) => Promise<T>): Promise<T> {
+export async function inTime<T>(t: Device, kind: WaitKind, attempt: (within: number) => Promise<T>): Promise<T> {
   const within = timeoutMs(t, kind);
   const started = performance.now();
   try {

@@ -12,7 +12,7 @@ import {
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
-import { type Awaited, type Device, inTime, recordSuccess, recordTimeout, timeoutMs } from './check.ts';
+import { type WaitKind, type Device, inTime, recordSuccess, recordTimeout, timeoutMs } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
 
@@ -55,7 +55,7 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 /** A wait for an event. */
 interface EventWait {
   what: string;
-  kind: Awaited;
+  kind: WaitKind;
   patience: Patience;
   question: Question | undefined;
   /** Begins once the event of the question has come: the stream goes on without what is waited for. */
@@ -100,7 +100,7 @@ export class Subscription {
   }
 
   /** The next event; blocks that carry none are skipped, and do not give it more time. */
-  next(what: string, kind: Awaited = 'event'): Promise<SeenEvent> {
+  next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
 
@@ -112,7 +112,7 @@ export class Subscription {
     fits: (event: SeenEvent) => boolean,
     what: string,
     question?: Question,
-    kind: Awaited = 'event',
+    kind: WaitKind = 'event',
   ): Promise<SeenEvent[]> {
     const wait = this.#wait(what, question, kind);
     const { taken, patience } = wait;
@@ -181,7 +181,7 @@ export class Subscription {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  #wait(what: string, question: Question | undefined, kind: Awaited): EventWait {
+  #wait(what: string, question: Question | undefined, kind: WaitKind): EventWait {
     const within = timeoutMs(this.#t, kind);
     return { what, kind, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
   }
