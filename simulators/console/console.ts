@@ -96,6 +96,8 @@ function withoutTypes(source: string): string {
   }
 }
 
+const WITHOUT_SCRIPT = 'The console needs JavaScript. It asks nothing of the network.';
+
 /** The files of the page, read once each. */
 export class PageFiles {
   readonly #files = listed();
@@ -108,8 +110,10 @@ export class PageFiles {
     return known;
   }
 
-  /** The document that opens the page of that name. It names the scripts beforehand, so that they load at the same time, and shows a head
-   * before they have. */
+  /**
+   * The document that opens the page of that name. It names the scripts beforehand, so that they load at the same time,
+   * and shows a head before they have.
+   */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -132,7 +136,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
 <script type="module" src="./${main}"></script>
 </head>
 <body><header class="bar"><span class="brand">Muster</span></header>
-<main><p class="empty"><noscript>The console needs JavaScript. It asks nothing of the network.</noscript></p></main></body>
+<main><p class="empty"><noscript>${WITHOUT_SCRIPT}</noscript></p></main></body>
 </html>
 `;
     return { type: 'text/html; charset=utf-8', bytes: Buffer.from(text) };

@@ -122,10 +122,19 @@ export function Card({
 
 /** Terms, each with its value. */
 export const Facts = ({ facts, ...rest }: { facts: readonly (readonly [term: string, value: string])[] }): VNode =>
-  html`<dl ...${rest}>${facts.map(([term, value], at) => html`<div key=${at}><dt>${term}</dt><dd class="code">${value}</dd></div>`)}</dl>`;
+  html`<dl ...${rest}>${facts.map(
+    ([term, value], at) => html`<div key=${at}><dt>${term}</dt><dd class="code">${value}</dd></div>`,
+  )}</dl>`;
 
-/** What stands in the field that an event is about. */
-export const textOf = (event: Event): string => (event.target as HTMLInputElement).value;
+/** What stands above a list while nothing is in it. */
+export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
+  list.length === 0 ? html`<p class="empty">${text}</p>` : '';
+
+/** Hands on what stands in a field: `onInput=${textTo(setName)}`. */
+export const textTo =
+  (take: (text: string) => void) =>
+  (event: Event): void =>
+    take((event.target as HTMLInputElement).value);
 
 interface ChoiceProps {
   value: string;
@@ -137,7 +146,7 @@ interface ChoiceProps {
 
 /** One of several words. */
 export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =>
-  html`<select aria-label=${label} value=${value} onChange=${(event: Event) => onChoice(textOf(event))}>
+  html`<select aria-label=${label} value=${value} onChange=${textTo(onChoice)}>
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
@@ -171,8 +180,10 @@ const MOST_DEEDS = 100;
 export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Deed[] }): VNode {
   const rows = deeds.slice(-MOST_DEEDS).reverse();
   return html`<${Card} title=${title}>
-    ${rows.length === 0 ? html`<p class="empty">Nothing yet.</p>` : ''}
-    <ol class="rows">${rows.map(({ at, what }) => html`<li key=${`${at}${what}`}><time>${clock(at)}</time><span>${what}</span></li>`)}</ol>
+    ${noneIn(rows, 'Nothing yet.')}
+    <ol class="rows">${rows.map(
+      ({ at, what }) => html`<li key=${`${at}${what}`}><time>${clock(at)}</time><span>${what}</span></li>`,
+    )}</ol>
   <//>`;
 }
 

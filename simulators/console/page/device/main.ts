@@ -14,9 +14,10 @@ import {
   DeedsCard,
   Facts,
   html,
+  noneIn,
   openPage,
   type PageProps,
-  textOf,
+  textTo,
   thousands,
 } from '../shell.ts';
 import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
@@ -31,7 +32,8 @@ function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
     ['heartbeat', `every ${heartbeatSeconds} s`],
   ];
   const up = agent === 'up';
-  const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${up ? `up, process ${pid}` : 'down'}</span>`;
+  const state = up ? `up, process ${pid}` : 'down';
+  const note = html`<span class="state ${up ? 'good' : 'bad'}" data-agent=${agent}>${state}</span>`;
   return html`<${Card} title="Agent" note=${note}>
     <${Facts} facts=${facts} />
     <div class="buttons">
@@ -94,18 +96,21 @@ function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
   });
   const deployed = ({ id, status }: Deployment): string => `${id} is ${status}`;
   return html`<${Card} title="Drive">
-    <label>Config file<input class="code" value=${filepath} onInput=${(event: Event) => setFilepath(textOf(event))} /></label>
-    <label>Content<textarea class="code" rows="2" value=${content} onInput=${(event: Event) => setContent(textOf(event))}></textarea></label>
+    <label>Config file<input class="code" value=${filepath} onInput=${textTo(setFilepath)} /></label>
+    <label>Content<textarea class="code" rows="2" value=${content} onInput=${textTo(setContent)}></textarea></label>
     <div class="pair">
       <label>Activity<${Choice} value=${activity} values=${ACTIVITIES} onChoice=${setActivity} /></label>
       <label>Error<${Choice} value=${error} values=${ERRORS} onChoice=${setError} /></label>
     </div>
-    <div class="buttons"><${ActionButton} name="deploy" label="Deploy" tone="main" body=${deployment} done=${deployed} disabled=${down} /></div>
     <div class="buttons">
-      <label class="inline">Events<input type="number" min="1" value=${events} onInput=${(event: Event) => setEvents(textOf(event))} /></label>
+      <${ActionButton} name="deploy" label="Deploy" tone="main" body=${deployment} done=${deployed} disabled=${down} />
+    </div>
+    <div class="buttons">
+      <label class="inline">Events<input type="number" min="1" value=${events} onInput=${textTo(setEvents)} /></label>
       <${ActionButton} name="publish" label="Publish" body=${() => ({ count: Number(events) })} disabled=${down} />
       <${ActionButton} name="compact" label="Compact" disabled=${down} title="Keeps 80 % of the events" />
-      <${ActionButton} name="cut" label="Cut streams" tone="danger" disabled=${down} title="Breaks every open event stream"
+      <${ActionButton} name="cut" label="Cut streams" tone="danger" disabled=${down}
+        title="Breaks every open event stream"
         done=${({ streams }: { streams: number }) => `${streams} streams cut`} />
     </div>
   <//>`;
@@ -141,10 +146,12 @@ function Extent({ document }: PageProps<DeviceDocument>): VNode {
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;
   const gone = Math.max(0, earliest - 1);
   const share = (100 * gone) / latest;
-  const text = `Ids 1 to ${thousands(latest)}: ${retained === 0 ? 'none is retained' : `${thousands(earliest)} to ${thousands(latest)} retained`}, ${thousands(gone)} compacted`;
+  const kept = retained === 0 ? 'none is retained' : `${thousands(earliest)} to ${thousands(latest)} retained`;
+  const text = `Ids 1 to ${thousands(latest)}: ${kept}, ${thousands(gone)} compacted`;
   return html`<div class="extent">
     <svg viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=${text}>
-      <rect class="gone" x="0" y="0" width=${share} height="4" /><rect class="kept" x=${share} y="0" width=${100 - share} height="4" />
+      <rect class="gone" x="0" y="0" width=${share} height="4" />
+      <rect class="kept" x=${share} y="0" width=${100 - share} height="4" />
     </svg>
     <p class="note" data-earliest=${earliest} data-latest=${latest}>${text}</p>
   </div>`;
@@ -174,18 +181,27 @@ function EventRow({
 
 function ListenersCard({ document }: PageProps<DeviceDocument>): VNode {
   const rows = Object.entries(document.listeners);
+  const command = `curl -N --unix-socket ${document.addresses['socket'] ?? 'SOCKET'} http://localhost/v0.2/events`;
   return html`<${Card} title="Listeners" note=${`${rows.length} open`}>
-    ${rows.length === 0 ? html`<p class="empty">Nobody listens. <code>curl -N --unix-socket ${document.addresses['socket'] ?? 'SOCKET'} http://localhost/v0.2/events</code></p>` : html`<${Listeners} document=${document} />`}
+    ${
+      rows.length === 0
+        ? html`<p class="empty">Nobody listens. <code>${command}</code></p>`
+        : html`<${Listeners} document=${document} />`
+    }
   <//>`;
 }
 
 function Listeners({ document }: PageProps<DeviceDocument>): VNode {
   return html`<div class="scroll" tabindex="0"><table>
-    <thead><tr><th>no.</th><th>client</th><th>since</th><th class="number">after</th><th>types</th><th class="number">last id</th><th class="number">frames</th><th class="number">waiting</th></tr></thead>
+    <thead><tr>
+      <th>no.</th><th>client</th><th>since</th><th class="number">after</th>
+      <th>types</th><th class="number">last id</th><th class="number">frames</th>
+      <th class="number">waiting</th></tr></thead>
     <tbody>${Object.entries(document.listeners).map(
       ([number, { client, since, after, types, last, frames, waiting }]) => html`<tr key=${number}>
         <td>${number}</td><td class="code">${client}</td><td>${clock(since)}</td><td class="number">${after}</td>
-        <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td><td class="number">${thousands(frames)}</td>
+        <td>${types?.join(', ') ?? 'all'}</td><td class="number">${last ?? '–'}</td>
+        <td class="number">${thousands(frames)}</td>
         <td class="number">${bytes(waiting)}</td></tr>`,
     )}</tbody>
   </table></div>`;
@@ -198,15 +214,18 @@ function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
   const [comments, setComments] = useState(true);
   const [open, setOpen] = useState<SeenFrame | undefined>(undefined);
   const frames = document.frames.filter(({ type }) => comments || type !== undefined);
-  const note = html`<label class="inline"><input type="checkbox" checked=${comments} onChange=${() => setComments(!comments)} />heartbeats</label>`;
+  const note = html`<label class="inline">
+    <input type="checkbox" checked=${comments} onChange=${() => setComments(!comments)} />heartbeats
+  </label>`;
   return html`<${Card} title="Stream" note=${note}>
-    ${frames.length === 0 ? html`<p class="empty">Nothing was sent yet.</p>` : ''}
+    ${noneIn(frames, 'Nothing was sent yet.')}
     <ol class="rows frames">${frames
       .slice(-MOST_LINES)
       .reverse()
       .map(
         (frame) => html`<li key=${`${frame.at}.${frame.id}.${frame.text.length}`}>
-        <button type="button" class="row" aria-expanded=${open === frame} onClick=${() => setOpen(open === frame ? undefined : frame)}>
+        <button type="button" class="row" aria-expanded=${open === frame}
+          onClick=${() => setOpen(open === frame ? undefined : frame)}>
           <time>${clock(frame.at)}</time>
           <b class="number">${frame.id ?? ''}</b>
           <span class=${frame.type === undefined ? 'note' : 'code'}>${frame.type ?? frame.text}</span>
@@ -235,15 +254,17 @@ function SwitchCard({ document }: PageProps<DeviceDocument>): VNode {
   };
   return html`<${Card} title="Defects and variants" note=${`${switchedOn.length} on`}>
     <label>Find<input type="search" value=${search} placeholder="heartbeat, cursor, …"
-      onInput=${(event: Event) => setSearch(textOf(event))} /></label>
+      onInput=${textTo(setSearch)} /></label>
     <ul class="choices" tabindex="0" aria-label="Defects and variants">${found.map(
       ({ name, kind, describe }) => html`<li key=${name}><label class="inline">
         <input type="checkbox" name=${name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />
-        <span><b class="code">${name}</b> <i class="kind ${kind}">${kind}</i><br /><span class="note">${describe}</span></span>
+        <span><b class="code">${name}</b> <i class="kind ${kind}">${kind}</i><br />
+          <span class="note">${describe}</span></span>
       </label></li>`,
     )}</ul>
-    <div class="buttons"><${ActionButton} name="switch" label="Switch and restart" body=${() => ({ names: chosen })} done=${done}
-      disabled=${wanted === undefined || document.agent !== 'up'} title="An agent decides at its start how it behaves" /></div>
+    <div class="buttons"><${ActionButton} name="switch" label="Switch and restart" body=${() => ({ names: chosen })}
+      done=${done} disabled=${wanted === undefined || document.agent !== 'up'}
+      title="An agent decides at its start how it behaves" /></div>
   <//>`;
 }
 

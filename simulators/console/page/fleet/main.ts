@@ -5,7 +5,19 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Chart, type Curve, type Stretch } from '../chart.ts';
-import { ActionButton, act, Card, Choice, Facts, html, openPage, type PageProps, textOf, thousands } from '../shell.ts';
+import {
+  ActionButton,
+  act,
+  Card,
+  Choice,
+  Facts,
+  html,
+  noneIn,
+  openPage,
+  type PageProps,
+  textTo,
+  thousands,
+} from '../shell.ts';
 import type { FleetDocument, RobotDetail, Second, Standing } from './document.ts';
 import { RobotsCard } from './robots.ts';
 
@@ -46,6 +58,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
   const known = LATENCIES.filter((name) => seconds.some(({ p50 }) => p50[name] !== undefined));
+  const metrics = [...new Set([metric, ...known])];
   const share = ({ attempts }: Second, part: number): number | undefined =>
     attempts === 0 ? undefined : (100 * part) / attempts;
   const charts: {
@@ -71,7 +84,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
       text: `Latency ${metric} over time: median and 99th percentile`,
       curves: [curve('p50', 'busy', ({ p50 }) => p50[metric]), curve('p99', 'warn', ({ p99 }) => p99[metric])],
       write: duration,
-      control: html`<${Choice} label="Latency" value=${metric} values=${[...new Set([metric, ...known])]} onChoice=${setMetric} />`,
+      control: html`<${Choice} label="Latency" value=${metric} values=${metrics} onChoice=${setMetric} />`,
     },
     {
       title: 'Rates a second',
@@ -106,11 +119,12 @@ function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   const body = () => ({ share, over });
   const begun = ({ begun: what }: { begun: string }): string => `begun: ${what}`;
   const button = (name: string, label: string, title: string, tone?: string): VNode =>
-    html`<${ActionButton} name=${name} label=${label} body=${body} done=${begun} disabled=${over_} title=${title} tone=${tone} />`;
+    html`<${ActionButton} name=${name} label=${label} body=${body} done=${begun} disabled=${over_}
+      title=${title} tone=${tone} />`;
   return html`<${Card} title="By hand" note="kept in the result">
     <div class="pair">
-      <label>Share of robots<input value=${share} onInput=${(event: Event) => setShare(textOf(event))} /></label>
-      <label>Duration<input value=${over} onInput=${(event: Event) => setOver(textOf(event))} /></label>
+      <label>Share of robots<input value=${share} onInput=${textTo(setShare)} /></label>
+      <label>Duration<input value=${over} onInput=${textTo(setOver)} /></label>
     </div>
     <div class="buttons even">
       ${button('rollout', 'Roll out', 'A new release to the share, spread over the duration', 'main')}
@@ -119,8 +133,9 @@ function DriveCard({ document }: PageProps<FleetDocument>): VNode {
       ${button('kill', 'Kill', 'The share is killed and starts again after the duration', 'danger')}
     </div>
     <div class="buttons">
-      <label class="inline">Robots<input type="number" min="1" value=${robots} onInput=${(event: Event) => setRobots(textOf(event))} /></label>
-      <${ActionButton} name="scale" label="Add" body=${() => ({ count: Number(robots), over })} done=${begun} disabled=${over_} title="More robots, started over the duration" />
+      <label class="inline">Robots<input type="number" min="1" value=${robots} onInput=${textTo(setRobots)} /></label>
+      <${ActionButton} name="scale" label="Add" body=${() => ({ count: Number(robots), over })} done=${begun}
+        disabled=${over_} title="More robots, started over the duration" />
     </div>
   <//>`;
 }
@@ -137,37 +152,54 @@ const TONES: Readonly<Record<string, string>> = { PASSED: 'good', FAILED: 'bad',
 
 function RunCard({ document }: PageProps<FleetDocument>): VNode {
   const { phase, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
-  const last = seconds.at(-1);
+  const { attempts = 0, reached = 0, missed = 0 } = seconds.at(-1) ?? {};
+  const outcome = ending?.outcome ?? '';
+  const toGo = ending === null ? `about ${minutes(remainingMs ?? 0)}` : 'nothing';
   const note =
     ending === null
       ? html`<span class="state ${paused ? 'warn' : 'good'}" data-phase=${phase}>${paused ? 'paused' : phase}</span>`
-      : html`<span class="state ${TONES[ending.outcome] ?? ''}" data-outcome=${ending.outcome}>${ending.outcome}</span>`;
+      : html`<span class="state ${TONES[outcome] ?? ''}" data-outcome=${outcome}>${outcome}</span>`;
   return html`<${Card} title="Run" className="run" note=${note}>
-    ${remainingMs === null ? '' : html`<progress max=${Math.max(elapsedMs + remainingMs, 1)} value=${elapsedMs} aria-label="Progress of the scenario"></progress>`}
+    ${
+      remainingMs === null
+        ? ''
+        : html`<progress max=${Math.max(elapsedMs + remainingMs, 1)} value=${elapsedMs}
+      aria-label="Progress of the scenario"></progress>`
+    }
     <dl>
       <div><dt>elapsed</dt><dd>${minutes(elapsedMs)}</dd></div>
-      ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${ending === null ? `about ${minutes(remainingMs)}` : 'nothing'}</dd></div>`}
-      <div><dt>roll-outs</dt><dd>${thousands(last?.reached ?? 0)} of ${thousands(last?.attempts ?? 0)} reached, ${thousands(last?.missed ?? 0)} missed</dd></div>
-      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>${ending.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}`}
-      ${links.map(({ label, url }) => html`<div key=${url}><dt>beside it</dt><dd><a href=${url} target="_blank" rel="noreferrer">${label}</a></dd></div>`)}
+      ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${toGo}</dd></div>`}
+      <div><dt>roll-outs</dt>
+        <dd>${thousands(reached)} of ${thousands(attempts)} reached, ${thousands(missed)} missed</dd></div>
+      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>`}
+      ${ending?.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}
+      ${links.map(
+        ({ label, url }) => html`<div key=${url}><dt>beside it</dt>
+        <dd><a href=${url} target="_blank" rel="noreferrer">${label}</a></dd></div>`,
+      )}
     </dl>
-    ${ending === null ? '' : html`<ul class="plain">${ending.reasons.map((reason) => html`<li key=${reason}>${reason}</li>`)}</ul>`}
+    ${ending === null ? '' : html`<${Lines} lines=${ending.reasons} />`}
     <div class="buttons">${
       paused
         ? html`<${ActionButton} name="resume" label="Go on" tone="main" />`
-        : html`<${ActionButton} name="pause" label="Pause before the next phase" disabled=${ending !== null} title="The robots stay as they are" />`
+        : html`<${ActionButton} name="pause" label="Pause before the next phase" disabled=${ending !== null}
+          title="The robots stay as they are" />`
     }</div>
   <//>`;
 }
+
+const Lines = ({ lines }: { lines: readonly string[] }): VNode =>
+  html`<ul class="plain">${lines.map((line) => html`<li key=${line}>${line}</li>`)}</ul>`;
 
 function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
   const { thresholds, ending } = document;
   const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
   return html`<${Card} title="Thresholds" note=${missed === 0 ? 'as they stand' : `${missed} missed`}>
-    ${thresholds.length === 0 ? html`<p class="empty">None was given.</p>` : ''}
+    ${noneIn(thresholds, 'None was given.')}
     <ul class="standings">${thresholds.map(
       (one) => html`<li key=${one.expr}>
-      <span class="code">${one.expr}</span><span class="state ${toneOf(one, ending !== null)}">${shownValue(one)}</span></li>`,
+      <span class="code">${one.expr}</span>
+      <span class="state ${toneOf(one, ending !== null)}">${shownValue(one)}</span></li>`,
     )}</ul>
   <//>`;
 }
@@ -185,10 +217,11 @@ function shownValue({ expr, value }: Standing): string {
 function BandsCard({ document }: PageProps<FleetDocument>): VNode {
   const bands = document.bands.toSorted((one, other) => one.from - other.from);
   return html`<${Card} title="Phases" note="seconds">
-    ${bands.length === 0 ? html`<p class="empty">None has begun.</p>` : ''}
+    ${noneIn(bands, 'None has begun.')}
     <ol class="rows">${bands.map(
       ({ label, from, to, byHand }) => html`<li key=${`${from}${label}`}>
-      <time>${(from / 1000).toFixed(1)} – ${to === undefined ? 'now' : (to / 1000).toFixed(1)}</time><span>${label}</span>${byHand === true ? html` <i class="kind variant">by hand</i>` : ''}
+      <time>${(from / 1000).toFixed(1)} – ${to === undefined ? 'now' : (to / 1000).toFixed(1)}</time>
+      <span>${label}</span>${byHand === true ? html` <i class="kind variant">by hand</i>` : ''}
     </li>`,
     )}</ol>
   <//>`;
@@ -197,8 +230,8 @@ function BandsCard({ document }: PageProps<FleetDocument>): VNode {
 function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
   const { trouble } = document;
   return html`<${Card} title="Trouble" note=${trouble.length === 0 ? 'none' : thousands(trouble.length)}>
-    ${trouble.length === 0 ? html`<p class="empty">Nothing went wrong.</p>` : ''}
-    <ul class="plain">${trouble.map((line) => html`<li key=${line}>${line}</li>`)}</ul>
+    ${noneIn(trouble, 'Nothing went wrong.')}
+    <${Lines} lines=${trouble} />
   <//>`;
 }
 
@@ -236,8 +269,9 @@ function RobotCard({ index, ended, onClose }: RobotProps): VNode {
   if (robot === undefined)
     return html`<${Card} title="Robot" className="robot" note=${close}><p class="empty">Looking…</p><//>`;
   const { name, socket, up, deployment, events } = robot;
+  const [tone, state, does] = up ? ['good', 'up', 'serves'] : ['bad', 'down', 'down'];
   return html`<${Card} title="Robot" className="robot" note=${close}>
-    <p class="robot-head"><b>${name}</b> <span class="state ${up ? 'good' : 'bad'}" data-robot=${up ? 'up' : 'down'}>${up ? 'serves' : 'down'}</span></p>
+    <p class="robot-head"><b>${name}</b> <span class="state ${tone}" data-robot=${state}>${does}</span></p>
     <p class="note code">curl -N --unix-socket ${socket} http://localhost/v0.2/events</p>
     <div class="halves">
       <div>
@@ -253,10 +287,11 @@ function RobotCard({ index, ended, onClose }: RobotProps): VNode {
       </div>
       <div>
         <h3>Stream and log</h3>
-        ${events.length === 0 ? html`<p class="empty">No event is stored.</p>` : ''}
+        ${noneIn(events, 'No event is stored.')}
         <ol class="rows">${events.toReversed().map(
           ({ id, type, at, deployment: of }) => html`<li key=${id} class="event">
-          <b class="number">${id}</b><time>${at.slice(11, 23)}</time><span class="code">${type}</span><span class="note code">${of}</span>
+          <b class="number">${id}</b><time>${at.slice(11, 23)}</time>
+          <span class="code">${type}</span><span class="note code">${of}</span>
         </li>`,
         )}</ol>
       </div>
@@ -267,6 +302,7 @@ function RobotCard({ index, ended, onClose }: RobotProps): VNode {
 function FleetPage({ document }: PageProps<FleetDocument>): VNode {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const close = useCallback(() => setChosen(undefined), []);
+  const ended = document.ending !== null;
   return html`<div class="columns fleet">
     <div class="side">
       <${RunCard} document=${document} />
@@ -277,7 +313,9 @@ function FleetPage({ document }: PageProps<FleetDocument>): VNode {
     </div>
     <div class="wide">
       <${RobotsCard} document=${document} chosen=${chosen} onChoose=${setChosen} />
-      ${chosen === undefined ? '' : html`<${RobotCard} key=${chosen} index=${chosen} ended=${document.ending !== null} onClose=${close} />`}
+      ${
+        chosen === undefined ? '' : html`<${RobotCard} key=${chosen} index=${chosen} ended=${ended} onClose=${close} />`
+      }
       <${ChartsCard} document=${document} />
     </div>
   </div>`;

@@ -149,6 +149,7 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
   const { states, prefix } = document;
   const [zoom, setZoom] = useState(0);
   const counts = countsOf(states);
+  const robotsOf = Object.fromEntries(counts.map(({ state, robots }) => [state.label, robots]));
   const find = (event: Event): void => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get('name') ?? '').trim();
@@ -164,15 +165,20 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
   };
   const step = (by: number): void => setZoom(Math.max(0, Math.min(ZOOMS.length - 1, zoom + by)));
   return html`<${Card} title="Robots" className="robots" note=${thousands(states.length)}>
-    <ul class="legend" data-counts=${JSON.stringify(Object.fromEntries(counts.map(({ state, robots }) => [state.label, robots])))}>
-      ${counts.map(({ state, robots }) => html`<li key=${state.letter}><i class="swatch ${state.colour}"></i>${state.label} <b>${thousands(robots)}</b></li>`)}
+    <ul class="legend" data-counts=${JSON.stringify(robotsOf)}>
+      ${counts.map(
+        ({ state, robots }) => html`<li key=${state.letter}>
+        <i class="swatch ${state.colour}"></i>${state.label} <b>${thousands(robots)}</b></li>`,
+      )}
     </ul>
-    <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose} onZoom=${step} />
+    <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose}
+      onZoom=${step} />
     <form class="buttons" onSubmit=${find}>
       <label class="inline">Robot<input name="name" placeholder=${nameOf(prefix, 0)} autocomplete="off" /></label>
       <button type="submit">Open</button>
       <button type="button" aria-label="Zoom out" disabled=${zoom === 0} onClick=${() => step(-1)}>−</button>
-      <button type="button" aria-label="Zoom in" disabled=${zoom === ZOOMS.length - 1} onClick=${() => step(1)}>+</button>
+      <button type="button" aria-label="Zoom in" disabled=${zoom === ZOOMS.length - 1}
+        onClick=${() => step(1)}>+</button>
     </form>
   <//>`;
 }
@@ -236,6 +242,11 @@ function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): 
       <canvas ref=${canvas} role="img" aria-label=${`Robots: ${text.join(', ')}`} onMouseMove=${onMove}
         onMouseLeave=${() => setUnder(undefined)} onClick=${onClick} onWheel=${onWheel}></canvas>
     </div>
-    ${under === undefined ? '' : html`<div class="tip" style=${{ left: `${under.x + 14}px`, top: `${under.y + 14}px` }}>${nameOf(prefix, under.robot)} · ${labelOf(states[under.robot])}</div>`}
+    ${
+      under === undefined
+        ? ''
+        : html`<div class="tip" style=${{ left: `${under.x + 14}px`, top: `${under.y + 14}px` }}>
+      ${nameOf(prefix, under.robot)} · ${labelOf(states[under.robot])}</div>`
+    }
   </div>`;
 }

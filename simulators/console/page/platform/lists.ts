@@ -10,9 +10,10 @@ import {
   clock,
   Facts,
   html,
+  noneIn,
   type PageProps,
   say,
-  textOf,
+  textTo,
   thousands,
 } from '../shell.ts';
 import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
@@ -41,11 +42,9 @@ interface ChipsProps {
 function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   const shown = Object.entries(counts).filter(([status, number]) => number > 0 || status === chosen);
   return html`<div class="chips" role="group" aria-label=${label}>${shown.map(
-    ([
-      status,
-      number,
-    ]) => html`<button type="button" key=${status} aria-pressed=${chosen === status} data-status=${status}
-      class=${TONES[status] ?? ''} onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${thousands(number)}</b></button>`,
+    ([status, number]) => html`<button type="button" key=${status} aria-pressed=${chosen === status}
+      data-status=${status} class=${TONES[status] ?? ''}
+      onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${thousands(number)}</b></button>`,
   )}</div>`;
 }
 
@@ -100,14 +99,15 @@ export function DevicesCard({ document }: PageProps<PlatformDocument>): VNode {
     <${Chips} label="Devices by status" counts=${deviceCounts} chosen=${status} onChoice=${setStatus} />
     <div class="search">
       <input type="search" aria-label="Filter devices" placeholder="name, id, group or release" value=${search}
-        onInput=${(event: Event) => setSearch(textOf(event))} />
+        onInput=${textTo(setSearch)} />
       ${
         found.length === 0 && search !== '' && all > lines.length
-          ? html`<${ActionButton} name="show" label="Find" body=${() => ({ device: search })} done=${shown} title="By its whole id or name, among all devices" />`
+          ? html`<${ActionButton} name="show" label="Find" body=${() => ({ device: search })} done=${shown}
+          title="By its whole id or name, among all devices" />`
           : ''
       }
     </div>
-    ${found.length === 0 ? html`<p class="empty">${all === 0 ? 'There is no device yet.' : 'No device shown here fits.'}</p>` : ''}
+    ${noneIn(found, all === 0 ? 'There is no device yet.' : 'No device shown here fits.')}
     <ol class="rows">${found.map(
       (line) => html`<${DeviceRow} key=${line.id} line=${line} groups=${groups} open=${open === line.id}
         onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
@@ -150,19 +150,22 @@ function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>)
   return html`<div class="detail">
     <${Facts} facts=${facts} />
     <div class="buttons">
-      <${ActionButton} name="online" label="Put online" body=${body} disabled=${archived || status === 'online'} title="Answers pings, without an agent" />
-      <${ActionButton} name="offline" label="Put offline" body=${body} disabled=${archived || status !== 'online'} title="Its agent is disconnected, and may come back" />
+      <${ActionButton} name="online" label="Put online" body=${body} disabled=${archived || status === 'online'}
+        title="Answers pings, without an agent" />
+      <${ActionButton} name="offline" label="Put offline" body=${body} disabled=${archived || status !== 'online'}
+        title="Its agent is disconnected, and may come back" />
       <${ActionButton} name="archive" label="Archive" tone="danger" body=${body} disabled=${archived} />
     </div>
     ${
       groups.length === 0
         ? ''
         : html`<div class="buttons">
-      <label class="inline">Group<select value=${chosen} onChange=${(event: Event) => setChosen(textOf(event))}>
+      <label class="inline">Group<select value=${chosen} onChange=${textTo(setChosen)}>
         <option value="">none</option>
         ${groups.map((group) => html`<option key=${group.id} value=${group.id}>${group.name}</option>`)}
       </select></label>
-      <${ActionButton} name="group" label="Move" body=${() => ({ id, group_id: chosen === '' ? null : chosen })} disabled=${chosen === (groupId ?? '')} />
+      <${ActionButton} name="group" label="Move" disabled=${chosen === (groupId ?? '')}
+        body=${() => ({ id, group_id: chosen === '' ? null : chosen })} />
     </div>`
     }
   </div>`;
@@ -187,9 +190,9 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
     all > lines.length ? `${thousands(lines.length)} that changed last, of ${thousands(all)}` : thousands(all);
   return html`<${Card} title="Deployments" note=${note}>
     <${Chips} label="Deployments by activity" counts=${deploymentCounts} chosen=${activity} onChoice=${setActivity} />
-    <div class="search"><input type="search" aria-label="Filter deployments" placeholder="device, release, status or id" value=${search}
-      onInput=${(event: Event) => setSearch(textOf(event))} /></div>
-    ${found.length === 0 ? html`<p class="empty">${all === 0 ? 'There is no deployment yet.' : 'No deployment shown here fits.'}</p>` : ''}
+    <div class="search"><input type="search" aria-label="Filter deployments"
+      placeholder="device, release, status or id" value=${search} onInput=${textTo(setSearch)} /></div>
+    ${noneIn(found, all === 0 ? 'There is no deployment yet.' : 'No deployment shown here fits.')}
     <ol class="rows">${found.map(
       (line) => html`<${DeploymentRow} key=${line.id} line=${line} open=${open === line.id}
         onToggle=${() => setOpen(open === line.id ? '' : line.id)} />`,
@@ -240,6 +243,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   const found = (held ?? requests).filter(
     (line) => (!failed || toneOf(line) === 'bad' || toneOf(line) === 'warn') && fits(line, words),
   );
+  const older = found.length - MOST_REQUESTS;
   const toggle = async (number: number): Promise<void> => {
     if (open?.line.number === number) return setOpen(undefined);
     try {
@@ -255,22 +259,30 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   return html`<${Card} title="Requests" note=${html`<span data-requests=${requestCount}>${note}</span>`}>
     <div class="search">
       <input type="search" aria-label="Filter requests" placeholder="POST /deployments 409 everglades" value=${search}
-        onInput=${(event: Event) => setSearch(textOf(event))} />
-      <label class="inline"><input type="checkbox" checked=${failed} onChange=${() => setFailed(!failed)} />failed</label>
-      <button type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held === undefined ? requests : undefined)}>${held === undefined ? 'Hold' : 'Follow'}</button>
+        onInput=${textTo(setSearch)} />
+      <label class="inline">
+        <input type="checkbox" checked=${failed} onChange=${() => setFailed(!failed)} />failed
+      </label>
+      <button type="button" aria-pressed=${held !== undefined}
+        onClick=${() => setHeld(held === undefined ? requests : undefined)}>
+        ${held === undefined ? 'Hold' : 'Follow'}
+      </button>
       <${ActionButton} name="clear" label="Clear" />
     </div>
-    ${found.length === 0 ? html`<p class="empty">${requests.length === 0 ? 'No request yet.' : 'No request fits.'}</p>` : ''}
+    ${noneIn(found, requests.length === 0 ? 'No request yet.' : 'No request fits.')}
     <ol class="rows requests">${found
       .slice(-MOST_REQUESTS)
       .reverse()
       .map(
-        (
-          line,
-        ) => html`<${RequestRow} key=${line.number} line=${line} exchange=${open?.line.number === line.number ? open : undefined}
+        (line) => html`<${RequestRow} key=${line.number} line=${line}
+        exchange=${open?.line.number === line.number ? open : undefined}
         onToggle=${() => void toggle(line.number)} onPlan=${onPlan} />`,
       )}</ol>
-    ${found.length > MOST_REQUESTS ? html`<p class="note">${thousands(found.length - MOST_REQUESTS)} older ones that fit are not drawn: filter to see them.</p>` : ''}
+    ${
+      older > 0
+        ? html`<p class="note">${thousands(older)} older ones that fit are not drawn: filter to see them.</p>`
+        : ''
+    }
   <//>`;
 }
 
@@ -315,9 +327,17 @@ function ExchangeDetail({ exchange, onPlan }: { exchange: Exchange; onPlan(route
     globalThis.document.querySelector<HTMLInputElement>('#plan-route')?.focus();
   };
   return html`<div class="detail exchange">
-    <div><h3>Request</h3><${Facts} facts=${requestHeaders} /><${Body} body=${requestBody} none="No body, or nobody read it." /></div>
-    <div><h3>Answer</h3><${Facts} facts=${responseHeaders} /><${Body} body=${responseBody} none="No body." /></div>
-    ${line.route === null ? '' : html`<div class="buttons"><button type="button" data-plan-route onClick=${plan}>Plan for ${line.method} ${line.route}</button></div>`}
+    <div><h3>Request</h3><${Facts} facts=${requestHeaders} />
+      <${Body} body=${requestBody} none="No body, or nobody read it." /></div>
+    <div><h3>Answer</h3><${Facts} facts=${responseHeaders} />
+      <${Body} body=${responseBody} none="No body." /></div>
+    ${
+      line.route === null
+        ? ''
+        : html`<div class="buttons">
+      <button type="button" data-plan-route onClick=${plan}>Plan for ${line.method} ${line.route}</button>
+    </div>`
+    }
   </div>`;
 }
 

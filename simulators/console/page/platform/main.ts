@@ -5,7 +5,7 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ActionButton, Card, DeedsCard, Facts, html, openPage, type PageProps, textOf } from '../shell.ts';
+import { ActionButton, Card, DeedsCard, Facts, html, noneIn, openPage, type PageProps, textTo } from '../shell.ts';
 import type { PlanLine, PlatformDocument } from './document.ts';
 import { DeploymentsCard, DevicesCard, RequestsCard } from './lists.ts';
 
@@ -32,23 +32,28 @@ function PlanCard({ document, route, onRoute }: PlanProps): VNode {
     ...(kind === 'fault' ? { fault } : { answer: { status: Number(status), ...bodyOf(answer) } }),
   });
   return html`<${Card} title="Plan an answer">
-    <label>Route<input id="plan-route" class="code" list="routes" value=${route} onInput=${(event: Event) => onRoute(textOf(event))} /></label>
+    <label>Route<input id="plan-route" class="code" list="routes" value=${route} onInput=${textTo(onRoute)} /></label>
     <datalist id="routes">${document.routes.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
     <div class="pair">
-      <label>Gets<select value=${kind} onChange=${(event: Event) => setKind(textOf(event))}>
+      <label>Gets<select value=${kind} onChange=${textTo(setKind)}>
         <option value="fault">a fault</option><option value="answer">an answer</option>
       </select></label>
-      <label>Times<input type="number" min="1" placeholder="always" value=${times} onInput=${(event: Event) => setTimes(textOf(event))} /></label>
+      <label>Times
+        <input type="number" min="1" placeholder="always" value=${times} onInput=${textTo(setTimes)} />
+      </label>
     </div>
     ${
       kind === 'fault'
-        ? html`<label>Fault<input class="code" list="faults" value=${fault} onInput=${(event: Event) => setFault(textOf(event))} /></label>
+        ? html`<label>Fault<input class="code" list="faults" value=${fault} onInput=${textTo(setFault)} /></label>
       <datalist id="faults">${FAULTS.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
       <p class="note forms">${document.faultForms.map((form) => html`<code key=${form}>${form}</code> `)}</p>`
-        : html`<label>Status<input type="number" min="200" max="599" value=${status} onInput=${(event: Event) => setStatus(textOf(event))} /></label>
-      <label>Body<textarea class="code" rows="3" value=${answer} onInput=${(event: Event) => setAnswer(textOf(event))}></textarea></label>`
+        : html`<label>Status
+        <input type="number" min="200" max="599" value=${status} onInput=${textTo(setStatus)} />
+      </label>
+      <label>Body<textarea class="code" rows="3" value=${answer} onInput=${textTo(setAnswer)}></textarea></label>`
     }
-    <div class="buttons"><${ActionButton} name="plan" label="Plan" tone="main" body=${plan} done=${({ id }: { id: number }) => `plan ${id} is made`} /></div>
+    <div class="buttons"><${ActionButton} name="plan" label="Plan" tone="main" body=${plan}
+      done=${({ id }: { id: number }) => `plan ${id} is made`} /></div>
   <//>`;
 }
 
@@ -70,8 +75,9 @@ function bodyOf(text: string): { body?: unknown } {
 
 function PlansCard({ document }: PageProps<PlatformDocument>): VNode {
   const { plans } = document;
-  return html`<${Card} title="Plans" note=${plans.length === 0 ? undefined : html`<${ActionButton} name="unplanAll" label="Drop all" />`}>
-    ${plans.length === 0 ? html`<p class="empty">Nothing is planned.</p>` : ''}
+  const note = plans.length === 0 ? undefined : html`<${ActionButton} name="unplanAll" label="Drop all" />`;
+  return html`<${Card} title="Plans" note=${note}>
+    ${noneIn(plans, 'Nothing is planned.')}
     <ol class="rows">${plans.map((plan) => html`<${PlanRow} key=${plan.id} plan=${plan} />`)}</ol>
   <//>`;
 }
@@ -100,10 +106,14 @@ function StateCard({ document }: PageProps<PlatformDocument>): VNode {
     <div class="buttons"><${ActionButton} name="reset" label="Reset to the start" tone="danger"
       title="State as at the start; plans are dropped, snapshots stay" /></div>
     <div class="buttons">
-      <label class="inline grow">Snapshot<input value=${name} onInput=${(event: Event) => setName(textOf(event))} /></label>
+      <label class="inline grow">Snapshot<input value=${name} onInput=${textTo(setName)} /></label>
       <${ActionButton} name="snapshot" label="Take" body=${() => ({ name })} disabled=${name === ''} />
     </div>
-    ${snapshots.length === 0 ? '' : html`<ol class="rows snapshots">${snapshots.map((one) => html`<${Snapshot} key=${one} name=${one} />`)}</ol>`}
+    ${
+      snapshots.length === 0
+        ? ''
+        : html`<ol class="rows snapshots">${snapshots.map((one) => html`<${Snapshot} key=${one} name=${one} />`)}</ol>`
+    }
   <//>`;
 }
 
