@@ -23,10 +23,7 @@ import { checks as groups } from './9-groups.ts';
 import { checks as parent } from './9-parent.ts';
 import { checks as provisioningTokens } from './9-provisioning-tokens.ts';
 import { checks as versions } from './9-versions.ts';
-import { checks as robustnessBodies } from './robustness-bodies.ts';
-import { checks as robustnessNames } from './robustness-names.ts';
-import { checks as robustnessReferences } from './robustness-references.ts';
-import { checks as robustnessRoutes } from './robustness-routes.ts';
+import { checks as robustness, routes } from './robustness.ts';
 
 /**
  * Every check of the Platform API, the plainest first, because a report leads with the first of several findings.
@@ -41,7 +38,7 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   clampingExtremes,
   versions,
   authentication,
-  robustnessRoutes,
+  routes.checks,
   createdItems,
   deployments,
   lifecycle,
@@ -55,7 +52,5 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   devices,
   groups,
   provisioningTokens,
-  robustnessBodies,
-  robustnessReferences,
-  robustnessNames,
+  robustness,
 ]);

@@ -1,0 +1,122 @@
+import type { Resource } from '../../platform/behaviour.ts';
+import { defect, errors, variant } from '../define-platform.ts';
+
+const BODIES = ['platform.robust.bodies'];
+
+const NAME_LENGTH = 24;
+
+const unless = (holds: boolean, path: string, message: string) => (holds ? [] : [{ path, message }]);
+const named = ({ name }: Resource) =>
+  unless(String(name ?? '').length <= NAME_LENGTH, '/name', `is longer than ${NAME_LENGTH}`);
+
+const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unless>>> = {
+  createDevice: named,
+  createGroup: named,
+  createConfigType: (body) => [
+    ...named(body),
+    ...unless(/^[a-z0-9_]+$/.test(String(body['slug'])), '/slug', 'has dashes'),
+  ],
+  createRelease: ({ version }) => unless(/^v\d+\.\d+\.\d+$/.test(String(version)), '/version', 'is no vN.N.N'),
+  createConfigSchema: ({ documents }) =>
+    unless(JSON.stringify(documents).includes('$schema'), '/documents', 'name no dialect'),
+};
+
+export const defects = [
+  defect(
+    'bad-json-fails',
+    'Fails on a body that is not JSON.',
+    BODIES,
+    errors(({ code }) => code === 'invalid_json', { status: 500 }),
+  ),
+  defect('bodies-half-read', 'Reads bodies leniently: duplicate names, bytes that are not UTF-8.', BODIES, {
+    readBody: (bytes, strict) => {
+      try {
+        return JSON.parse(bytes.toString('utf8'));
+      } catch {
+        return strict(bytes);
+      }
+    },
+  }),
+  defect('types-unchecked', 'Stores values of any type.', ['platform.robust.bodies', 'platform.group.tree'], {
+    bodyProblems: () => [],
+  }),
+  defect(
+    'large-body-fails',
+    'Fails on a body that is too large.',
+    BODIES,
+    errors(({ status }) => status === 413, { status: 500 }),
+  ),
+  defect('names-beyond-bmp-fail', 'Fails on a character beyond the basic plane.', ['platform.robust.names'], {
+    readBody: (bytes, strict) => {
+      if (/[\u{10000}-\u{10ffff}]/u.test(bytes.toString())) throw new TypeError('this takes more than three bytes');
+      return strict(bytes);
+    },
+  }),
+  defect('names-in-ascii', 'Writes a question mark for every character outside ASCII.', ['platform.robust.names'], {
+    resource: (_kind, resource) =>
+      typeof resource['name'] === 'string'
+        ? { ...resource, name: resource['name'].replace(/[^\x20-\x7e]/g, '?') }
+        : resource,
+  }),
+  defect(
+    'unknown-id-fails',
+    'Fails on an id that does not exist.',
+    ['platform.robust.references'],
+    errors(({ code }) => code.endsWith('_not_found'), { status: 500 }),
+  ),
+  defect(
+    'unknown-id-empty',
+    'Answers 200 with an empty object for an id that does not exist.',
+    ['platform.robust.references'],
+    ({ error }) => ({
+      error: (facts) => (facts.code.endsWith('_not_found') ? { status: 200, body: {} } : error(facts)),
+    }),
+  ),
+  defect('unknown-path-served', 'Answers 200 at paths that do not exist.', ['platform.robust.routes'], ({ error }) => ({
+    error: (facts) => (facts.code === 'unknown_route' ? { status: 200, body: {} } : error(facts)),
+  })),
+  defect(
+    'wrong-method-fails',
+    'Fails on a method that a path does not have.',
+    ['platform.robust.routes'],
+    errors(({ status }) => status === 405, { status: 500 }),
+  ),
+];
+
+export const variants = [
+  variant(
+    'unprocessable-422',
+    'Answers 422 to a well-formed but invalid body.',
+    errors(({ code }) => code.startsWith('invalid_'), { status: 422 }),
+  ),
+  variant('errors-as-problem-details', 'Describes errors as RFC 9457 does.', {
+    error: ({ status, code, message }) => ({ status, body: { type: `urn:problem:${code}`, title: message, status } }),
+  }),
+  variant('errors-without-body', 'Answers errors with a status alone.', {
+    error: ({ status }) => ({ status, body: null }),
+  }),
+  variant('names-in-ascii-only', 'Refuses a name that is not all ASCII.', ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      const { name = '' } = (value ?? {}) as { name?: unknown };
+      return /^[\x20-\x7e]*$/.test(String(name))
+        ? bodyProblems(operation, value, check)
+        : [{ path: '/name', message: 'must be ASCII' }];
+    },
+  })),
+  variant('names-twice', 'Allows duplicate names and slugs.', { allowsDuplicates: true }),
+  variant(
+    'config-names-strict',
+    'Accepts only short names, slugs without dashes, versions of three numbers, and schemas that name their dialect.',
+    ({ bodyProblems }) => ({
+      bodyProblems: (operation, value, check) => {
+        const problems = bodyProblems(operation, value, check);
+        return problems.length > 0 ? problems : (REFUSED[operation]?.(value as Resource) ?? []);
+      },
+    }),
+  ),
+  variant(
+    'unknown-id-403',
+    'Answers 403 for ids that do not exist, so that nobody learns which do.',
+    errors(({ code }) => code.endsWith('_not_found'), { status: 403 }),
+  ),
+];

@@ -1,0 +1,404 @@
+/**
+ * Section 4.2, by the conventions of HTTP and JSON: paths, methods and ids that do not exist and malformed bodies are
+ * refused and change nothing, and names in any script are kept.
+ */
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import { NoAnswer } from '../../harness/client/errors.ts';
+import type { HttpResponse } from '../../harness/client/http.ts';
+import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
+import { type Platform, section } from './support/check.ts';
+import {
+  archiveMade,
+  createConfigType,
+  createDevice,
+  createdItem,
+  createReleaseFixture,
+  type ReleaseFixture,
+  schemaBody,
+  tryDeployment,
+  uniqueName,
+} from './support/create.ts';
+import {
+  COLLECTIONS,
+  type Collection,
+  findCollections,
+  getPage,
+  type Item,
+  readItem,
+  SEARCHED_AT_MOST,
+  servedCollections,
+  walk,
+} from './support/lists.ts';
+import { findDevice } from './support/ping.ts';
+import {
+  describeRequest,
+  describeResponse,
+  ok,
+  refused,
+  send,
+  serverError,
+  speaksAtLeast,
+} from './support/requests.ts';
+
+const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
+
+/** As plain as what lists and versions are asked, so that it is decided with them, before anything is created. */
+export const routes = section(COMMON);
+
+export const { requirement, check, checks } = section(COMMON);
+
+/** A platform may answer 414 instead of 404 to a path that is longer. */
+const LONG_PATH = 1000;
+
+const noRoute = routes.requirement({
+  id: 'platform.robust.routes',
+  text: 'An unknown path is answered with 404, and a method that a path does not have with 404 or 405.',
+});
+routes.check(noRoute, {}, async (t: Platform) => {
+  const [collection] = await servedCollections(t);
+  for (const path of ['/no-such-thing', '/no/such/thing', `/${collection}s`, '/.env', `/${'long'.repeat(2000)}`]) {
+    const response = await send(t, { path });
+    t.must(response.status === 404 || (path.length > LONG_PATH && refused(response)), {
+      expected: '404 (or 414 to a long path)',
+      actual: describeResponse(response),
+      counterexample: `GET ${path.slice(0, 100)}`,
+    });
+  }
+  const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
+  // The device may be in use, so only GET is tried.
+  for (const path of [`${device}/ping`, `${device}/no-such-action`]) {
+    const response = await send(t, { path });
+    t.must(response.status === 404 || response.status === 405, {
+      expected: '404 or 405',
+      actual: describeResponse(response),
+      counterexample: `GET ${path}`,
+    });
+  }
+  const response = await send(t, { method: 'REPORT', path: `/${collection}` });
+  t.must(refused(response) || response.status === 501, {
+    expected: '405, 404 or 501',
+    actual: describeResponse(response),
+    counterexample: `REPORT /${collection}`,
+  });
+  t.must((await findCollections(t)).includes(collection), {
+    expected: `the platform to go on serving ${COLLECTIONS.join(', ')}`,
+    actual: `${collection} is not served any more`,
+  });
+});
+
+const bodies = requirement({
+  id: 'platform.robust.bodies',
+  text:
+    'Bodies that are not JSON, not UTF-8, nested deeply or of wrong types are refused with a 4xx, ' +
+    'huge bodies cause no 5xx, and a refused request creates nothing.',
+});
+check(bodies, { needs: ['write'] }, async (t: Platform) => {
+  await createConfigType(t);
+  const mark = uniqueName('malformed');
+  const maybeCreated: MalformedBody[] = [];
+  await eachAtOnce(t, malformedBodies(mark), async (malformed) => {
+    const { what, lenient } = malformed;
+    const response = await postMalformed(t, malformed);
+    if (response !== undefined && refused(response)) return;
+    maybeCreated.push(malformed);
+    if (response === undefined) return;
+    t.must(lenient === true && !serverError(response), {
+      expected: `${lenient === true ? 'no 5xx' : 'a 4xx'} to POST /config_types with ${what}`,
+      actual: describeResponse(response),
+      counterexample: `POST /config_types with ${what}`,
+    });
+    t.observe(`POST /config_types with ${what}`, response.status);
+  });
+  await mustCreateNothingElse(t, mark, maybeCreated);
+  await createConfigType(t);
+});
+
+interface MalformedBody {
+  what: string;
+  body: string | Uint8Array;
+  /** A lenient reader accepts it: only a 5xx is wrong. */
+  lenient?: boolean;
+  contentType?: string;
+}
+
+/** Every resource that is created from one of these bodies has `mark` in its name or slug. */
+function malformedBodies(mark: string): MalformedBody[] {
+  const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  const lenient = true;
+  return [
+    { what: 'no body', body: '' },
+    { what: 'cut JSON', body: `{"name":"${mark}","slug":"${mark}"` },
+    { what: 'text after the JSON', body: `{"name":"${mark}","slug":"${mark}"}}` },
+    { what: 'null', body: 'null' },
+    { what: 'a string', body: `"${mark}"` },
+    { what: 'a number', body: '1' },
+    { what: 'an array', body: `[{"name":"${mark}","slug":"${mark}"}]` },
+    { what: 'a name that is a number', body: `{"name":1,"slug":"${mark}-1"}` },
+    { what: 'a name that is null', body: `{"name":null,"slug":"${mark}-2"}` },
+    { what: 'a name that is an object', body: `{"name":{"a":1},"slug":"${mark}-3"}` },
+    { what: 'a slug that is an array', body: `{"name":"${mark}-4","slug":["${mark}-4"]}` },
+    { what: 'a slug that is true', body: `{"name":"${mark}-5","slug":true}` },
+    { what: 'a name nested 10,000 deep', body: `{"name":${nested},"slug":"${mark}-6"}` },
+    { what: 'nesting 10,000 deep', body: nested },
+    { what: 'a name of 10 MB', body: `{"name":"${mark}${'x'.repeat(10_000_000)}","slug":"${mark}-7"}`, lenient },
+    {
+      what: 'bytes that are not UTF-8',
+      body: Buffer.concat([
+        Buffer.from(`{"slug":"${mark}-8","name":"`),
+        Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
+        Buffer.from('"}'),
+      ]),
+    },
+    { what: 'duplicate keys', body: `{"name":"${mark}","name":"${mark}","slug":"${mark}-9"}`, lenient },
+    { what: 'a NUL in the name', body: `{"name":"${mark}\\u0000","slug":"${mark}-10"}`, lenient },
+    { what: 'half a surrogate pair', body: `{"name":"${mark}\\ud800","slug":"${mark}-11"}`, lenient },
+    {
+      what: 'an unknown field',
+      body: `{"name":"${mark}-12","slug":"${mark}-12","__proto__":{"a":1},"unheard":[]}`,
+      lenient,
+    },
+    {
+      what: 'another Content-Type',
+      body: `{"name":"${mark}-13","slug":"${mark}-13"}`,
+      lenient,
+      contentType: 'text/plain',
+    },
+  ];
+}
+
+/** Bodies longer than this may make a server close the connection instead of reading them. */
+const LARGE_BODY = 1_000_000;
+const UPLOAD_MS = 10_000;
+
+/** Returns undefined if the server closed the connection on a large body. */
+async function postMalformed(t: Platform, malformed: MalformedBody): Promise<HttpResponse | undefined> {
+  const { body, contentType = 'application/json' } = malformed;
+  try {
+    return await send(t, {
+      method: 'POST',
+      path: '/config_types',
+      body,
+      headers: { 'content-type': contentType },
+      takesMs: UPLOAD_MS,
+    });
+  } catch (error) {
+    if (error instanceof NoAnswer && body.length > LARGE_BODY) return undefined;
+    throw error;
+  }
+}
+
+/** Looks at both ends of the list, where new items can be. */
+async function mustCreateNothingElse(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
+  const first = await getPage(t, 'config_types', { limit: 100, expand: 'total_count' });
+  const total = first.total_count ?? 0;
+  const last = await getPage(t, 'config_types', { limit: 100, offset: Math.max(0, total - 100) });
+  const created = [...first.data, ...last.data].filter((item) => JSON.stringify(item).includes(mark));
+  const expectedSlugs = expected.map(({ body }) => /"slug":"([^"]*)"/.exec(String(body))?.[1]);
+  const unexpected = created.find((item) => !expectedSlugs.includes(String(item['slug'])));
+  t.must(unexpected === undefined, {
+    expected: 'nothing to be created by a request that was refused',
+    actual: JSON.stringify(unexpected),
+  });
+}
+
+check(bodies, { aspect: 'any', needs: ['write'] }, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  const anyRequest = fc.record({
+    collection: fc.constantFrom(...collections),
+    body: fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
+      fc.string({ maxLength: 60 }),
+    ),
+  });
+  await t.property(
+    anyRequest,
+    async ({ collection, body }) => {
+      const response = await send(t, {
+        method: 'POST',
+        path: `/${collection}`,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      t.must(ok(response) || refused(response), {
+        expected: 'a 4xx to any body, or a 2xx if it happens to be complete',
+        actual: describeResponse(response),
+        counterexample: describeRequest('POST', `/${collection}`, body),
+      });
+    },
+    {
+      runs: 40,
+      describe: ({ collection, body }: { collection: string; body: string }) =>
+        describeRequest('POST', `/${collection}`, body),
+    },
+  );
+});
+
+const unknownIds = requirement({
+  id: 'platform.robust.references',
+  text: 'Ids of resources that do not exist are answered with a 4xx, both in paths and in bodies.',
+});
+check(unknownIds, {}, async (t: Platform) => {
+  const collections = await servedCollections(t);
+  const anyText = fc.oneof(
+    fc.string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789_'), minLength: 8, maxLength: 30 }),
+    fc.string({ unit: codePoint, minLength: 1, maxLength: 10 }),
+  );
+  await t.property(
+    fc.record({ collection: fc.constantFrom(...collections), id: anyText.map((text) => `unknown_${text}`) }),
+    async ({ collection, id }) => {
+      const path = `/${collection}/${encodeURIComponent(id)}`;
+      const response = await send(t, { path });
+      t.must(refused(response), {
+        expected: 'a 4xx (404) to an id that does not exist',
+        actual: describeResponse(response),
+        counterexample: `GET ${path}`,
+      });
+    },
+    {
+      runs: 20,
+      describe: ({ collection, id }: { collection: string; id: string }) =>
+        describeRequest('GET', `/${collection}/${encodeURIComponent(id)}`),
+    },
+  );
+});
+
+check(unknownIds, { aspect: 'written', needs: ['write'] }, async (t: Platform) => {
+  const fixture = await createReleaseFixture(t);
+  const device = await createDevice(t);
+  const references = [
+    ...referencesOfReleases(t, fixture),
+    ...(await referencesOfGroups(t)),
+    ...(await referencesOfDeployments(t, fixture, device)),
+  ];
+  for (const { to, path, body } of references) {
+    const response = await send(t, { method: 'POST', path, body });
+    t.must(refused(response), {
+      expected: `a 4xx to POST ${path} with ${to} that does not exist`,
+      actual: describeResponse(response),
+      counterexample: describeRequest('POST', path, body),
+    });
+  }
+  const { items } = await walk(t, 'deployments', SEARCHED_AT_MOST);
+  const created = items.find((item) => item['device_id'] === device.id);
+  t.must(created === undefined, {
+    expected: `no deployment of ${device.id}, since every request for one was refused`,
+    actual: JSON.stringify(created),
+  });
+});
+
+/**
+ * A request that refers to something that does not exist. The platform accepts the same body if everything in it
+ * exists.
+ */
+interface Reference {
+  to: string;
+  path: string;
+  body: Record<string, unknown>;
+}
+
+/** The fixture was created with these bodies. */
+function referencesOfReleases(t: Platform, { type, schema, content }: ReleaseFixture): Reference[] {
+  const version = `v${randomInt(1000, 9999)}.${randomInt(9999)}.${randomInt(9999)}`;
+  return [
+    { to: 'a config type', path: '/config_schemas', body: schemaBody(t, unknownId(type.id)) },
+    { to: 'a config schema', path: '/releases', body: { version, config_schema_ids: [unknownId(schema.id)] } },
+    {
+      to: 'a config schema',
+      path: '/config_instances',
+      body: { config_schema_id: unknownId(schema.id), content: { format: 'json', data: content } },
+    },
+  ];
+}
+
+/**
+ * None if `parent_id` is not the field that holds the parent of a group, whose name the specification does not show.
+ */
+async function referencesOfGroups(t: Platform): Promise<Reference[]> {
+  const path = '/groups';
+  const post = async (body: unknown): Promise<Item | undefined> =>
+    createdItem(await send(t, { method: 'POST', path, body }));
+  const parent = await post({ name: uniqueName('group') });
+  const child = parent === undefined ? undefined : await post({ name: uniqueName('group'), parent_id: parent.id });
+  if (parent === undefined || child?.['parent_id'] !== parent.id) return [];
+  return [{ to: 'a parent', path, body: { name: uniqueName('group'), parent_id: unknownId(parent.id) } }];
+}
+
+/** None if the platform does not create a deployment with the usual body. */
+async function referencesOfDeployments(t: Platform, fixture: ReleaseFixture, device: Item): Promise<Reference[]> {
+  const { deployment } = await tryDeployment(t, [fixture], (await createDevice(t)).id);
+  if (deployment === undefined) return [];
+  await archiveMade(t);
+  const path = '/deployments';
+  const body = {
+    device_id: device.id,
+    release_id: fixture.release.id,
+    config_instance_ids: [fixture.instance.id],
+    description: 'refers to something that does not exist',
+    target_status: deployment['target_status'] === 'staged' ? 'staged' : 'deployed',
+  };
+  const references = [
+    { to: 'a device', path, body: { ...body, device_id: unknownId(device.id) } },
+    { to: 'a release', path, body: { ...body, release_id: unknownId(fixture.release.id) } },
+    { to: 'a config instance', path, body: { ...body, config_instance_ids: [unknownId(fixture.instance.id)] } },
+  ];
+  if (!speaksAtLeast(t, 'everglades')) return references;
+  return [...references, { to: 'a parent', path, body: { ...body, parent_id: unknownId(deployment.id) } }];
+}
+
+/** An id of the same form that no resource has: its prefix stays, digits and hexadecimal letters are replaced. */
+function unknownId(id: string): string {
+  const [, prefix = '', rest = id] = /^([a-z]+(?:_[a-z]+)*_)?(.*)$/i.exec(id) ?? [];
+  if (/^\d*$/.test(rest)) return `${prefix}${randomInt(2 ** 30, 2 ** 31 - 1)}`;
+  const other = rest
+    .replace(/[0-9]/g, () => String(randomInt(10)))
+    .replace(/[a-f]/g, () => 'abcdef'.charAt(randomInt(6)));
+  return other === rest ? `${prefix}unknown${rest}` : `${prefix}${other}`;
+}
+
+const anyScript = requirement({
+  id: 'platform.robust.names',
+  text: 'A name in any script is either accepted, and then shown as it was given, or refused with a 4xx.',
+});
+const NAMES = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
+check(anyScript, { needs: ['write'] }, async (t: Platform) => {
+  await createConfigType(t);
+  const refusals: [name: string, status: string][] = [];
+  await eachAtOnce(t, NAMES, async (prefix) => {
+    const slug = uniqueName('name');
+    const name = `${prefix} ${slug}`;
+    for (const [collection, body] of [
+      ['config_types', { name, slug }],
+      ['devices', { name }],
+    ] as const) {
+      const status = await mustKeepName(t, collection, body);
+      if (status !== 'kept') refusals.push([`a name with ${prefix} in ${collection}`, String(status)]);
+    }
+  });
+  for (const refusal of refusals) t.observe(...refusal);
+});
+
+/** Returns the status of a refusal. */
+async function mustKeepName(
+  t: Platform,
+  collection: Collection,
+  body: { name: string; slug?: string },
+): Promise<number | 'kept'> {
+  const name = JSON.stringify(body.name);
+  const response = await send(t, { method: 'POST', path: `/${collection}`, body });
+  t.must(!serverError(response), {
+    expected: `no 5xx to POST /${collection} with the name ${name}`,
+    actual: describeResponse(response),
+    counterexample: describeRequest('POST', `/${collection}`, body),
+  });
+  const created = createdItem(response);
+  if (created === undefined) return response.status;
+  const { name: shown } = await readItem(t, collection, created.id);
+  // Many platforms normalise text, which is allowed: both forms stand for the same letters.
+  t.must(typeof shown !== 'string' || shown.normalize() === body.name.normalize(), {
+    expected: `the name ${name}, which POST /${collection} accepted`,
+    actual: shown,
+    counterexample: describeRequest('POST', `/${collection}`, body),
+  });
+  return 'kept';
+}
