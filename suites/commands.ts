@@ -2,8 +2,8 @@
 import type { AsyncCommand } from 'fast-check';
 
 /**
- * A command that a counterexample shows as `text`, or by what it told to `show` when it ran, such as the request that it
- * sent.
+ * A command that a counterexample shows as `text`, or by what it told to `show` when it ran, such as the request that
+ * it sent.
  */
 export function command<Model extends object, Real>(
   text: string,

@@ -25,6 +25,8 @@ export const sections =
 
 type Options = Parameters<ReturnType<typeof checks>>[1];
 
-/** What writes to a platform, as its `needs` say, is left out by `--read-only`, and runs alone unless it says otherwise. */
+/**
+ * What writes to a platform, as its `needs` say, is left out by `--read-only`, and runs alone unless it says otherwise.
+ */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

@@ -17,7 +17,9 @@ const token = requirement({
   id: 'client.loopback.token',
   level: 'MUST',
   clause: 'connects to `127.0.0.1` on that port, and sends `Authorization: Bearer <ACCESS_TOKEN>`',
-  text: 'Over loopback TCP the client connects to the port of the discovery file, and sends its token as a bearer token.',
+  text:
+    'Over loopback TCP the client connects to the port of the discovery file, ' +
+    'and sends its token as a bearer token.',
 });
 check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
@@ -33,7 +35,9 @@ const reread = requirement({
   id: 'client.loopback.reread',
   level: 'SHOULD',
   clause: FILE,
-  text: 'After a restart of the agent the client reads the discovery file anew, and goes on at the new port with the new token.',
+  text:
+    'After a restart of the agent the client reads the discovery file anew, ' +
+    'and goes on at the new port with the new token.',
 });
 check(reread, AFTER_TOKEN, async (t) => {
   await using run: StreamRun = await connected(t);

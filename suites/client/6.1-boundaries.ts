@@ -10,7 +10,9 @@ const boundaries = requirement({
   id: 'client.stream.boundaries',
   level: 'MUST',
   clause: 'Response 200: SSE stream (frame format in section 6).',
-  text: 'A stream that arrives in pieces is read as in one, wherever it is torn: within a field, a line end or a character.',
+  text:
+    'A stream that arrives in pieces is read as in one, wherever it is torn: ' +
+    'within a field, a line end or a character.',
 });
 
 /** Characters of two, three and four bytes. */

@@ -14,7 +14,9 @@ const PATIENCES = 6;
 const huge = requirement({
   id: 'client.stream.huge',
   level: 'SHOULD',
-  text: 'An event of 10 MiB is dispatched like any other. A client that takes no such event says that it is lost, and goes on with the next one.',
+  text:
+    'An event of 10 MiB is dispatched like any other. ' +
+    'A client that takes no such event says that it is lost, and goes on with the next one.',
 });
 const options = { needs: FOLLOW, premises: [...DISPATCH, 'client.stream.large'] } as const;
 

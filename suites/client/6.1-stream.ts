@@ -80,7 +80,9 @@ const fields = requirement({
   id: 'client.stream.fields',
   level: 'MUST',
   clause: STREAM,
-  text: 'Fields come in any order, with or without a space after the colon; unknown fields and lines without a colon are ignored.',
+  text:
+    'Fields come in any order, with or without a space after the colon; ' +
+    'unknown fields and lines without a colon are ignored.',
 });
 check(fields, options, (t) => expectRead(t, STREAMS.fields));
 

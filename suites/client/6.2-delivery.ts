@@ -29,7 +29,9 @@ const cursor = requirement({
   level: 'MUST',
   section: '4.1',
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
-  text: 'A client that asks for the stream again names the last event that it received whole, as after or Last-Event-ID.',
+  text:
+    'A client that asks for the stream again names the last event that it received whole, ' +
+    'as after or Last-Event-ID.',
 });
 check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t) => {
   const all = eventsFrom(41, 4);

@@ -14,7 +14,9 @@ const byEnvelope = requirement({
   id: 'client.dispatch.envelope-type',
   level: 'MUST',
   clause: 'Clients dispatch on the envelope `type`.',
-  text: 'An event is dispatched by the type of its envelope, also where the event field is missing or says another type.',
+  text:
+    'An event is dispatched by the type of its envelope, ' +
+    'also where the event field is missing or says another type.',
 });
 check(byEnvelope, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);

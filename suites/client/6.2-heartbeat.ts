@@ -31,7 +31,9 @@ const silence = requirement({
   id: 'client.heartbeat.silence',
   level: 'SHOULD',
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
-  text: 'A client that has heard nothing for several heartbeats takes the connection for dead, and asks again with its cursor.',
+  text:
+    'A client that has heard nothing for several heartbeats takes the connection for dead, ' +
+    'and asks again with its cursor.',
 });
 /**
  * Seconds; a client may wait for many of them. On a busy machine it may take the shortest for a silence before it has

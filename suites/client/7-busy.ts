@@ -28,7 +28,9 @@ const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000
 
 const retryAfter = requirement({
   id: 'client.busy.retry-after',
-  text: 'A client that is answered 429 or 503 with Retry-After does not ask again before that time, or gives up with an error.',
+  text:
+    'A client that is answered 429 or 503 with Retry-After does not ask again before that time, ' +
+    'or gives up with an error.',
 });
 const BUSY = [
   { aspect: '429', job: 'list', status: 429, after: () => String(ASKED_FOR) },

@@ -40,7 +40,9 @@ const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${t
 
 const bodies = requirement({
   id: 'client.errors.bodies',
-  text: 'A client tells an error in the same way whatever the body of the answer is, and with the status that was sent.',
+  text:
+    'A client tells an error in the same way whatever the body of the answer is, ' +
+    'and with the status that was sent.',
 });
 const HTML = '<!doctype html><title>403 Forbidden</title><h1>403 Forbidden</h1>';
 const BODIES: readonly (readonly [name: string, body: string, type?: string])[] = [
@@ -82,7 +84,9 @@ async function tells(
 
 const garbage = requirement({
   id: 'client.errors.garbage',
-  text: 'A list whose page is no list (a page of HTML, JSON that breaks off, a torn connection) is told as an error, not as its end.',
+  text:
+    'A list whose page is no list (a page of HTML, JSON that breaks off, a torn connection) is told as an error, ' +
+    'not as its end.',
 });
 const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) => unknown])[] = [
   [

@@ -21,7 +21,9 @@ const shape = requirement({
   level: 'MUST',
   section: '2.1',
   clause: 'Response 200, `application/json`: a Deployment (section 2.1).',
-  text: 'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
+  text:
+    'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, ' +
+    'the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
 check(shape, { profile: 'core', premises: SERVED }, async (t: Device) => {
   if (meansNoDeployment(await request(t, { path: CURRENT })))
@@ -51,7 +53,9 @@ const safe = requirement({
   id: 'device.deployment.safe',
   level: 'SHOULD',
   clause: 'return the current deployment of the device … no parameters, no body',
-  text: 'Reading the current deployment changes nothing: repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
+  text:
+    'Reading the current deployment changes nothing: ' +
+    'repeated reads agree while nothing is deployed, and unknown query parameters change nothing.',
 });
 check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device) => {
   if (t.capabilities.has('drive')) await t.control.deploy();

@@ -14,8 +14,11 @@ const merge = requirement({
   id: 'device.deployment.merge',
   level: 'MUST',
   clause:
-    '`status` equals `error_status` when an error is present … when `error_status` is `none`, `status` equals `activity_status`.',
-  text: 'status equals error_status when that is failed or retrying, and activity_status when error_status is none, on every deployment seen.',
+    '`status` equals `error_status` when an error is present … ' +
+    'when `error_status` is `none`, `status` equals `activity_status`.',
+  text:
+    'status equals error_status when that is failed or retrying, and activity_status when error_status is none, ' +
+    'on every deployment seen.',
 });
 check(merge, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   let seen = 0;

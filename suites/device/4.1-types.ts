@@ -14,7 +14,9 @@ export const types = requirement({
   id: 'device.events.types',
   level: 'MUST',
   clause: 'Comma-separated list of event types; when omitted all types are sent.',
-  text: 'With types only the listed event types arrive, in replay and live, with their own ids; without it all types are sent.',
+  text:
+    'With types only the listed event types arrive, in replay and live, with their own ids; ' +
+    'without it all types are sent.',
 });
 check(types, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
   const { cursor, live, events } = await recordEveryType(t, streams);

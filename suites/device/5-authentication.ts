@@ -67,8 +67,11 @@ const discovery = requirement({
   id: 'device.loopback.discovery',
   level: 'MUST',
   clause:
-    'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`, connects to `127.0.0.1` on that port',
-  text: 'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; the Device API answers there.',
+    'The client reads a JSON discovery file at `{discovery_file}` containing `port` and `token`, ' +
+    'connects to `127.0.0.1` on that port',
+  text:
+    'The discovery file is JSON with a port from 1 to 65535 and a token that is not empty; ' +
+    'the Device API answers there.',
 });
 check(
   discovery,
@@ -140,8 +143,9 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
       examples,
       // A counterexample may hold most of a secret.
       describe: ([authorization, path]: [string | undefined, string]) =>
-        `GET ${path} with ` +
-        `${authorization === undefined ? 'no Authorization' : `an Authorization of ${authorization.length} characters that is not the right one`}`,
+        authorization === undefined
+          ? `GET ${path} with no Authorization`
+          : `GET ${path} with an Authorization of ${authorization.length} characters that is not the right one`,
     },
   );
 }

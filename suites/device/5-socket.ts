@@ -16,7 +16,9 @@ const permissions = requirement({
   id: 'device.socket.permissions',
   level: 'MUST',
   clause: 'Access is governed by the file permissions on the socket; the client needs permission to open it.',
-  text: 'A process whose user may not open the socket, by the permissions of the file, is refused by the operating system.',
+  text:
+    'A process whose user may not open the socket, by the permissions of the file, ' +
+    'is refused by the operating system.',
 });
 check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');

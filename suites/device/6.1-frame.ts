@@ -59,7 +59,8 @@ const frame = requirement({
   id: 'device.events.frame',
   section: '6.1',
   clause:
-    'Monotonically increasing integer; the replay cursor. … Type string of form `{resource}.{action}`. … JSON event envelope',
+    'Monotonically increasing integer; the replay cursor. … Type string of form `{resource}.{action}`. … ' +
+    'JSON event envelope',
   text: 'Every event frame has id (a decimal integer), event, and data (one JSON envelope), in valid UTF-8.',
 });
 checkFrames(frame, expectEventFrame, { driven: STREAM, retained: STREAM });
@@ -68,7 +69,9 @@ const envelope = requirement({
   id: 'device.events.envelope',
   section: '2.3',
   clause: 'Equals the SSE `id`; monotonically increasing. … Event type; equals the SSE `event` field.',
-  text: 'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, and data an object.',
+  text:
+    'The envelope has object "event", id and type equal to the SSE fields, occurred_at a date-time, ' +
+    'and data an object.',
 });
 checkFrames(envelope, expectEnvelope, { driven: EVENTS, retained: RETAINED });
 
@@ -116,7 +119,9 @@ const payload = requirement({
   id: 'device.events.payload.deployed',
   section: '2.4',
   clause: 'Payload of `deployment.deployed`',
-  text: 'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, and deployed_at is a date-time.',
+  text:
+    'deployment.deployed carries the fields of section 2.4, its status follows the merge rule, ' +
+    'and deployed_at is a date-time.',
 });
 check(payload, { needs: ['drive'], profile: 'core', premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);

@@ -16,7 +16,9 @@ const framing = requirement({
   id: 'device.events.framing-safe',
   level: 'MUST',
   clause: 'JSON event envelope (section 2.3).',
-  text: 'Text with newlines, U+2028, quotes, emoji or 64 KiB arrives unchanged in a stream that a strict reader can parse, and in JSON.',
+  text:
+    'Text with newlines, U+2028, quotes, emoji or 64 KiB arrives unchanged in a stream that a strict reader can ' +
+    'parse, and in JSON.',
 });
 check(framing, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);

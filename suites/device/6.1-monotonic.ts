@@ -12,7 +12,9 @@ const monotonic = requirement({
   id: 'device.events.monotonic',
   level: 'MUST',
   clause: 'Monotonically increasing integer; the replay cursor.',
-  text: 'Within a connection every event that was not seen before has an id above all earlier ones; the same event comes once.',
+  text:
+    'Within a connection every event that was not seen before has an id above all earlier ones; ' +
+    'the same event comes once.',
 });
 check(
   monotonic,

@@ -12,7 +12,9 @@ const client = requirement({
   id: 'device.events.client',
   level: 'MUST',
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
-  text: 'A standard EventSource client gets every event with its type and id, and after a broken connection resumes by Last-Event-ID without losing any.',
+  text:
+    'A standard EventSource client gets every event with its type and id, ' +
+    'and after a broken connection resumes by Last-Event-ID without losing any.',
 });
 check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);

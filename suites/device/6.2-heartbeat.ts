@@ -14,7 +14,9 @@ export const { requirement, check, checks } = section({ level: 'MUST', section: 
 const heartbeat = requirement({
   id: 'device.events.heartbeat',
   clause: 'The agent sends a comment line `: heartbeat` roughly every 30 seconds',
-  text: 'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); its text is "heartbeat".',
+  text:
+    'An idle stream carries a comment within 1.5 times the declared interval (30 s when none is declared); ' +
+    'its text is "heartbeat".',
 });
 check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const subscription = await streams.open();

@@ -61,7 +61,9 @@ function expectJsonl(t: Device, lines: readonly LogLine[], events: readonly Seen
 const compaction = requirement({
   id: 'device.log.compaction',
   clause: 'The log is compacted to bound disk use; cursors pointing at compacted events become invalid and yield 410.',
-  text: 'Compaction removes only the oldest events. The retained events replay unchanged, and no live event is lost meanwhile.',
+  text:
+    'Compaction removes only the oldest events. ' +
+    'The retained events replay unchanged, and no live event is lost meanwhile.',
 });
 check(
   compaction,

@@ -69,7 +69,9 @@ export const complete = requirement({
   id: 'device.events.replay.complete',
   section: '4.1',
   clause: 'replay starts with retained events after this id (exclusive), then live events follow',
-  text: 'Replay holds every retained event after the cursor, in order, none missing, none invented, each as it was sent before.',
+  text:
+    'Replay holds every retained event after the cursor, in order, none missing, none invented, ' +
+    'each as it was sent before.',
 });
 check(complete, { needs: ['drive'], profile: 'core', premises: EVENTS }, async (t: Device, streams) => {
   const recording = await record(t, streams, 60);
@@ -90,8 +92,9 @@ check(complete, { needs: ['drive'], profile: 'core', premises: EVENTS }, async (
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {
   const came = all.filter(({ id }) => id >= first && id <= last);
   const inOrder = all.every(({ id }, index) => id > (all[index - 1]?.id ?? cursor));
+  const asked = describeOpen({ after: cursor });
   t.must(came.length >= count && inOrder, {
-    expected: `the ${count} events published from ${first} to ${last}, in order, for ${describeOpen({ after: cursor })}`,
+    expected: `the ${count} events published from ${first} to ${last}, in order, for ${asked}`,
     actual: showIds(all),
   });
 }

@@ -200,7 +200,9 @@ const keeps = requirement({
   level: 'SHOULD',
   section: '2.2',
   clause: 'Config instances are currently available for consumption on the device.',
-  text: 'The deployment that is on the device is still the current one after the agent has been restarted, and the device is the same.',
+  text:
+    'The deployment that is on the device is still the current one after the agent has been restarted, ' +
+    'and the device is the same.',
 });
 check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const { id } = await t.control.deploy();

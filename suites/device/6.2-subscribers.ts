@@ -96,7 +96,9 @@ const slowReaderComplete = requirement({
   level: 'MUST',
   section: '6.2',
   clause: 'Delivery is at-least-once',
-  text: 'A subscriber that stops reading for a while misses no event: not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
+  text:
+    'A subscriber that stops reading for a while misses no event: ' +
+    'not while its stream goes on, and not when it is dropped and reconnects, unless it gets 410.',
 });
 check(slowReaderComplete, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
   const delays = `the slow reader delays others, which ${slowReader.id} reports`;

@@ -152,7 +152,9 @@ const onlyDeployed = requirement({
   id: 'device.events.deployed-only',
   level: 'MUST',
   clause: "The deployment's config instances have been written to the device's file system.",
-  text: 'deployment.deployed is emitted for deployments whose config files have been written, and not for those that are merely staged.',
+  text:
+    'deployment.deployed is emitted for deployments whose config files have been written, ' +
+    'and not for those that are merely staged.',
 });
 check(onlyDeployed, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);

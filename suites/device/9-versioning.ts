@@ -13,7 +13,9 @@ const prefix = requirement({
   id: 'device.version.prefix',
   level: 'MUST',
   clause: 'The version prefix is part of the path: `/v0.2`.',
-  text: 'The Device API is served below /v0.2; the same paths without the prefix, or below another version, do not answer as v0.2.',
+  text:
+    'The Device API is served below /v0.2; ' +
+    'the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
 /**

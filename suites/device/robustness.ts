@@ -22,7 +22,9 @@ export const { requirement, check, checks } = section({ section: '4.1', since: '
 const robust = requirement({
   id: 'device.robust.requests',
   level: 'SHOULD',
-  text: 'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, and the next request works.',
+  text:
+    'Bad methods, long paths, bad headers, pipelined and slow requests get a 4xx and never a hang or a 5xx, ' +
+    'and the next request works.',
 });
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
   // A device that serves nothing would pass otherwise.
@@ -72,7 +74,8 @@ async function rawExchange(
 function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: RawExchange): void {
   const { name, answers = 1, mayHangUp = false, accepts = rejected } = odd;
   const acceptable = accepts === rejected ? 'a 4xx' : 'an answer below 500';
-  const expected = `${answers === 1 ? acceptable : `${answers} answers below 500`}${mayHangUp ? ', or a closed connection,' : ''} for ${name}`;
+  const answered = answers === 1 ? acceptable : `${answers} answers below 500`;
+  const expected = `${answered}${mayHangUp ? ', or a closed connection,' : ''} for ${name}`;
   const statuses = responses.map(({ status }) => status);
   const wrong = statuses.find((status) => !accepts(status));
   t.must(wrong === undefined, { expected, actual: wrong });

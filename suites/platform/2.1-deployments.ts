@@ -16,7 +16,9 @@ const shape = requirement({
   section: '2.1',
   clause:
     'Deployment identifier (prefix `dpl_`). … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
-  text: 'Every deployment that is listed has the fields of section 2.1, with their types, prefixes, enumerations and date-times.',
+  text:
+    'Every deployment that is listed has the fields of section 2.1, with their types, prefixes, ' +
+    'enumerations and date-times.',
 });
 /** What every listed resource has to keep to. */
 const SHOWN_RIGHT = ['platform.list.items', 'platform.timestamps'];
@@ -39,7 +41,8 @@ const merge = requirement({
   id: 'platform.deployment.merge',
   level: 'MUST',
   clause:
-    '`status` equals `error_status` when an error is present (`failed` or `retrying`); when `error_status` is `none`, `status` equals `activity_status`.',
+    '`status` equals `error_status` when an error is present (`failed` or `retrying`); ' +
+    'when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status if that is failed or retrying, and activity_status otherwise.',
 });
 check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {

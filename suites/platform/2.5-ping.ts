@@ -27,7 +27,9 @@ const SHORTEST_TRIP_NANOS = 1000;
 const success = requirement({
   id: 'platform.ping.success',
   clause: 'A success outcome is reported as `success`. … Round-trip time in nanoseconds.',
-  text: 'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not exceed the duration of the call.',
+  text:
+    'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not ' +
+    'exceed the duration of the call.',
 });
 check(success, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');

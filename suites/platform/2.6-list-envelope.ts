@@ -22,7 +22,9 @@ const envelope = requirement({
   id: 'platform.list.envelope',
   level: 'MUST',
   clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
-  text: 'Every collection answers with the list envelope: object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
+  text:
+    'Every collection answers with the list envelope: ' +
+    'object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
 /** Each collection answers for itself below. Here a platform without any list fails once, and not in every check. */
 check(envelope, { aspect: 'any', profile: 'core' }, async (t: Platform) => {
@@ -57,7 +59,9 @@ const items = requirement({
   id: 'platform.list.items',
   level: 'MUST',
   clause: 'Every resource carries an `object` field naming its type.',
-  text: 'No item is twice on a page, and the items of one collection share a type in object that no other collection has.',
+  text:
+    'No item is twice on a page, and the items of one collection share a type in object that no other collection ' +
+    'has.',
 });
 check(items, {}, async (t: Platform) => {
   const collectionByType = new Map<string, Collection>();

@@ -22,7 +22,9 @@ const forwardOnly = requirement({
   id: 'platform.deployment.forward-only',
   level: 'SHOULD',
   section: '3',
-  text: 'The target and the activity of a deployment never move backwards, whatever happens to it or to other deployments of its device.',
+  text:
+    'The target and the activity of a deployment never move backwards, ' +
+    'whatever happens to it or to other deployments of its device.',
 });
 check(forwardOnly, options, async (t: Platform) => {
   const fixtures = await createReleaseFixtures(t);

@@ -21,7 +21,8 @@ export const { requirement, check, checks } = section({ level: 'MUST', section: 
 const anySize = requirement({
   id: 'platform.list.clamp.huge',
   clause:
-    'An invalid `limit` is replaced by the nearest valid value … An invalid `offset` is replaced by the nearest valid value',
+    'An invalid `limit` is replaced by the nearest valid value … ' +
+    'An invalid `offset` is replaced by the nearest valid value',
   text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
 check(anySize, { premises: ['platform.list.clamp.low'] }, async (t: Platform) => {
@@ -72,7 +73,9 @@ check(anySize, { aspect: 'offset', sharing: 'exclusive', premises: OFFSETS }, as
 const noInteger = requirement({
   id: 'platform.list.clamp.nonsense',
   clause: 'Out-of-range `limit` or `offset` on list endpoints is not an error; it is clamped',
-  text: 'A limit or offset that is not an integer is answered with a 4xx, or with a list whose limit and offset are in range. The check records which.',
+  text:
+    'A limit or offset that is not an integer is answered with a 4xx, ' +
+    'or with a list whose limit and offset are in range. The check records which.',
 });
 
 /** One query parameter; the text is already encoded. */

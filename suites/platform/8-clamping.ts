@@ -125,7 +125,9 @@ const nearest = requirement({
   id: 'platform.list.clamp.nearest',
   since: '2026-11-22',
   clause: 'An invalid `limit` is replaced by the nearest valid value',
-  text: 'A limit below 1 takes effect as 1, which is valid, or as 0 where that is valid too: any other value is farther away.',
+  text:
+    'A limit below 1 takes effect as 1, which is valid, or as 0 where that is valid too: ' +
+    'any other value is farther away.',
 });
 check(nearest, { premises: [limitBelow.id, 'platform.list.in-range'] }, async (t: Platform) => {
   const values = { named: [-5], drawn: fc.integer({ max: -1 }), count: 5 };

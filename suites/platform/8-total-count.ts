@@ -21,7 +21,9 @@ const totalCount = requirement({
   id: 'platform.list.total-count',
   level: 'MUST',
   clause: '`total_count` is computed only when `expand=total_count` is given',
-  text: 'total_count is absent unless expand=total_count is given; then it is the exact number of items, for any limit and offset.',
+  text:
+    'total_count is absent unless expand=total_count is given; ' +
+    'then it is the exact number of items, for any limit and offset.',
 });
 check(totalCount, { aspect: 'omitted', profile: 'core' }, async (t: Platform) => {
   await eachAtOnce(t, await servedCollections(t), async (collection) => {

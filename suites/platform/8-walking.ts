@@ -30,7 +30,9 @@ const walkOnce = requirement({
   id: 'platform.list.walk',
   level: 'MUST',
   clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
-  text: 'Walking with offset = offset + limit until has_more is false gives every item once, in the same order for any limit.',
+  text:
+    'Walking with offset = offset + limit until has_more is false gives every item once, ' +
+    'in the same order for any limit.',
 });
 check(
   walkOnce,

@@ -13,7 +13,9 @@ const slots = requirement({
   id: 'platform.schema.slots',
   level: 'MUST',
   clause: 'an omitted `instance_slots` makes the server derive a default filepath instead of reusing a previous one',
-  text: 'From 2026-08-17.everglades on, a config schema names its paths in instance_slots[].filepath; if they are omitted, the server derives one and reuses none. Older versions use instance_filepath.',
+  text:
+    'From 2026-08-17.everglades on, a config schema names its paths in instance_slots[].filepath; ' +
+    'if they are omitted, the server derives one and reuses none. Older versions use instance_filepath.',
 });
 check(slots, options, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');

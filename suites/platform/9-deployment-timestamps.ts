@@ -58,7 +58,9 @@ const timestamps = requirement({
   id: 'platform.deployment.timestamps',
   level: 'MUST',
   clause: 'deployments report queued, deployed and archived timestamps',
-  text: 'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: each once it has happened, in that order.',
+  text:
+    'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
+    'each once it has happened, in that order.',
 });
 /** The activities of a deployment for which each timing has happened. */
 const ACTIVITIES_SINCE: Record<Timing, readonly string[]> = {

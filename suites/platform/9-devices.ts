@@ -18,7 +18,9 @@ export const { requirement, check, checks } = section({ level: 'MUST', section: 
 const expand = requirement({
   id: 'platform.device.expand',
   clause: 'devices can expand `current_release` and `current_deployment` via `expand`',
-  text: 'From 2026-05-06.rainier on, devices carry current_release and current_deployment if these are expanded, and only then.',
+  text:
+    'From 2026-05-06.rainier on, devices carry current_release and current_deployment if these are expanded, ' +
+    'and only then.',
 });
 const EXPANSIONS = { current_release: 'release', current_deployment: 'deployment' } as const;
 const FIELDS = Object.keys(EXPANSIONS) as (keyof typeof EXPANSIONS)[];

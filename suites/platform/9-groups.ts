@@ -16,7 +16,9 @@ const tree = requirement({
   id: 'platform.group.tree',
   level: 'MUST',
   clause: "Device groups (create, rename, move; a device's group membership is read-only)",
-  text: 'Groups can be created, renamed, moved and read, and form a tree after any move; a write to a device cannot change its group.',
+  text:
+    'Groups can be created, renamed, moved and read, and form a tree after any move; ' +
+    'a write to a device cannot change its group.',
 });
 check(tree, options, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');

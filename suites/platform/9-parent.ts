@@ -22,7 +22,9 @@ const parent = requirement({
   level: 'MUST',
   clause:
     '`parent_id` may be omitted or a deployment id; `null` asserts that the device has no current target deployment.',
-  text: 'On creation, parent_id may be omitted or a deployment id; null is accepted exactly if the device has no current target deployment.',
+  text:
+    'On creation, parent_id may be omitted or a deployment id; ' +
+    'null is accepted exactly if the device has no current target deployment.',
 });
 checkOnNewDevice('null-accepted', async (_t, stage) => {
   const why = 'the device has no deployment at all';

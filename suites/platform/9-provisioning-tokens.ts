@@ -13,7 +13,9 @@ const token = requirement({
   id: 'platform.provisioning-token',
   level: 'MUST',
   clause: 'Provisioning tokens replace the activation-token endpoint',
-  text: 'From 2026-05-06.rainier on, the platform issues provisioning tokens, each with its expiry; 2026-03-09.tetons has none.',
+  text:
+    'From 2026-05-06.rainier on, the platform issues provisioning tokens, each with its expiry; ' +
+    '2026-03-09.tetons has none.',
 });
 for (const codename of codenamesFrom('rainier'))
   check(token, { needs: ['write', codename], aspect: codename }, async (t: Platform) => {

@@ -42,11 +42,12 @@ async function mustServeVersion(t: Platform, version: string): Promise<void> {
   const http = speaking(t, version);
   const collections = await servedCollections(t, http);
   for (const collection of COLLECTIONS) {
+    const asked = `GET /${collection}`;
     const response = await getList(t, collection, { limit: 100 }, http);
     t.must(!serverError(response) || response.status === 501, {
-      expected: `GET /${collection} to be served in ${version}, or answered with a 4xx if that version does not have it`,
+      expected: `${asked} to be served in ${version}, or answered with a 4xx if that version does not have it`,
       actual: describeResponse(response),
-      counterexample: `GET /${collection}?limit=100 in ${version}`,
+      counterexample: `${asked}?limit=100 in ${version}`,
     });
   }
   t.observe(`collections in ${version}`, collections.join(', '));

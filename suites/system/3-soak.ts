@@ -17,7 +17,9 @@ export const { requirement, check, checks } = section({ section: '3', since: '20
 const agreement = requirement({
   id: 'system.soak',
   level: 'SHOULD',
-  text: 'After any sequence of deployments, outages and restarts, platform and device agree: the newest deployment is current, all others are archived, and each was deployed at most once.',
+  text:
+    'After any sequence of deployments, outages and restarts, platform and device agree: ' +
+    'the newest deployment is current, all others are archived, and each was deployed at most once.',
 });
 check(
   agreement,

@@ -19,7 +19,9 @@ export const { requirement, check, checks } = section({ level: 'MUST', section: 
 const arrives = requirement({
   id: 'system.deploy',
   clause: "The deployment's config instances have been written to the device's file system.",
-  text: 'A deployment made on the platform arrives: deployment.deployed on the device’s stream, the same deployment as current, its files written, and deployed reported back.',
+  text:
+    'A deployment made on the platform arrives: deployment.deployed on the device’s stream, ' +
+    'the same deployment as current, its files written, and deployed reported back.',
 });
 check(arrives, { needs: ['write'], profile: 'core' }, async (t: System) => {
   await t.online();
@@ -53,7 +55,9 @@ async function mustBeSameOnBothSides(t: System, id: string): Promise<void> {
 const replaces = requirement({
   id: 'system.replace',
   clause: '`deployment.removed` … Named as a type; trigger is not stated.',
-  text: 'A newer deployment replaces the current one: the old one is reported with deployment.removed and ends archived, and only the new one is current.',
+  text:
+    'A newer deployment replaces the current one: ' +
+    'the old one is reported with deployment.removed and ends archived, and only the new one is current.',
 });
 check(replaces, { needs: ['write'], premises: [arrives.id] }, async (t: System) => {
   await t.online();

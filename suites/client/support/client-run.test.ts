@@ -43,7 +43,7 @@ test('what server and client do is told in words and on the axis, without secret
   ]);
 });
 
-test('of many lines that a client prints the first and the last are shown, so that there is room for what it asked', () => {
+test('of many lines that a client prints the first and the last are shown, to leave room for what it asked', () => {
   const timeline = new Timeline(new Recorder().axis);
   const page = (from: number): void => {
     timeline.request(`GET ${from}`).answers('200');

@@ -240,7 +240,7 @@ export abstract class ClientRun implements AsyncDisposable {
     t.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Throws Blocked where this client has asked for nothing in the whole time that an earlier run of the job gave it. */
+  /** Throws Blocked where this client has asked for nothing in all the time that an earlier run of the job gave it. */
   protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
   }

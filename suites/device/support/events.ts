@@ -144,11 +144,13 @@ export function problemsOf(shape: Shape, value: unknown): string | undefined {
 
 const readable = ({ path, message }: Problem): string => `${path === '' ? 'it' : path} ${message}`;
 
+const DEPLOYMENT_FORM = 'its type, prefix, enumeration and ISO 8601 timestamp';
+
 /** Section 2.1. */
 export function expectDeployment(t: Assertions, body: unknown, where: string): void {
   const problems = problemsOf(deployment, body);
   t.must(problems === undefined, {
-    expected: `a Deployment in ${where}: every field of section 2.1 with its type, prefix, enumeration and ISO 8601 timestamp`,
+    expected: `a Deployment in ${where}: every field of section 2.1 with ${DEPLOYMENT_FORM}`,
     actual: `${problems} in ${JSON.stringify(body)}`,
   });
 }
@@ -190,9 +192,11 @@ export function expectEnvelope(t: Assertions, frame: SseFrame): void {
     expected: 'an envelope: object "event", integer id, string type, occurred_at an ISO 8601 date-time, data an object',
     actual: `${problems} in ${text.slice(0, 400)}`,
   });
-  t.must(DECIMAL.test(frame.id ?? '') && integerIn(text, 'id') === BigInt(frame.id ?? ''), {
+  const id = integerIn(text, 'id');
+  const shown = id ?? `${JSON.stringify(envelope?.['id'])}, which is not written as an integer,`;
+  t.must(DECIMAL.test(frame.id ?? '') && id === BigInt(frame.id ?? ''), {
     expected: `the envelope's id equals the SSE id ${frame.id}`,
-    actual: `id ${integerIn(text, 'id') ?? `${JSON.stringify(envelope?.['id'])}, which is not written as an integer,`} in ${text.slice(0, 300)}`,
+    actual: `id ${shown} in ${text.slice(0, 300)}`,
   });
   t.must(envelope?.['type'] === frame.event, {
     expected: `the envelope's type equals the SSE event ${JSON.stringify(frame.event)}`,
@@ -265,6 +269,10 @@ export function expectSameIds(
   const extra = came.filter(({ id }) => !known.has(id));
   t.must(missing.length === 0 && extra.length === 0 && came.every(({ id }, index) => due[index]?.id === id), {
     expected: `the events ${showIds(due)} for ${where}`,
-    actual: `${showIds(came)}${missing.length === 0 ? '' : `, missing ${showIds(missing)}`}${extra.length === 0 ? '' : `, not expected ${showIds(extra)}`}`,
+    actual: [
+      showIds(came),
+      ...(missing.length === 0 ? [] : [`missing ${showIds(missing)}`]),
+      ...(extra.length === 0 ? [] : [`not expected ${showIds(extra)}`]),
+    ].join(', '),
   });
 }

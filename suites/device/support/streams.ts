@@ -244,9 +244,8 @@ export class Subscription {
         recordTimeout(this.#t, wait.kind);
         const { frames, comments } = stream;
         const ms = Math.round(performance.now() - started);
-        throw new StreamTimeout(
-          `nothing of the kind within ${ms} ms (${frames.length} frames, ${comments.length} comments, ${bytes} bytes came)`,
-        );
+        const came = `${frames.length} frames, ${comments.length} comments, ${bytes} bytes`;
+        throw new StreamTimeout(`nothing of the kind within ${ms} ms (${came} came)`);
       }
     }
   }
