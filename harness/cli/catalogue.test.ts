@@ -79,7 +79,9 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   expect(text).toContain('Walking gives every item once.');
   // Over several lines, as the terminal has room.
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
-    'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and asks, one at a time; needs root; waits for seconds (--fast leaves it out). Not run when one of these fails: device.list.walk',
+    'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and ' +
+      'asks, one at a time; needs root; waits for seconds (--fast leaves it out). Not run when one of these fails: ' +
+      'device.list.walk',
   );
   expect(text).toContain('device.list.walk: only asks, beside other checks; part of --profile core\n');
   expect(text).toContain('clause    “each item once”\n');

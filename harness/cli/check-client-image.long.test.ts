@@ -76,7 +76,8 @@ test('an interrupt leaves no container', async (context) => {
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-test('a container that is removed before it runs leaves no connection to Docker, which would keep the command alive', async (context) => {
+// One would keep the command alive.
+test('a container that is removed before it runs leaves no connection to Docker', async (context) => {
   needsDocker(context);
   const image = await findClientImage(IMAGES.reference, () => {});
   const pipes = (): number => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length;

@@ -56,16 +56,16 @@ test('an image that ends is reported with its last lines, and nothing of it is l
   needsDocker(context);
   const image = { name: IMAGE, args: typed`simulate device --socket /run/x.sock` };
   await using target = await openDeviceTarget({ ...options(), image });
-  expect(target.unreachable).toMatch(
-    /ended with exit code 64 before it served \/run\/muster\/agent.sock; the last lines that it wrote:\n.*--dir: missing/,
-  );
+  expect(target.unreachable).toContain('ended with exit code 64 before it served /run/muster/agent.sock; ');
+  expect(target.unreachable).toMatch(/; the last lines that it wrote:\n.*--dir: missing/);
   const left = execFileSync('docker', ['ps', '--all', '--quiet', '--filter', `ancestor=${IMAGE}`], {
     encoding: 'utf8',
   });
   expect(left).toBe('');
 });
 
-test('it conforms with everything on, its files in the mounted folder, and is certified: with testcontainers’ reaper or where that cannot be fetched without it', async (context) => {
+// With testcontainers’ reaper, or without it where that cannot be fetched.
+test('it conforms with everything on, its files in the mounted folder, and is certified', async (context) => {
   needsDocker(context);
   const [key, certificate] = [place('key.pem'), place('certificate.json')];
   const [target, file] = [place('target.yaml'), place('report.json')];
@@ -81,8 +81,9 @@ test('it conforms with everything on, its files in the mounted folder, and is ce
   expect(code).toBe(0);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(
-    /^CONFORMANT: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n(.|\n)*the digest\s+sha256:/,
+    /^CONFORMANT: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
   );
+  expect(verified.stdout).toMatch(/the digest\s+sha256:/);
   expect(verified.code).toBe(0);
 });
 

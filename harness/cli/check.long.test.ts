@@ -176,7 +176,8 @@ const AGENT = at('agent.mjs');
 writeFileSync(
   AGENT,
   `import { createServer } from 'node:http';
-createServer((_, response) => response.writeHead(404, { 'content-type': 'application/json' }).end('{}')).listen(process.argv[2]);
+const json = { 'content-type': 'application/json' };
+createServer((_, response) => response.writeHead(404, json).end('{}')).listen(process.argv[2]);
 `,
 );
 const NODE = process.execPath;

@@ -59,7 +59,8 @@ const root = (): Argv =>
   yargs([])
     .scriptName('muster')
     .usage(
-      'Simulates robots and checks that a Device API or Platform API conforms to its specification.\n\nUsage: $0 <command> [options]',
+      'Simulates robots and checks that a Device API or Platform API conforms to its specification.\n\n' +
+        'Usage: $0 <command> [options]',
     )
     .parserConfiguration({
       'camel-case-expansion': false,

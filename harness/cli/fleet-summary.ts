@@ -89,7 +89,8 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   // Platform and robots have a say in reasons and notes. What is left out here is not shown.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
-  const head = `${digits(result.robots)} robots${shard} · seed ${result.seed} · ${readableDuration(result.duration_ms)}`;
+  const { robots, seed, duration_ms } = result;
+  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${readableDuration(duration_ms)}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, paint), ...cost(result, paint)],

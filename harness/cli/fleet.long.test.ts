@@ -109,7 +109,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
   });
 
-  it('keeps the API key out of everything it writes, and out of arguments and environments of its processes', async () => {
+  it('keeps the API key out of what it writes, and out of arguments and environments of its processes', async () => {
     const secret = 'key-that-nobody-may-see';
     await using platform = await simulatePlatform({ minKeyBits: 1024, keys: [{ key: secret, scopes: 'all' }] });
     const args = fleets.words('  - { do: rollout, over: 1ms }\n  - { do: hold, for: 1h }\n', {

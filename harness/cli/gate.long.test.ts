@@ -89,7 +89,9 @@ test('one that does not conform is stopped, annotated, and its reports are kept'
   const cwd = repository(
     'bad',
     `exec '${process.execPath}' -e '
-    require("node:http").createServer((q, s) => { s.setHeader("content-type", "application/json"); s.end("{}"); }).listen(process.argv[2])' x "\${@: -1}"`,
+    const json = { "content-type": "application/json" };
+    const server = require("node:http").createServer((q, s) => s.writeHead(200, json).end("{}"));
+    server.listen(process.argv[2])' x "\${@: -1}"`,
   );
   const { code, out, outputs, summary, used } = await push(cwd, '--only device.deployment.shape');
   expect(code).toBe(1);

@@ -89,17 +89,21 @@ export function manifestsOf(run: ClusterRun, line: string): string {
 
 const introduction = ({ name, namespace, secret, volume }: ClusterRun, line: string): string => {
   const kubectl = namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`;
-  return `A fleet over several machines: an Indexed Job whose pods are the shards, and a pod that collects their results. Printed by:
+  const conditions = `-o jsonpath='{.status.conditions[*].type}'`;
+  const also = 'claim' in volume ? '' : ' Deleting this whole file deletes the volume with the results.';
+  return `A fleet over several machines: an Indexed Job whose pods are the shards, and a pod that collects their \
+results. Printed by:
 ${line}
 
   ${kubectl} create secret generic ${secret} --from-literal=api-key=…
   ${kubectl} apply -f fleet.yaml
-  until ${kubectl} get job/${name}-merge -o jsonpath='{.status.conditions[*].type}' | grep -Eq 'Complete|Failed'; do sleep 5; done
+  until ${kubectl} get job/${name}-merge ${conditions} | grep -Eq 'Complete|Failed'; do sleep 5; done
   ${kubectl} logs job/${name}-merge
 
-The collecting pod announces its Job's uid as the id of the run, and /results has a folder for each run. The shards wait for each other
+The collecting pod announces its Job's uid as the id of the run, and /results has a folder for each run. The shards \
+wait for each other
 and begin together, so all pods must find room at the same time. To run again:
-${kubectl} delete job ${name}-fleet ${name}-merge, then apply again.${'claim' in volume ? '' : ' Deleting this whole file deletes the volume with the results.'}`;
+${kubectl} delete job ${name}-fleet ${name}-merge, then apply again.${also}`;
 };
 
 const metadata = ({ namespace }: ClusterRun, name: string, component: string) => ({

@@ -174,7 +174,7 @@ describe('muster simulate device', () => {
 /** A check that drives. */
 const DRIVEN = 'device.events.envelope';
 
-test('serves control on a port to whoever has the token, as `muster check` has it from a file or the environment', async () => {
+test('serves control on a port to whoever has the token; a check has it from a file or the environment', async () => {
   const port = ['--control', '0'];
   const shown = await simulate('--socket', 'shown.sock', '--dir', 'shown', ...port).ready();
   const file = join(home.path, 'control.token');
@@ -207,8 +207,8 @@ const BOTH: [string, string[]][] = [
 test.each(BOTH)('%s: ends by SIGTERM while it starts on a log of 60 MB, and leaves only the robot', async (_, more) => {
   const robot = join(home.path, 'robot');
   mkdirSync(robot);
-  const line = (id: number) =>
-    `{"object":"event","id":${id},"type":"deployment.deployed","occurred_at":"2026-11-21T00:00:00Z","data":{"text":"${'x'.repeat(900)}"}}\n`;
+  const rest = '"type":"deployment.deployed","occurred_at":"2026-11-21T00:00:00Z"';
+  const line = (id: number) => `{"object":"event","id":${id},${rest},"data":{"text":"${'x'.repeat(900)}"}}\n`;
   writeFileSync(join(robot, 'events.jsonl'), Array.from({ length: 60_000 }, (_, at) => line(at + 1)).join(''));
   const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--retain', '1000', ...more);
   // The folder is locked: the log is being read, or is about to be.
@@ -222,7 +222,8 @@ test.each(BOTH)('%s: ends by SIGTERM while it starts on a log of 60 MB, and leav
 
 /** An answer would be waited for 5 s: no timer of a second or more ends, so that only the signal can end the wait. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
-  'const usual = setTimeout; globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',
+  'const usual = setTimeout; ' +
+    'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',
 )}`;
 
 test.each(BOTH)('%s: ends by SIGTERM while a platform that never answers is waited for', async (_, more) => {

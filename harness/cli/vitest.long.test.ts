@@ -138,7 +138,8 @@ const socket = '${folder}/a.sock';
 const device = await simulateDevice({ dir: '${folder}/robot', socket, control: { path: '${folder}/c.sock' } });
 describeSuite(deviceSuite, async () => {
   const target = await openDevice({ socket, control: '${folder}/c.sock' });
-  return { ...target, [Symbol.asyncDispose]: async () => { await target[Symbol.asyncDispose](); await device[Symbol.asyncDispose](); } };
+  const close = async () => { await target[Symbol.asyncDispose](); await device[Symbol.asyncDispose](); };
+  return { ...target, [Symbol.asyncDispose]: close };
 }, { fast: true, sections: ['2.1', '2.3', '9'] });
 `,
   );

@@ -98,7 +98,8 @@ export const LONGEST_LINE = 4000;
 /** A shell line that repeats a request and ends by itself; a comment of the shell where the line would be too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
-  const request = `${parts.method} ${parts.url}${body === undefined ? '' : ` with a body of ${body.length} characters`}`;
+  const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
+  const request = `${parts.method} ${parts.url}${sent}`;
   const seconds = parts.stream === true ? STREAM_SECONDS : Math.max(1, Math.ceil(parts.timeoutMs / 1000));
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i', '--max-time', String(seconds)];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));

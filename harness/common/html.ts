@@ -43,19 +43,22 @@ export const PALETTE = `
 --ink:light-dark(#1a1d23,#e6e8ec);--soft:light-dark(#5c6370,#9aa2b1);--code:light-dark(#f0f2f5,#12141a);
 --pass:light-dark(#1a7f4b,#4cc38a);--fail:light-dark(#c3292b,#ff6b6b);--warn:light-dark(#9a6200,#e8b04b);
 --blocked:light-dark(#a33a9b,#e58fe0);--known:light-dark(#1f6f9f,#6cb8e8);--na:light-dark(#69707d,#7f8897)}
-.pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
+.pass{--tone:var(--pass)}.fail,.fixed{--tone:var(--fail)}.warn{--tone:var(--warn)}.blocked{--tone:var(--blocked)}\
+.known{--tone:var(--known)}.not_applicable{--tone:var(--na)}
 `;
 
 /** What the style sheets of all reports begin with. */
 const REPORT_STYLE = `${PALETTE}*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+body{margin:0;background:var(--ground);color:var(--ink);\
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{margin:0 auto;padding:1.25rem 1rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:0}
 p{margin:.35rem 0}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.86em}
 code{overflow-wrap:anywhere}
 .soft{color:var(--soft)}
-.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;border-radius:.5rem;box-shadow:0 1px 3px #0002}
+.banner{border-left:.45rem solid var(--tone);background:var(--card);padding:1.1rem 1.25rem;\
+border-radius:.5rem;box-shadow:0 1px 3px #0002}
 dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.15rem 1rem}
 dd{margin:0;overflow-wrap:anywhere}
 footer{margin-top:3rem;color:var(--soft);font-size:.85rem}

@@ -35,7 +35,8 @@ const deviceIn = async (version) => {
 };
 const sites = ['site' in (await deviceIn('2026-08-17.everglades')), (await deviceIn('${NEW}')).site];
 const ids = (outcome) => report.checks.filter((one) => one.outcome === outcome).map(({ id }) => id);
-console.log(JSON.stringify({ pass: ids('pass'), fail: ids('fail'), blocked: ids('blocked'), sites, target: report.target }));
+const { target } = report;
+console.log(JSON.stringify({ pass: ids('pass'), fail: ids('fail'), blocked: ids('blocked'), sites, target }));
 process.exit(0);
 `;
 

@@ -108,12 +108,14 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
   return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
 }
 
+const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
+const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
 /**
  * Any ISO 8601 calendar date with a time of day (section 2): extended format, optional seconds, fraction and offset.
  * Wider than RFC 3339 on purpose, because the specification says no more than ISO 8601.
  */
-const ISO_8601 =
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|[+-]\d{2}(:?[0-5]\d)?)?$/i;
+const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
 /**
  * Whether `text` is an ISO 8601 date-time (section 2). Leap seconds and 24:00 are accepted; days that a month lacks are

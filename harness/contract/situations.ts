@@ -32,7 +32,8 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
   const name = String(id);
   const content = data ?? payload(name);
   // Written by hand: JSON.stringify has no integers beyond 2^53.
-  const json = `{"object":"event","id":${name},"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${JSON.stringify(content)}}`;
+  const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${JSON.stringify(content)}`;
+  const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
 }
 

@@ -195,7 +195,8 @@ function textOf(path: string): string {
   }
 }
 
-const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; an entry whose check passes is an error.
+const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; an entry whose check \
+passes is an error.
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 

@@ -10,7 +10,8 @@ const url = 'http://localhost/v0.2/events';
 
 /** What the script does when `curl` only says how it was called, but for control, which answers as given. */
 function ran(script: string | undefined, answer: string): string {
-  const curl = `curl() { case "$*" in *control*) printf '%s' '${answer}';; *) echo "asked $*";; esac; }; sleep() { :; }\n`;
+  const cases = `*control*) printf '%s' '${answer}';; *) echo "asked $*";;`;
+  const curl = `curl() { case "$*" in ${cases} esac; }; sleep() { :; }\n`;
   return execFileSync('/bin/sh', ['-c', curl + script], { encoding: 'utf8' });
 }
 

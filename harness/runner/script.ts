@@ -66,7 +66,8 @@ const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-
 
 /** Waits until the answer to a stream has begun. A shell that cannot sleep for part of a second sleeps for one. */
 const OPENED =
-  'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
+  'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
+  'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
 
 const driving = ({ what }: DriveStep, line: string, number: number): string[] => [
   `echo '# ${number}. ${commented(what)}'`,

@@ -125,7 +125,8 @@ describe('what a target takes', () => {
     const { clock, session } = sessionAt();
     session.took('event', 1000);
     expect(session.whyTooMuch('event', 2000, 600_000)).toBe(
-      'not decided: 2,000 events at 1 s each take 2000 s, and 150 s of the 150 s that a slow target gets, a quarter of --max-time, are left',
+      'not decided: 2,000 events at 1 s each take 2000 s, and 150 s of the 150 s that a slow target gets, ' +
+        'a quarter of --max-time, are left',
     );
     expect(session.whyTooMuch('event', 5, 600_000)).toBeUndefined();
     expect(session.whyTooMuch('event', 200, 2_400_000)).toBeUndefined();

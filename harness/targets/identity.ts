@@ -11,11 +11,17 @@ import type { TargetDescription } from '../runner/types.ts';
 import { identityFields, mergedFields, type TargetFile, type TargetOptions } from './fields.ts';
 import type { Ran } from './launch/started.ts';
 
+/** Matches what is one of these patterns, which spaces separate. */
+const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
+
 /** These run another program, so their own digest would say nothing of the agent. */
-const RUNNERS =
-  /^(?:(?:ba|da|z|k)?sh|busybox|env|sudo|su|doas|nice|nohup|setsid|stdbuf|time|timeout|taskset|chroot|unshare|nsenter|strace|gdb|valgrind|systemd-run|docker|podman|nerdctl|kubectl|node(?:js)?|deno|bun|npx?|pnpm|yarn|tsx|python[\d.]*|uv|ruby|perl|php|java|dotnet|go|cargo|make|mono|qemu-.*)$/;
-const BUILT_IN =
-  /^(?:\.|:|!|\{|\[|alias|bg|builtin|case|cd|command|echo|eval|exit|export|false|fg|for|function|if|printf|pwd|read|set|source|test|trap|true|ulimit|umask|unset|until|wait|while)$/;
+const RUNNERS = oneOf(String.raw`
+  (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
+  gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun npx? pnpm yarn tsx python[\d.]* uv ruby
+  perl php java dotnet go cargo make mono qemu-.*`);
+const BUILT_IN = oneOf(String.raw`
+  \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
+  source test trap true ulimit umask unset until wait while`);
 
 /** Hashes the file that the line executes, before it is started. `changed` hashes it again. */
 export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
@@ -76,9 +82,11 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** One token of a simple command: a redirection, a word in pieces with or without quotes, or space. */
-const TOKEN =
-  /(?<redirection>\d*(?:>>?|<)(?:&\d)?)|(?<word>(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+)|[ \t]+/sy;
+const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
+/** In pieces with or without quotes. */
+const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;
+/** One token of a simple command: a redirection, a word, or space. */
+const TOKEN = new RegExp(`(?<redirection>${REDIRECTION.source})|(?<word>${WORD.source})|[ \\t]+`, 'sy');
 
 /**
  * The words of a simple command, without its redirections; undefined for a list, a pipe, a substitution or several

@@ -270,7 +270,8 @@ export async function whySilent(
     await Promise.any(answered);
     return undefined;
   } catch {
-    return `${http.describe()}: accepts connections and has answered nothing within ${readableDuration(withinMs)}. ${hint}`;
+    const within = readableDuration(withinMs);
+    return `${http.describe()}: accepts connections and has answered nothing within ${within}. ${hint}`;
   } finally {
     over.abort();
   }

@@ -40,7 +40,7 @@ test.for([
   expect(commands).toBeGreaterThan(atLeast);
 });
 
-test('in any order of appends, compactions, disk and slow readers, no client misses an event without knowing', async () => {
+test('in any order of appends, compactions, disk and slow readers, no client unknowingly misses an event', async () => {
   await fc.assert(raceProperty(), { numRuns: 100 });
 });
 

@@ -136,7 +136,7 @@ test('a kill while the agent starts ends that start, and the next one comes up',
   }
 });
 
-test('publishers that run through kills and restarts are refused or served, never by an earlier incarnation', async () => {
+test('publishers that run through kills and restarts are refused or served, never by an earlier process', async () => {
   await using on = await robot({ retain: 200 });
   let over = false;
   const reasons = new Set<string>();

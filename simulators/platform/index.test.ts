@@ -177,7 +177,8 @@ const CONNECT = `
 const net = require('node:net');
 let left = ${CLIENTS};
 for (let client = 0; client < ${CLIENTS}; client += 1)
-  net.connect(Number(process.argv[1]), '127.0.0.1', () => (left -= 1) === 0 && process.exit(0)).on('error', () => process.exit(1));
+  net.connect(Number(process.argv[1]), '127.0.0.1', () => (left -= 1) === 0 && process.exit(0))
+    .on('error', () => process.exit(1));
 `;
 
 test.skipIf(allowed <= CLIENTS)(

@@ -88,7 +88,8 @@ function agentPort(core: Core): AgentPort {
 }
 
 /** What an agent keeps as archived is most of a device's deployments after a while, and hardly ever asked for. */
-const NOT_ARCHIVED = `device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')`;
+const NOT_ARCHIVED =
+  "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
 function listedTo({ store }: Core, deviceId: string, activity: readonly string[]): DeploymentRow[] {
   const { deployment } = store.collections;

@@ -41,7 +41,8 @@ const options = {
   api: OPTION.oneOf(APIS, 'What to check of images and commands', { default: 'device' }),
   gate: OPTION.oneOf(
     GATES,
-    'Exit 1 when the last one fails what the one before it passed (regressions), or also answers in another way where the specification is silent (behaviour)',
+    'Exit 1 when the last one fails what the one before it passed (regressions), ' +
+      'or also answers in another way where the specification is silent (behaviour)',
     { default: 'none' },
   ),
   report: OPTION.list('Report: pretty, html or json, each with =FILE', { defaultText: 'pretty' }),

@@ -17,7 +17,8 @@ export const demo = command({
     ['muster demo --ui', 'with pages to watch and drive it, until Ctrl+C'],
   ],
   epilogue:
-    'With --ui the fleet and the platform have a page each (--ui-port is the port of the first), and both stay up after the checks until Ctrl+C; what was done by hand is in the report of the fleet.',
+    'With --ui the fleet and the platform have a page each (--ui-port is the port of the first), ' +
+    'and both stay up after the checks until Ctrl+C; what was done by hand is in the report of the fleet.',
   async run({ robots, seed = randomInt(2 ** 31), out, ...args }) {
     const { DemoScreen, PreflightError, runDemo } = await import('../demo/demo.ts');
     const uiPort = uiPortOf(args);

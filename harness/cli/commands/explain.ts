@@ -61,9 +61,9 @@ const fieldsIn =
 function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = fieldsIn(paint, columns);
+  const { level, api, section, title, since } = entry;
   return [
-    `${paint('bold', entry.id)}  ` +
-      `${paint('dim', `${entry.level} · ${entry.api} · section ${entry.section} ${entry.title} · since ${entry.since}`)}`,
+    `${paint('bold', entry.id)}  ${paint('dim', `${level} · ${api} · section ${section} ${title} · since ${since}`)}`,
     '',
     ...wrap(entry.text, columns - 2).map((line) => `  ${line}`),
     '',

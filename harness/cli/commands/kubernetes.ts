@@ -42,7 +42,8 @@ export const kubernetes = command({
     ['muster kubernetes --shards 2 --platform https://x/beta --robots 500 -- --seed 7', 'with options of muster fleet'],
   ],
   epilogue:
-    'Words after -- go to muster fleet in each shard. The volume must be writable for group 10001; the Job of the shards needs Kubernetes 1.29.',
+    'Words after -- go to muster fleet in each shard. The volume must be writable for group 10001; ' +
+    'the Job of the shards needs Kubernetes 1.29.',
   async run(args, context) {
     const run = await clusterRun(args, context);
     const own = context.rest.length === 0 ? '' : ` -- ${context.rest.join(' ')}`;

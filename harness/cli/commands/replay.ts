@@ -29,7 +29,8 @@ export const replay = command({
     const report = readReport(file);
     if (keep && report.api === 'client') {
       throw new UsageError(
-        '--keep: a client is started anew for each situation, so nothing of it can be kept up; muster simulate device --scenario NAME plays one to it for as long as it takes',
+        '--keep: a client is started anew for each situation, so nothing of it can be kept up; ' +
+          'muster simulate device --scenario NAME plays one to it for as long as it takes',
       );
     }
     const failed = chosen(report, file, only);

@@ -106,7 +106,8 @@ async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOp
   const { referenceBehaviour } = await import('../../../simulators/platform/reference.ts');
   if (behaviour.authenticate === referenceBehaviour.authenticate) return host;
   throw new UsageError(
-    `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; accepted: ${LOOPBACK}`,
+    `--host: ${host} needs keys, and --defect makes the platform serve requests without a valid one; ` +
+      `accepted: ${LOOPBACK}`,
   );
 }
 
@@ -194,7 +195,8 @@ export const simulatePlatformCommand = command({
     'key when none was given. With --host 0.0.0.0 or :: they name an address of this machine that others can ' +
     `reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ` +
     `${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against ` +
-    'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can make some online without an agent.',
+    'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can ' +
+    'make some online without an agent.',
   async run(args) {
     const asked = args.defect ?? args.variant;
     const list = asked && listAsked(args, await known());

@@ -134,12 +134,13 @@ test('a port that is taken is a usage error, and so is a platform that cannot be
   expect(await refusal(container)).toContain('docker run --rm --network host');
 }, 60_000);
 
-test('an agent that compacts by itself alone is made to by filling its log, and a kill leaves no call waiting', async () => {
+test('an agent that compacts by itself is made to by filling its log, and a kill leaves no call waiting', async () => {
   const [target, socket, dir] = [at('fills.yaml'), at('fills.sock'), at('fills')];
   const command = agent(`--socket ${socket} --dir ${dir} --retain 60 ${UPLINK}`);
   const newest = `JSON.parse(log.trimEnd().split('\\n').at(-1))`;
   const copies = `Array.from({ length: 60 }, (_, at) => JSON.stringify({ ...kept, id: kept.id + at + 1 }) + '\\n')`;
-  const script = `const fs = require('fs'); const path = '${dir}/events.jsonl'; const log = fs.readFileSync(path, 'utf8');
+  const script = `const fs = require('fs'); const path = '${dir}/events.jsonl';
+    const log = fs.readFileSync(path, 'utf8');
     const { object, id, type, occurred_at, data } = ${newest}; const kept = { object, id, type, occurred_at, data };
     fs.appendFileSync(path, ${copies}.join(''))`;
   writeFileSync(at('fill.cjs'), script);

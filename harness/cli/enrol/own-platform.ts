@@ -90,7 +90,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
-    /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
+    /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS MUSTER_CA_FILE too. */
     env,
     /** For the agent's command: with TLS the file of the authority as `{ca}`. */
     placeholders: defined({ ca: made?.file }),
@@ -190,7 +190,9 @@ async function agentSettings(
   const file = target === undefined ? undefined : loadTargetFile(target, process.env, redactor).file;
   if (command === undefined && (image ?? file?.device?.image) !== undefined) {
     throw new UsageError(
-      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: --command 'docker run --rm --network host --env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
+      "--image: a container cannot reach Muster's own platform, which listens on loopback. Start it yourself: " +
+        "--command 'docker run --rm --network host " +
+        "--env MUSTER_PLATFORM_URL --env MUSTER_MQTT_URL --env MUSTER_TOKEN …'",
     );
   }
   return { started: (command ?? file?.device?.command) !== undefined, file };

@@ -103,7 +103,8 @@ export async function openConsole(
 /** Whether it is visible, its text, and whether it has frames; in words. */
 const stateOf = (page: Page): Promise<string> =>
   page.evaluate(`new Promise((resolve) => {
-    const tell = (frames) => resolve(document.visibilityState + ', ' + frames + ', ' + document.readyState + ': ' + document.body.innerText.slice(0, 300));
+    const shown = () => document.readyState + ': ' + document.body.innerText.slice(0, 300);
+    const tell = (frames) => resolve([document.visibilityState, frames, shown()].join(', '));
     requestAnimationFrame(() => tell('frames come'));
     setTimeout(tell, 5000, 'no frames');
   })`);

@@ -88,7 +88,7 @@ export interface Operation extends Span {
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
-/** A resource whose names follow from its kind: `config_type` has the schema `ConfigType` and the path `/config_types`. */
+/** A resource whose names follow from its kind: `config_type` has the schema `ConfigType`, the path `/config_types`. */
 export const resource = (
   kind: ResourceKind,
   prefix: string,

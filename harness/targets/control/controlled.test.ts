@@ -28,7 +28,10 @@ const check = (name: string, run: (t: Device) => Promise<unknown>, level: Level 
 test('an agent that ends between two checks fails the next MUST', async () => {
   const socket = join(folder, 'quiet.sock');
   const agent = `const http = require('node:http');
-    http.createServer((q, r) => { r.end('{}'); if (q.url === '/v0.2/end') setTimeout(() => process.exit(7), 50); }).listen('${socket}');`;
+    http.createServer((q, r) => {
+      r.end('{}');
+      if (q.url === '/v0.2/end') setTimeout(() => process.exit(7), 50);
+    }).listen('${socket}');`;
   const ask = (t: Device) => t.http.get('/');
   const until = async (t: Device) => {
     await t.http.get('/end');

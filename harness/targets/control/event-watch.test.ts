@@ -74,7 +74,8 @@ test('where its cursor was compacted away, it begins with what is new', async ()
 test('a stream that does not open is tried again, and a wait for it says why', async () => {
   const { watch, opened } = await watching({ eventsStatus: 404 });
   await expect(watch.start(500)).rejects.toThrow(
-    "control: the device's event stream, which shows what was published, did not open within 0.5 s: GET /events answered 404",
+    "control: the device's event stream, which shows what was published, did not open within 0.5 s: " +
+      'GET /events answered 404',
   );
   await opened(2);
 });

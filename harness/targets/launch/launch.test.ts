@@ -23,7 +23,8 @@ if (at.startsWith('/')) rmSync(at, { force: true });
 const server = createServer((_, response) => response.end(JSON.stringify({ id: String(process.pid) })));
 server.listen(at === '0' ? { port: 0, host: '127.0.0.1' } : { path: at }, () => {
   const { port } = server.address();
-  if (ready === 'line') console.log(JSON.stringify({ ready: true, ...(at === '0' ? { url: 'http://127.0.0.1:' + port } : { socket: at }) }));
+  const address = at === '0' ? { url: 'http://127.0.0.1:' + port } : { socket: at };
+  if (ready === 'line') console.log(JSON.stringify({ ready: true, ...address }));
   if (ready?.startsWith('/')) writeFileSync(ready, JSON.stringify({ port, token: 'the-token-of-it' }));
 });
 `,
@@ -191,7 +192,7 @@ test('ends a command when it is interrupted while it starts', async () => {
   expect(alive(Number(pid))).toBe(false);
 });
 
-test('a target that floods its output is read on, in bounded memory, and its ready line is found behind the flood', async () => {
+test('a target that floods its output is read on in bounded memory; its ready line is found behind it', async () => {
   const path = socket('flood.sock');
   const flood = join(folder, 'flood.mjs');
   writeFileSync(

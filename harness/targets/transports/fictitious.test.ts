@@ -133,7 +133,10 @@ describe('a transport of one’s own', () => {
       `import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';
 const server = createServer((request, response) => response.end(JSON.stringify(request.url)));
-server.listen(0, '127.0.0.1', () => { writeFileSync(process.argv[2], String(server.address().port)); console.log('up'); });
+server.listen(0, '127.0.0.1', () => {
+  writeFileSync(process.argv[2], String(server.address().port));
+  console.log('up');
+});
 `,
     );
     const command = `cd ${folder}; node ${script} ${path} | while read up; do ${announce} cat; done`;

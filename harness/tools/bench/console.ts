@@ -99,7 +99,8 @@ const FIRST_PAINT = `new Promise((resolve) => {
 
 /** In the page: resolves with the milliseconds until it shows the robots. */
 const ROBOTS_SHOWN = `new Promise((resolve) => {
-  const look = () => (document.querySelector('[data-counts]') ? resolve(performance.now()) : requestAnimationFrame(look));
+  const shown = () => document.querySelector('[data-counts]') !== null;
+  const look = () => (shown() ? resolve(performance.now()) : requestAnimationFrame(look));
   look();
 })`;
 

@@ -1,6 +1,7 @@
 /**
- * Figures of the simulated device: live delivery and its log, each beside the floor that the same run measured. Clients are in a process of their own that only counts bytes; the floor of delivery writes the
- * same bytes, framed before, to as many raw sockets.
+ * Figures of the simulated device: live delivery and its log, each beside the floor that the same run measured.
+ * Clients are in a process of their own that only counts bytes; the floor of delivery writes the same bytes, framed
+ * before, to as many raw sockets.
  */
 import { once } from 'node:events';
 import fs from 'node:fs';

@@ -60,7 +60,8 @@ const BENCHES: Record<string, Bench> = {
 const SIZED = ['fleet', 'fleet.rollout', 'fleet.many'];
 const USAGE = `npm run bench -- [options]
 
-A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that begins with \`inner\` calls
+A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that \
+begins with \`inner\` calls
 functions, of a part that no command shows alone.
 
 ${Object.entries(BENCHES)

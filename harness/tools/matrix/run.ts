@@ -33,8 +33,8 @@ const values = toolOptions('npm run matrix -- [options]', {
   busy: count('beside so many loops that each take up a core: no outcome may depend on that', 0, 0),
   fast: flag('leave out the checks that have to wait'),
   timed: count(
-    'run so many of the defects and null servers once more at the end, whole, fast and one at a time, and hold each to ' +
-      'its time; with --concurrency 1 every subject is',
+    'run so many of the defects and null servers once more at the end, whole, fast and one at a time, and hold each ' +
+      'to its time; with --concurrency 1 every subject is',
     0,
     0,
   ),

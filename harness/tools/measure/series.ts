@@ -286,7 +286,8 @@ function spark({ samples }: Series): string {
 export function page(title: string, all: readonly Judged[]): string {
   const charts = all.toSorted((a, b) => Number(b.slope?.grows ?? false) - Number(a.slope?.grows ?? false)).map(chart);
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>
-<style>body{font:14px system-ui;margin:2em}figure{display:inline-block;margin:.5em}svg{border:1px solid #ccc}.grows{color:#b00}</style>
+<style>body{font:14px system-ui;margin:2em}figure{display:inline-block;margin:.5em}svg{border:1px solid #ccc}\
+.grows{color:#b00}</style>
 <h1>${escapeAttribute(title)}</h1>
 ${charts.join('\n')}
 </html>
@@ -303,6 +304,8 @@ function chart(one: Judged): string {
     )
     .join(' ');
   const name = escapeAttribute(`${subject}: ${what}`);
-  return `<figure class="${one.slope?.grows ? 'grows' : 'flat'}"><figcaption><b>${name}</b><br>${escapeAttribute(verdictOf(one))}</figcaption>
-<svg role="img" aria-label="${name}" width="${WIDTH}" height="${HEIGHT}"><polyline fill="none" stroke="currentColor" points="${points}"/></svg></figure>`;
+  const verdict = escapeAttribute(verdictOf(one));
+  const line = `<polyline fill="none" stroke="currentColor" points="${points}"/>`;
+  return `<figure class="${one.slope?.grows ? 'grows' : 'flat'}"><figcaption><b>${name}</b><br>${verdict}</figcaption>
+<svg role="img" aria-label="${name}" width="${WIDTH}" height="${HEIGHT}">${line}</svg></figure>`;
 }

@@ -4,7 +4,8 @@ import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
 import { referenceBehaviour } from '../../../simulators/device/index.ts';
 import { crashMatrix } from './crash-device.ts';
 
-test('a crash after any step, on a disk that fails now and then, loses nothing, reuses no id and sends nothing damaged', async () => {
+// On a disk that fails now and then.
+test('a crash after any step loses nothing, reuses no id and sends nothing damaged', async () => {
   using folder = scratch();
   const { injected, lost, violations } = await crashMatrix({ seed: 1, points: 300, dir: folder.path });
   expect(violations).toEqual([]);

@@ -33,7 +33,9 @@ const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d
 
 const PAUSE_MS = 100;
 
-/** What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains. */
+/**
+ * What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains.
+ */
 class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
@@ -161,8 +163,8 @@ function call(tally: Tally, http: HttpClient): Promise<void> {
 }
 
 /**
- * Runs a command of Muster to its end, which the end of the time asks for. Resolves with its exit code; rejects when the
- * time was up.
+ * Runs a command of Muster to its end, which the end of the time asks for. Resolves with its exit code; rejects when
+ * the time was up.
  */
 async function command(words: readonly string[], { signal }: Tally): Promise<number> {
   const running = muster(words);
@@ -235,10 +237,14 @@ async function answersStill(tally: Tally, what: string, http: HttpClient, path: 
 
 const USAGE = `npm run soak -- [mixed] [options]
 
-Memory, descriptors, timers and disk use are sampled. After a third of the time as warm-up, a series grows when the 95 % interval of its
-Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 descriptors; 3 % and
-1 MiB of what a full collection leaves of the heap), and its least value has risen too. RSS and PSS come in steps, so they must grow in each half of the time as well.
-A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load has ended.`;
+Memory, descriptors, timers and disk use are sampled. After a third of the time as warm-up, a series grows when the \
+95 % interval of its
+Theil-Sen slope (over medians of 20 blocks) lies above 0 and the gain is more than noise (10 %, and 5 MiB or 4 \
+descriptors; 3 % and
+1 MiB of what a full collection leaves of the heap), and its least value has risen too. RSS and PSS come in steps, so \
+they must grow in each half of the time as well.
+A wait that was too long is told and counted; it fails the run only when a server still does not answer once the load \
+has ended.`;
 
 /** Resolves with whether nothing grew and nothing was lost. */
 export async function runMixed(words: readonly string[]): Promise<boolean> {

@@ -63,9 +63,12 @@ function inMemory(): string | undefined {
 
 const FAULTS = `npm run soak -- faults [options]
 
-A platform that keeps a file, and a fleet with three roll-outs. In the first one the platform is killed with its broker, in the second it
-ends by SIGTERM; both times it comes back, and all robots reconnect at once. Afterwards the robots' event logs are compared with its records.
-It waits for robots and deployments and not for a time. It is undecided (exit code 2) when nothing moves for three minutes.`;
+A platform that keeps a file, and a fleet with three roll-outs. In the first one the platform is killed with its \
+broker, in the second it
+ends by SIGTERM; both times it comes back, and all robots reconnect at once. Afterwards the robots' event logs are \
+compared with its records.
+It waits for robots and deployments and not for a time. It is undecided (exit code 2) when nothing moves for three \
+minutes.`;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**

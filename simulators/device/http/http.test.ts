@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { referenceBehaviour } from '../behaviour.ts';
 import { robot } from '../testing/robot.ts';
 
-/** All bytes that come back for `bytes`, until the connection is closed or has brought `enough`. `half`: sends no more. */
+/** All bytes that come back for `bytes`, until the connection closes or has brought `enough`. `half`: sends no more. */
 function talk(path: string, bytes: string, { enough = '\0', half = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ path, allowHalfOpen: true });

@@ -171,7 +171,7 @@ test('a log that is removed between two writes begins again, and assigns no id t
 
 const LOSSES = 60;
 
-test('what a failed write has left does not come back under ids of later events when the machine loses its power', async () => {
+test('what a failed write has left does not come back under ids of later events after a loss of power', async () => {
   using home = scratch();
   const folder = join(home.path, 'robot');
   mkdirSync(folder);

@@ -25,8 +25,8 @@ const HEAD = '{"object":"event","id":';
 
 /** A new event. */
 export function eventLine(id: number, type: string, occurredAt: string, data: object): StoredEvent {
-  const json = `${HEAD}${id},"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)},"data":${JSON.stringify(data)}}`;
-  return { id, type, json };
+  const members = `"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)}`;
+  return { id, type, json: `${HEAD}${id},${members},"data":${JSON.stringify(data)}}` };
 }
 
 const SUM = ',"sum":"';

@@ -56,7 +56,7 @@ describe('a sync', () => {
     expect(device.releases).toEqual([release]);
   });
 
-  it('ends a deployment that can never be applied as failed, and still removes what the platform archived for it', async () => {
+  it('fails a deployment that can never be applied, and still removes what the platform archived for it', async () => {
     const { platform, device, sync, id, syncer } = syncSetup();
     const one = platform.deploy(id, { '/a.json': '1' });
     await sync();

@@ -17,7 +17,8 @@ const config = { platform: undefined, keyBits: 2048 };
 
 describe('a canary', () => {
   const BROKER_REMEDY =
-    '; --mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
+    '; --mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when ' +
+    'it is ready)';
 
   it.each([
     ['nobody listens at the broker', broker(coded('ECONNREFUSED')), BROKER_REMEDY],

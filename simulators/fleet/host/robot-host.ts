@@ -99,7 +99,8 @@ export class Canary {
 }
 
 const BROKER_REMEDY =
-  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ready)';
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it ' +
+  'is ready)';
 
 /** What a failure means for other robots, and the option that mends it, where there is one. */
 function judged(error: Error, { keyBits, platform }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {

@@ -23,9 +23,12 @@ describe('the reader of an event stream', () => {
     for (const piece of pieces) reader.push(piece);
     return { ...seen, ended: reader.ended };
   };
-  const answer = Buffer.from(
-    `${HEAD}${chunk(': heartbeat\n\n')}${chunk('id: 1\r\nevent: a.b\r\ndata: {"text":"é\u2028😀"}\r\n\r\nid: 2\n')}${chunk('data:x\ndata: y\n\n')}0\r\n\r\n`,
-  );
+  const chunks = [
+    ': heartbeat\n\n',
+    'id: 1\r\nevent: a.b\r\ndata: {"text":"é\u2028😀"}\r\n\r\nid: 2\n',
+    'data:x\ndata: y\n\n',
+  ];
+  const answer = Buffer.from(`${HEAD}${chunks.map(chunk).join('')}0\r\n\r\n`);
   const expected = {
     status: 200,
     ended: true,

@@ -44,7 +44,8 @@ describe('preflight', () => {
   it('names each resource that is too small, and what to change', () => {
     const { problems } = preflight(30_000, processes(2), cost, { ...limits, memoryBytes: 1e9, diskBytes: 1e8 });
     expect(problems).toEqual([
-      "30,000 robots do not fit: descriptors of this machine hold 8,300; use --workers 8 or more, or raise 'ulimit -n' (now 20000 per process)",
+      '30,000 robots do not fit: descriptors of this machine hold 8,300; ' +
+        "use --workers 8 or more, or raise 'ulimit -n' (now 20000 per process)",
       expect.stringMatching(/memory of this machine holds 11,463; .*--shard/),
       expect.stringMatching(/ports of this machine hold 23,800; .*--shard/),
       expect.stringMatching(/disk of this machine holds 4,250; free space/),
@@ -81,7 +82,8 @@ describe('preflight', () => {
       containerBytes: 512 * MIB,
     });
     expect(checked.problems).toEqual([
-      '4,000 robots do not fit: memory of this container (cgroup) holds 3,397; raise its limit (now 512 MiB), or spread the fleet with --shard',
+      '4,000 robots do not fit: memory of this container (cgroup) holds 3,397; ' +
+        'raise its limit (now 512 MiB), or spread the fleet with --shard',
     ]);
     expect(capacityLine(checked, 1, 4000)).toContain('3,397 (memory of this container (cgroup))');
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 1e18 })).not.toHaveProperty('containerBytes');
@@ -98,7 +100,8 @@ describe('preflight', () => {
   it('says what all processes will hold, by what they are for, and what a robot costs', () => {
     const embedded = { workers: 2, platform: true, filesInMemory: true };
     expect(memoryLine(5000, robotCost({}), embedded)).toBe(
-      'preflight: about 920 MiB of memory (parent 92, workers 439, platform 252, files in memory 137): a robot 188.4 KiB, one more 105.0 KiB',
+      'preflight: about 920 MiB of memory (parent 92, workers 439, platform 252, files in memory 137): ' +
+        'a robot 188.4 KiB, one more 105.0 KiB',
     );
     const idle = { workers: 0, platform: false, filesInMemory: false };
     expect(memoryLine(100, robotCost({ uplink: 'none', subscribers: 0 }), idle)).toBe(

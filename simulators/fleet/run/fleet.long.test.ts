@@ -28,7 +28,7 @@ describe('worker processes and shards', () => {
     return actionsOf(fleet);
   };
 
-  it('carry out the same actions as this process, with 1 worker, with 3 and in 3 shards, but not with another seed', async () => {
+  it('do the same as this process with 1 worker, with 3 and in 3 shards, but not with another seed', async () => {
     const shards = [1, 2, 3].map((index) => trace({ shard: { index, count: 3 } }));
     const [here, one, three, other, ...parts] = await Promise.all([
       trace({}),

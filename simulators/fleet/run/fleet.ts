@@ -195,8 +195,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Adds robots behind the last one, which do not start yet; resolves with their indices. Not for a shard, whose indices
-   * others have.
+   * Adds robots behind the last one, which do not start yet; resolves with their indices. Not for a shard, whose
+   * indices others have.
    */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;

@@ -151,7 +151,8 @@ function notesOn(
       `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
         'share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.',
     platform === 'embedded' &&
-      "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: latencies include its waits for a processor.",
+      "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: " +
+        'latencies include its waits for a processor.',
     shortKeys &&
       `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
     ...Object.entries(defects).map(

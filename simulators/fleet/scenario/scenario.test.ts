@@ -68,7 +68,10 @@ describe('a bad scenario file', () => {
     [
       'all kinds of phases when one lacks its kind',
       'name: x\nphases:\n  - { over: 1s }\n',
-      /^x\.yaml:3:5: the phase lacks "do"; accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop$/,
+      new RegExp(
+        '^x\\.yaml:3:5: the phase lacks "do"; ' +
+          'accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop$',
+      ),
     ],
     [
       'the place of a bad threshold',

@@ -62,7 +62,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** By hand, since every action waits once: a timer of `node:timers/promises` with a signal takes three times as long. */
+/** By hand, since every action waits once: one of `node:timers/promises` with a signal takes three times as long. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

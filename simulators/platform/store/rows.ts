@@ -199,7 +199,8 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
 
 /** Tables without a list. Content has its own, so that listing instances does not read it. */
 const OTHER_TABLES = [
-  'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
+    'STRICT, WITHOUT ROWID',
   `CREATE TABLE IF NOT EXISTS tokens (digest TEXT PRIMARY KEY, device_id TEXT, reactivates INTEGER NOT NULL,
     expires_at TEXT NOT NULL) STRICT, WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS token_uses (digest TEXT NOT NULL, device_id TEXT NOT NULL,

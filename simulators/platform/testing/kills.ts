@@ -15,7 +15,8 @@ const ANSWERS = 60;
 async function startProcess(db: string): Promise<{ child: ChildProcess; url: string }> {
   const script = `
     const { simulatePlatform } = await import(${JSON.stringify(new URL('../index.ts', import.meta.url).href)});
-    const platform = await simulatePlatform({ db: ${JSON.stringify(db)}, mqtt: false, keys: [{ key: '${KEY}', scopes: 'all' }] });
+    const keys = [{ key: '${KEY}', scopes: 'all' }];
+    const platform = await simulatePlatform({ db: ${JSON.stringify(db)}, mqtt: false, keys });
     process.stdout.write(platform.url + '\\n');
   `;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -1,4 +1,6 @@
-/** What a platform and the robots of a fleet remember when a run is over, and where they disagree. For tests and soaks. */
+/**
+ * What a platform and the robots of a fleet remember when a run is over, and where they disagree. For tests and soaks.
+ */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,8 +75,8 @@ export interface Expected {
 }
 
 /**
- * Where the platform and its robots disagree, a sentence each; none when no deployment was applied twice, none that the platform has is
- * lost, and each robot's current deployment is the one that the platform takes for deployed.
+ * Where the platform and its robots disagree, a sentence each; none when no deployment was applied twice, none that the
+ * platform has is lost, and each robot's current deployment is the one that the platform takes for deployed.
  */
 export function disagreements(
   deployments: readonly Deployment[],
@@ -100,6 +102,7 @@ function problemsOf(
   const known = new Set(own.map(({ id }) => id));
   const waiting = own.filter(({ activity_status }) => !['deployed', 'archived'].includes(activity_status));
   const inService = own.filter(({ activity_status }) => activity_status === 'deployed');
+  const onPlatform = inService.map(({ id, error_status }) => `${id} (error status ${error_status})`);
   const foreign = deployed.filter((id) => !known.has(id));
   const [served] = inService;
   expect(own.length === each, `the platform has ${own.length} of its ${each} deployments`);
@@ -115,7 +118,7 @@ function problemsOf(
     inService.length === Math.min(own.length, 1) &&
       served?.id === current &&
       (served?.error_status ?? 'none') === 'none',
-    `its current deployment is ${current}, and on the platform ${inService.map(({ id, error_status }) => `${id} (error status ${error_status})`).join(', ')}`,
+    `its current deployment is ${current}, and on the platform ${onPlatform.join(', ')}`,
   );
   expect(deployed.at(-1) === current, `it applied ${deployed.at(-1)} last, and shows ${current}`);
   return problems;
@@ -156,8 +159,8 @@ export async function deploymentsOf(url: string): Promise<Deployment[]> {
   }
 }
 
-// A platform and a fleet in processes of their own, and what both remember when the run is over: the records of the platform, and the
-// event logs and states of the robots, read from their disks. For tests.
+// A platform and a fleet in processes of their own, and what both remember when the run is over: the records of the
+// platform, and the event logs and states of the robots, read from their disks. For tests.
 
 /** Only ends what hangs. */
 const PATIENCE = { timeoutMs: 100_000, firstPauseMs: 20 };
