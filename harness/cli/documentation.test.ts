@@ -1,7 +1,8 @@
 /**
  * Everything that a reader of the documentation or the help can copy works: commands, options, imports, scripts and
- * links.
+ * links. And the rule of CONTRIBUTING.md holds that the formatter cannot keep by itself.
  */
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -119,4 +120,17 @@ it.each(commands)('the examples in the help of %s work', async (name, entry) => 
     expect(line).toContain(`muster ${name}`);
     await expectAccepted(line);
   }
+});
+
+it('no line of TypeScript is wider than the formatter makes it, strings and comments included', () => {
+  const { formatter } = JSON.parse(read('.biome.json')) as { formatter: { lineWidth: number } };
+  const tracked = execFileSync('git', ['ls-files', '*.ts'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+  const files = tracked.filter((file) => existsSync(join(ROOT, file)));
+  expect(files.length).toBeGreaterThan(500);
+  const wide = files.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, at) => ([...line].length > formatter.lineWidth ? [`${file}:${at + 1}`] : [])),
+  );
+  expect(wide).toEqual([]);
 });
