@@ -1,7 +1,7 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import { type WaitKind, CURRENT_SHOWN, type Device, recordSuccess, recordTimeout, timeoutMs } from './support/check.ts';
+import { CURRENT_SHOWN, type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';

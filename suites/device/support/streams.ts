@@ -12,7 +12,7 @@ import {
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
-import { type WaitKind, type Device, inTime, recordSuccess, recordTimeout, timeoutMs } from './check.ts';
+import { type Device, inTime, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
 
