@@ -117,133 +117,6 @@ function described({ kind, what, count, at_ms, until_ms }: Mark): string {
   return `${times}${WORDS[kind]}: ${printable(what)}${took}`;
 }
 
-/** Its part of the style sheet of the page. */
-const TIMELINE_STYLE = `
-.timeline{margin:1rem 0 .6rem}.lanes{margin-top:.4rem;border:1px solid var(--line);border-radius:.35rem;background:var(--code);padding:.45rem .7rem .3rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.lane{display:flex;align-items:center;gap:.7rem;min-height:1.7rem}.lane>span{flex:0 0 10rem;color:var(--soft);font-size:.8rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.track{position:relative;flex:1;height:1.1rem;min-width:0}.lane:not(.scale) .track::before{content:"";position:absolute;left:0;right:0;top:50%;border-top:1px solid var(--line)}
-.track i{position:absolute;top:.1rem;bottom:.1rem;min-width:3px;border-radius:2px}
-.scale{min-height:1.3rem}.scale b{position:absolute;top:.15rem;transform:translateX(-50%);font-weight:400;font-size:.75rem;color:var(--soft);white-space:nowrap}.scale b:first-child{transform:none}
-i.drive{background:var(--known)}i.restart{background:var(--blocked)}i.request{background:var(--soft)}.track i.request{opacity:.75;top:.25rem;bottom:.25rem}
-i.stream{background:color-mix(in srgb,var(--soft) 40%,transparent)}.track i.stream{top:.4rem;bottom:.4rem}i.frame{background:var(--pass)}i.heartbeat{background:var(--warn)}.track i.heartbeat{top:.3rem;bottom:.3rem;min-width:5px;border-radius:50%}
-i.sent{background:var(--warn)}i.printed{background:var(--pass)}
-i.cut,i.end{background:var(--ink)}i.end{background:var(--fail)}.track i.cut,.track i.end{top:-.05rem;bottom:-.05rem}
-.key{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.4rem 0 0;padding:0;font-size:.8rem;color:var(--soft)}.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact;display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-right:.35rem}
-.marks{margin:0;padding:0;list-style:none;font-size:.85rem;overflow-wrap:anywhere}.marks time{display:inline-block;min-width:5.5rem;font-variant-numeric:tabular-nums;color:var(--soft)}
-@media(max-width:40rem){.lane{flex-wrap:wrap;gap:0}.lane>span{flex-basis:100%}.track{flex-basis:100%}.scale>span{display:none}.scale b:nth-child(even){display:none}}
-`;
-
-/** Filtering by outcome and copying of commands; the report reads the same without it. */
-const SCRIPT = `
-const chips=[...document.querySelectorAll('.chip')];
-for(const chip of chips)chip.addEventListener('click',()=>{
-  const on=chip.getAttribute('aria-pressed')!=='true';
-  for(const other of chips)other.setAttribute('aria-pressed',String(other===chip&&on));
-  const wanted=on?chip.dataset.outcome:undefined;
-  for(const check of document.querySelectorAll('.check'))check.hidden=wanted!==undefined&&check.dataset.outcome!==wanted;
-  for(const section of document.querySelectorAll('.section')){
-    const any=[...section.querySelectorAll('.check')].some((check)=>!check.hidden);
-    section.hidden=!any;
-    if(wanted!==undefined&&any)section.open=true;
-  }
-});
-for(const button of document.querySelectorAll('.all')){
-  button.hidden=false;
-  button.addEventListener('click',()=>{
-    const open=button.textContent==='open all';
-    for(const finding of button.closest('section').querySelectorAll('.finding'))finding.open=open;
-    button.textContent=open?'close all':'open all';
-  });
-}
-const show=()=>{
-  const anchor=document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for(let at=anchor;at;at=at.parentElement)if(at.localName==='details')at.open=true;
-  (anchor?.closest('.finding')??anchor)?.scrollIntoView();
-};
-addEventListener('hashchange',show);
-if(location.hash)show();
-for(const link of document.querySelectorAll('a[href^="#"]'))link.addEventListener('click',()=>setTimeout(show));
-const search=document.querySelector('.search');
-if(search){
-  const input=search.querySelector('input'),output=search.querySelector('output');
-  search.hidden=false;
-  search.addEventListener('submit',(event)=>event.preventDefault());
-  let texts;
-  input.addEventListener('input',()=>{
-    texts??=[...document.querySelectorAll('.finding,.check')].map((node)=>({node,text:node.textContent.toLowerCase()}));
-    const words=input.value.toLowerCase().split(/\\s+/).filter(Boolean);
-    const searching=words.length>0;
-    let found=0;
-    for(const {node,text} of texts){
-      const held=words.every((word)=>text.includes(word));
-      node.classList.toggle('unmatched',!held);
-      if(held&&searching)found+=node.parentElement.closest('.finding')?0:1;
-    }
-    for(const section of document.querySelectorAll('.section')){
-      const any=section.querySelector('.check:not(.unmatched)')!==null;
-      section.classList.toggle('unmatched',!any);
-      if(searching&&any)section.open=true;
-    }
-    output.textContent=searching?found+(found===1?' match':' matches'):'';
-  });
-}
-for(const button of document.querySelectorAll('.copy')){
-  button.hidden=!navigator.clipboard;
-  button.addEventListener('click',async()=>{
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-    button.textContent='copied';
-  });
-}
-`;
-
-/** Style sheet of the HTML report: light and dark, from a phone to a wide screen. */
-const STYLE = `
-main{max-width:62rem}
-h2{font-size:1.1rem;margin:2.25rem 0 .6rem}
-a{color:inherit}
-.banner h1{color:var(--tone)}
-.bar{display:flex;height:.6rem;border-radius:.3rem;overflow:hidden;margin:1rem 0 .6rem;gap:2px}
-.bar i{background:var(--tone);min-width:3px}
-.chips{display:flex;flex-wrap:wrap;gap:.4rem;margin:.5rem 0}
-.chip{border:1px solid var(--line);background:var(--card);color:inherit;border-radius:1rem;padding:.15rem .7rem;font:inherit;font-size:.88rem;cursor:pointer}
-.chip b{color:var(--tone)}
-.chip[aria-pressed=true]{background:var(--tone);color:var(--ground);border-color:var(--tone)}
-.chip[aria-pressed=true] b{color:inherit}
-dl{margin:.8rem 0 0;font-size:.92rem}
-dt{color:var(--soft)}
-details{background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin:.4rem 0}
-summary{cursor:pointer;padding:.55rem .9rem;display:flex;flex-wrap:wrap;gap:.15rem .7rem;align-items:baseline;list-style:none}
-summary::-webkit-details-marker{display:none}
-summary::before{content:"▸";color:var(--soft);width:.8rem}
-details[open]>summary::before{content:"▾"}
-summary .grow{flex:1 1 12rem;overflow-wrap:anywhere}
-.brief{flex-basis:100%;padding-left:3.2rem;color:var(--tone);font-size:.92rem;overflow-wrap:anywhere}
-details[open]>summary .brief,.brief:empty{display:none}
-.all{font:inherit;font-size:.8rem;font-weight:400;color:inherit;background:none;border:1px solid var(--line);border-radius:.35rem;padding:.15rem .6rem;margin-left:.5rem;cursor:pointer}
-.body{padding:0 .9rem .9rem 2.3rem}
-.mark{color:var(--tone);font-weight:700;min-width:1rem}
-.finding{border-left:.3rem solid var(--tone)}
-pre,.line pre{background:var(--code);border:1px solid var(--line);border-radius:.35rem;padding:.6rem .75rem;margin:.4rem 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.line{display:flex;gap:.4rem;align-items:flex-start}
-.line pre{flex:1;min-width:0;white-space:pre-wrap;overflow-wrap:anywhere}
-.body p.soft{margin-top:.8rem;margin-bottom:0;font-size:.9rem}
-.copy{font:inherit;font-size:.8rem;border:1px solid var(--line);background:var(--card);color:inherit;border-radius:.35rem;padding:.35rem .6rem;margin-top:.4rem;cursor:pointer}
-.wrap{white-space:pre-wrap!important;overflow-wrap:anywhere}
-.good{color:var(--pass)}.bad{color:var(--fail)}
-ul.ids{margin:.2rem 0 .8rem;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.25rem .8rem}
-.check{border-top:1px solid var(--line);padding:.4rem 0;display:flex;gap:.6rem;align-items:baseline;flex-wrap:wrap}
-.check:first-child{border-top:0}
-.check .what{flex:1 1 16rem;min-width:0}
-.unmatched,[hidden]{display:none!important}
-@media(max-width:40rem){.observed{grid-template-columns:minmax(0,1fr)}.observed dd{margin-bottom:.5rem}.brief{padding-left:0}.body{padding-left:.9rem}dl{gap:.15rem .7rem}.banner{padding:1rem}h1{font-size:1.4rem}}
-blockquote{margin:.5rem 0 .8rem;padding:.45rem .9rem;border-left:.2rem solid var(--line);font-style:italic}cite{display:block;font-style:normal;font-size:.85rem;color:var(--soft)}.quoted{font-style:italic;font-size:.92rem}
-.anchor{scroll-margin-top:4rem}
-.search{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center;margin:1.2rem 0 0;padding:.5rem 0;background:var(--ground)}.search label{flex:1;display:flex;gap:.6rem;align-items:center;color:var(--soft)}.search input{flex:1;min-width:8rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--line);border-radius:.4rem;padding:.4rem .7rem}.search output{color:var(--soft);font-size:.9rem}
-table{border-collapse:collapse;width:100%;background:var(--card);border:1px solid var(--line);border-radius:.5rem;font-size:.93rem}th,td{text-align:left;padding:.4rem .9rem;border-top:1px solid var(--line)}thead th{color:var(--soft);font-size:.85rem;border-top:0}.n{text-align:right;width:5rem}
-${TIMELINE_STYLE}
-@media print{:root{color-scheme:light}body{background:#fff;font-size:12px}.chips,.copy,.all,.search{display:none}details:not([open])::details-content{content-visibility:visible;block-size:auto}summary::before{content:none}.brief{display:none}pre{white-space:pre-wrap;overflow-wrap:anywhere}.banner,h2,summary,figure,blockquote{break-inside:avoid}h2,summary{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-`;
-
 /** `--report html`. */
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
@@ -263,7 +136,10 @@ ${observed(report)}${undecided(report)}`
     : NOTHING
 }${grouped('Known, excused by the baseline', report.checks, 'known')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>`;
-  return reportPage(title, main, { style: STYLE, script: SCRIPT });
+  return reportPage(title, main, {
+    style: new URL('./report-page.css', import.meta.url),
+    script: new URL('./report-page.js', import.meta.url),
+  });
 }
 
 function banner(report: Report): Markup {

@@ -154,7 +154,7 @@ ${choiceTable('Choices that differ, where the specification is silent', differin
 ${requirementTable('Checks with one outcome', same(requirements), comparison, false)}
 ${choiceTable('Choices that are the same', same(choices), comparison, false)}
 <footer>muster ${version}</footer>`;
-  return reportPage(title, main, { style: STYLE });
+  return reportPage(title, main, { style: new URL('./comparison-page.css', import.meta.url) });
 }
 
 const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
@@ -212,27 +212,3 @@ function choiceTable(heading: string, rows: readonly ChoiceRow[], compared: Comp
 
 const table = (first: string, { entries }: Comparison, body: readonly Markup[]): Markup =>
   html`<table><thead><tr><th scope="col">${first}</th>${entries.map(({ label }, index) => html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`)}</tr></thead><tbody>${body}</tbody></table>`;
-
-/** Style sheet of the page. */
-const STYLE = `main{max-width:75rem}
-h1{color:var(--tone)}
-h2{font-size:1.1rem;margin:0;display:inline}
-main>h2{display:block;margin:1.75rem 0 .4rem}
-ol{margin:.6rem 0 0;padding-left:1.6rem}
-dl{margin:.4rem 0}
-dt{color:var(--tone)}
-details{margin:1.5rem 0}
-summary{cursor:pointer;padding:.3rem 0}
-.wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:.5rem;margin-top:.4rem}
-table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.45rem .8rem;border-top:1px solid var(--line);font-weight:400;min-width:7rem;overflow-wrap:anywhere}
-thead th{border-top:0;font-weight:600;white-space:nowrap}
-thead th .soft{font-weight:400;white-space:normal}
-tbody th{width:45%;min-width:14rem}
-tbody th .soft{display:block;font-size:.88rem}
-tbody th p{font-size:.92rem}
-.outcome{white-space:nowrap}
-.outcome b{color:var(--tone)}
-@media(max-width:40rem){dl{grid-template-columns:minmax(0,1fr)}tbody th{min-width:11rem}th,td{padding:.4rem .55rem;min-width:5.5rem}h1{font-size:1.4rem}}
-@media print{details:not([open])>:not(summary){display:block}::details-content{content-visibility:visible;block-size:auto}tr{break-inside:avoid}.wide{overflow:visible}}
-`;

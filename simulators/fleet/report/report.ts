@@ -1,7 +1,7 @@
 /** The report of a fleet run: one HTML file that loads nothing, and can be read without its script. */
 
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { html, type Markup, NOTHING, PALETTE, trusted } from '../../../harness/common/html.ts';
+import { html, type Markup, NOTHING, PALETTE, scriptOf, styleOf, trusted } from '../../../harness/common/html.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { mebibytes } from '../measure/cgroup.ts';
 import { costParts, kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
@@ -26,7 +26,6 @@ import {
   rolloutMapPlot,
   timePlots,
 } from './plots.ts';
-import { PAGE_SCRIPT, PAGE_STYLE } from './report-page.ts';
 
 // What the processes of a run took, as a table: memory and processor by what they are for, and of one robot.
 
@@ -130,6 +129,9 @@ export const REPORT_FILE = 'report.html';
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
+const STYLE = new URL('./report-page.css', import.meta.url);
+const SCRIPT = new URL('./report-page.js', import.meta.url);
+
 /** Text of `report.html`. */
 export function reportHtml(result: FleetResult): string {
   const outcome = outcomeOf(result);
@@ -142,7 +144,7 @@ export function reportHtml(result: FleetResult): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title><style>${trusted(PALETTE + PAGE_STYLE)}</style></head><body><main>
+<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title><style>${styleOf(PALETTE, STYLE)}</style></head><body><main>
 ${banner(result, outcome)}
 ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
@@ -155,7 +157,7 @@ ${titled('Processes', costPart(result.costs))}
 ${titled('Counters', counters(result))}
 <footer>muster ${result.muster} · ${result.started_at}</footer>
 </main><script type="application/json" id="data">${data({ charts: plots.map(chartData), map: map?.data })}</script>
-<script>${trusted(PAGE_SCRIPT)}</script></body></html>
+<script>${scriptOf(SCRIPT)}</script></body></html>
 `.markup;
 }
 
