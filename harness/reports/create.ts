@@ -24,7 +24,7 @@ const FORMATS: readonly ReportFormat[] = [prettyFormat, jsonFormat, junitFormat,
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
 
 /** All formats in words, for help: `pretty, json, … or github, each with =FILE`. */
-export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.slice(0, -1).join(', ')} or ${REPORT_FORMATS.at(-1)}, each with =FILE`;
+export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
  * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it

@@ -69,11 +69,25 @@ export function timelineOf(marks: readonly Mark[]): Markup {
   const about =
     `${marks.length} marks over ${readableDuration(to - from)}: ` +
     `${kinds.map((kind) => `${marks.filter((mark) => mark.kind === kind).length} × ${WORDS[kind]}`).join(', ')}`;
-  return html`<figure class="timeline"><figcaption class="soft">What happened, over time${left > 0 ? ` (the last ${MOST_STREAMS} of ${left + MOST_STREAMS} streams)` : ''}</figcaption>
-<div class="lanes" role="img" aria-label="${about}">${lanes.map(({ name, marks: own }) => html`<div class="lane"><span title="${name}">${name}</span><div class="track">${own.map((mark) => drawn(mark, to, place))}</div></div>`)}
-<div class="lane scale"><span></span><div class="track">${ticks(0, to - from, 6).map((ms) => html`<b style="left:${place(from + ms)}">${readableDuration(ms)}</b>`)}</div></div></div>
+  const which = left > 0 ? ` (the last ${MOST_STREAMS} of ${left + MOST_STREAMS} streams)` : '';
+  const track = (shown: Markup[]): Markup => html`<div class="track">${shown}</div>`;
+  const lane = ({ name, marks: own }: Lane): Markup => {
+    const shown = own.map((mark) => drawn(mark, to, place));
+    return html`<div class="lane"><span title="${name}">${name}</span>${track(shown)}</div>`;
+  };
+  const scale = ticks(0, to - from, 6).map(
+    (ms) => html`<b style="left:${place(from + ms)}">${readableDuration(ms)}</b>`,
+  );
+  const line = (mark: Mark): Markup => {
+    const stream = mark.stream === undefined ? NOTHING : html`<span class="soft">stream ${mark.stream}</span> `;
+    return html`<li><time>${readableDuration(mark.at_ms - from)}</time> ${stream}${described(mark)}</li>`;
+  };
+  const list = html`<ol class="marks">${marks.map(line)}</ol>`;
+  return html`<figure class="timeline"><figcaption class="soft">What happened, over time${which}</figcaption>
+<div class="lanes" role="img" aria-label="${about}">${lanes.map(lane)}
+<div class="lane scale"><span></span>${track(scale)}</div></div>
 <ul class="key">${kinds.map((kind) => html`<li><i class="${kind}"></i>${WORDS[kind]}</li>`)}</ul>
-<details class="script"><summary>The same as a list of ${marks.length} lines</summary><div class="body"><ol class="marks">${marks.map((mark) => html`<li><time>${readableDuration(mark.at_ms - from)}</time> ${mark.stream === undefined ? NOTHING : html`<span class="soft">stream ${mark.stream}</span> `}${described(mark)}</li>`)}</ol></div></details></figure>
+${folded(`The same as a list of ${marks.length} lines`, list)}</figure>
 `;
 }
 
@@ -108,7 +122,8 @@ function drawn(mark: Mark, end: number, place: (ms: number) => string): Markup {
   const { at_ms, until_ms, kind } = mark;
   // A stream that is still open lasts to the end.
   const until = until_ms ?? (kind === 'stream' ? end : at_ms);
-  return html`<i class="${kind}" style="left:${place(at_ms)};right:calc(100% - ${place(until)})" title="${described(mark)}"></i>`;
+  const at = `left:${place(at_ms)};right:calc(100% - ${place(until)})`;
+  return html`<i class="${kind}" style="${at}" title="${described(mark)}"></i>`;
 }
 
 function described({ kind, what, count, at_ms, until_ms }: Mark): string {
@@ -127,7 +142,8 @@ function page(report: Report): string {
   const main = html`${banner(report)}
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
-${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}${grouped('Stale in the baseline', report.checks, 'fixed')}
+${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}
+${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}
 ${
   reached
@@ -144,26 +160,54 @@ ${observed(report)}${undecided(report)}`
 
 function banner(report: Report): Markup {
   const headlined = headlineOf(report);
-  const reached = report.unreachable === undefined;
-  const { target } = report;
-  const row = (label: string, text: string | undefined): Markup =>
-    text === undefined || text === '' ? NOTHING : html`<dt>${label}</dt><dd>${printable(text)}</dd>`;
-  return html`<div class="banner ${toneOf(report, headlined)}"><h1>${headlined.word}</h1><p>${sentence(headlined.meaning)}.</p>${reached ? coverage(report) : html`<pre class="wrap">${printable(report.unreachable ?? '').replace(/ (?=Try: )/, '\n')}</pre>`}<p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
-${reached ? html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${present(report).map((outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`)}</div>` : NOTHING}
-<dl>${row('Target', target.address)}${row('Tested', [target.name, target.version].filter(Boolean).join(' '))}${row('Digest', target.digest)}${row('API', `${report.api} ${target.api_version ?? ''}`)}${row('Control', target.control)}${row('Capabilities', target.capabilities.join(', '))}${row('Profile', report.profile)}${row('Seed', String(report.seed))}${row('Left out', report.narrowed_by.join(', '))}</dl></div>`;
+  const { target, unreachable } = report;
+  const facts: Record<string, string | undefined> = {
+    Target: target.address,
+    Tested: [target.name, target.version].filter(Boolean).join(' '),
+    Digest: target.digest,
+    API: `${report.api} ${target.api_version ?? ''}`,
+    Control: target.control,
+    Capabilities: target.capabilities.join(', '),
+    Profile: report.profile,
+    Seed: String(report.seed),
+    'Left out': report.narrowed_by.join(', '),
+  };
+  const rows = Object.entries(facts).map(([label, text]) => row(label, text === '' ? undefined : text));
+  const reached =
+    unreachable === undefined
+      ? coverage(report)
+      : html`<pre class="wrap">${printable(unreachable).replace(/ (?=Try: )/, '\n')}</pre>`;
+  return html`<div class="banner ${toneOf(report, headlined)}"><h1>${headlined.word}</h1>
+<p>${sentence(headlined.meaning)}.</p>${reached}
+<p class="soft">${tally(report)} · exit ${report.exit_code} · ${readableDuration(report.duration_ms)}</p>
+${unreachable === undefined ? bar(report) : NOTHING}
+<dl>${rows}</dl></div>`;
+}
+
+function bar(report: Report): Markup {
+  const parts = present(report).map(
+    (outcome) => html`<i class="${outcome}" style="flex:${report.summary[outcome]}"></i>`,
+  );
+  return html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${parts}</div>`;
 }
 
 /** How much was decided, and what to add to have the rest decided too. */
 function coverage(report: Report): Markup {
   if (!showsCoverage(report)) return NOTHING;
   const { checks, decided: count, undecided: open } = report.coverage;
-  return html`<p><b>${count} of ${checks} checks decided</b>${isUndriven(report.coverage) ? html`; nothing was driven (<code>muster explain drive</code>)` : NOTHING}.${open.length === 0 ? NOTHING : html` <a href="#undecided">What was not decided, and how to decide it</a>`}</p>`;
+  const undriven = isUndriven(report.coverage)
+    ? html`; nothing was driven (<code>muster explain drive</code>)`
+    : NOTHING;
+  const more = open.length === 0 ? NOTHING : html` <a href="#undecided">What was not decided, and how to decide it</a>`;
+  return html`<p><b>${count} of ${checks} checks decided</b>${undriven}.${more}</p>`;
 }
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
 /** Shown by the script, which does the searching. */
-const SEARCH = html`<form class="search" role="search" hidden><label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label><output aria-live="polite"></output></form>`;
+const SEARCH = html`<form class="search" role="search" hidden>
+<label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
+<output aria-live="polite"></output></form>`;
 
 /** What the run left open, and what to add to the command line to have it decided. */
 function undecided(report: Report): Markup {
@@ -180,13 +224,17 @@ function undecided(report: Report): Markup {
     ({ checks: number, why, add }) =>
       html`<tr><td class="n">${number}</td><td>${why}</td><td>${how(why, add)}</td></tr>`,
   );
-  return html`<h2 id="undecided">Not decided, and how to decide it (${open.reduce((sum, { checks: number }) => sum + number, 0)})</h2><table><thead><tr><th scope="col" class="n">checks</th><th scope="col">why</th><th scope="col">how</th></tr></thead><tbody>${rows}</tbody></table>${grouped('Not applicable', report.checks, 'not_applicable')}`;
+  const all = open.reduce((sum, { checks: number }) => sum + number, 0);
+  return html`<h2 id="undecided">Not decided, and how to decide it (${all})</h2>
+<table><thead><tr><th scope="col" class="n">checks</th><th scope="col">why</th><th scope="col">how</th></tr></thead>
+<tbody>${rows}</tbody></table>${grouped('Not applicable', report.checks, 'not_applicable')}`;
 }
 
 function chips(report: Report): Markup {
   return html`<div class="chips">${present(report).map(
     (outcome) =>
-      html`<button class="chip ${outcome}" type="button" aria-pressed="false" data-outcome="${outcome}"><b>${SYMBOLS[outcome]}</b> ${report.summary[outcome]} ${OUTCOME_WORDS[outcome]}</button>`,
+      html`<button class="chip ${outcome}" type="button" aria-pressed="false"
+data-outcome="${outcome}"><b>${SYMBOLS[outcome]}</b> ${report.summary[outcome]} ${OUTCOME_WORDS[outcome]}</button>`,
   )}</div>`;
 }
 
@@ -195,19 +243,28 @@ function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Ma
   if (found.length === 0) return NOTHING;
   const whole = outcome === 'warn' ? 0 : found.length <= AT_ONCE ? found.length : 1;
   const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
-  return html`<section><h2>${heading} (${found.length})${more}</h2>${found.map((group, index) => findingCard(group, index < whole))}</section>`;
+  const cards = found.map((group, index) => findingCard(group, index < whole));
+  return html`<section><h2>${heading} (${found.length})${more}</h2>${cards}</section>`;
 }
 
 function section({ section: number, title, checks }: SectionGroup): Markup {
   const state = worst(checks);
-  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span><span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary><div class="body">${anchor(`section-${number}`)}${checks.map(check)}</div></details>
+  return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span>
+<span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary>
+<div class="body">${anchor(`section-${number}`)}${checks.map(check)}</div></details>
 `;
 }
 
 function check(result: CheckResult): Markup {
-  const detailed = result.outcome === 'fail' || result.outcome === 'warn';
-  const id = html`<code>${result.id}</code>`;
-  return html`<div class="check ${result.outcome}" data-outcome="${result.outcome}"><span class="mark">${SYMBOLS[result.outcome]}</span><div class="what">${detailed ? html`<a href="#${result.id}">${id}</a>` : html`${anchor(result.id)}${id}`} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>${result.clause === undefined ? NOTHING : html`<p class="soft quoted">“${printable(result.clause)}”</p>`}${result.reason === undefined ? NOTHING : html`<p class="soft">${printable(result.reason)}</p>`}</div><span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
+  const { id, outcome, clause: quoted, reason } = result;
+  const code = html`<code>${id}</code>`;
+  const detailed = outcome === 'fail' || outcome === 'warn';
+  const name = detailed ? html`<a href="#${id}">${code}</a>` : html`${anchor(id)}${code}`;
+  return html`<div class="check ${outcome}" data-outcome="${outcome}"><span class="mark">${SYMBOLS[outcome]}</span>
+<div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
+${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
+${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}</div>
+<span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
 function grouped(
@@ -218,8 +275,7 @@ function grouped(
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return NOTHING;
   return html`<h2 class="${outcome}">${heading} (${checksIn(groups)})</h2>${groups.map(
-    ([reason, ids]) =>
-      html`<p>${printable(reason)}</p><ul class="ids soft">${ids.map((id) => html`<li><code>${id}</code></li>`)}</ul>`,
+    ([reason, ids]) => html`<p>${printable(reason)}</p>${listOf(ids)}`,
   )}`;
 }
 
@@ -242,16 +298,20 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
   const exchanges = result.exchanges ?? [];
   const line = tryLine(result);
   const again = result.replay_command;
+  const where = `section ${result.section} ${sectionTitle(result.section)}`;
   return html`<details class="finding ${result.outcome}" data-id="${result.id}" ${open ? html`open` : NOTHING}>
-<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b><span class="soft">${result.level} · section ${result.section} ${sectionTitle(result.section)} · ${readableDuration(result.duration_ms)}</span><span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
+<summary><span class="mark">${SYMBOLS[result.outcome]}</span><b class="grow"><code>${breakable(result.id)}</code></b>
+<span class="soft">${result.level} · ${where} · ${readableDuration(result.duration_ms)}</span>
+<span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
-<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
-${smallest === undefined || short ? NOTHING : html`<p class="soft">Smallest counterexample</p><pre>${printable(smallest)}</pre>`}
+<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}
+${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
+${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
 ${timelineOf(result.timeline ?? [])}
-${line === undefined ? NOTHING : html`<p class="soft">Try it</p>${copied(line)}`}
+${line === undefined ? NOTHING : part('Try it', copied(line))}
 ${scripted(result)}
-${exchanges.length === 0 ? NOTHING : html`<p class="soft">Exchanges</p><pre>${exchanges.map(exchange).join('\n\n')}</pre>`}
-${again === undefined ? NOTHING : html`<p class="soft">Run it again</p>${copied(again)}`}
+${exchanges.length === 0 ? NOTHING : part('Exchanges', html`<pre>${exchanges.map(exchange).join('\n\n')}</pre>`)}
+${again === undefined ? NOTHING : part('Run it again', copied(again))}
 ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
@@ -263,27 +323,41 @@ const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></sp
 function clause({ clause: quoted, section: number }: CheckResult): Markup {
   if (quoted === undefined)
     return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
-  return html`<blockquote>${printable(quoted)}<cite><a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a></cite></blockquote>`;
+  const link = html`<a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a>`;
+  return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }
 
-/** The script that drives the target, which few readers need at once. */
+/** The script that drives the target. */
 function scripted(result: CheckResult): Markup {
   const lines = scriptLines(result);
   if (lines === undefined) return NOTHING;
-  return html`<details class="script"><summary>Drive and ask again: a script of ${lines.length} lines</summary><div class="body">${copied(lines.join('\n'))}</div></details>`;
+  return folded(`Drive and ask again: a script of ${lines.length} lines`, copied(lines.join('\n')));
 }
 
 /** Checks that show the same cause, a line each, with their own finding behind it. */
 function followers(consequences: readonly CheckResult[]): Markup {
   if (consequences.length === 0) return NOTHING;
-  return html`<p class="soft">${plural(consequences.length, 'consequence')} of the same cause</p>${consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false))}`;
+  const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
+  return part(`${plural(cards.length, 'consequence')} of the same cause`, html`${cards}`);
 }
 
 /** Checks that mean nothing while a finding stands. */
 function held(blocked: readonly CheckResult[]): Markup {
   if (blocked.length === 0) return NOTHING;
-  return html`<p class="soft">${plural(blocked.length, 'check')} not run, because they mean nothing while it fails</p><ul class="ids soft">${blocked.map(({ id }) => html`<li><code>${id}</code></li>`)}</ul>`;
+  return part(
+    `${plural(blocked.length, 'check')} not run, because they mean nothing while it fails`,
+    listOf(blocked.map(({ id }) => id)),
+  );
 }
+
+const listOf = (ids: readonly string[]): Markup =>
+  html`<ul class="ids soft">${ids.map((id) => html`<li><code>${id}</code></li>`)}</ul>`;
+
+const part = (title: string, body: Markup): Markup => html`<p class="soft">${title}</p>${body}`;
+
+/** What few readers need at once. */
+const folded = (title: string, body: Markup): Markup =>
+  html`<details class="script"><summary>${title}</summary><div class="body">${body}</div></details>`;
 
 /** Lets a narrow screen break an id between its words. */
 const breakable = (id: string): Markup =>

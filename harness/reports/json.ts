@@ -194,7 +194,8 @@ export const looksLikeReport = (value: unknown): value is OldReport =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
 /**
- * A report with everything that today's Muster writes. Members that older versions did not write are derived from the others.
+ * A report with everything that today's Muster writes. Members that older versions did not write are derived from the
+ * others.
  *
  * @throws UsageError that names the file and the first members that are wrong
  */
@@ -202,9 +203,8 @@ export function reportFrom(value: OldReport, file: string): Report {
   const report = filledIn(value, file);
   if (jsonReportShape.is(report)) return report as unknown as Report;
   const problems = jsonReportShape.problems(report).slice(0, SHOWN);
-  throw new UsageError(
-    `${file}: is not a report of \`muster check\`: ${problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ')}`,
-  );
+  const words = problems.map(({ path, message }) => `${path} ${message}`.trim());
+  throw new UsageError(`${file}: is not a report of \`muster check\`: ${words.join('; ')}`);
 }
 
 /** A report in which members may be absent that were added since. */

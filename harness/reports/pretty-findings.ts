@@ -72,7 +72,10 @@ export function findings(report: Report, outcome: 'warn' | 'fail', options: Pret
 /** How to look at a target that Muster started, and that has ended with the run. */
 function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   if (api === 'client')
-    return 'To debug a client, play a situation to it for as long as it takes: muster simulate device --scenario NAME (--scenario list names them), or muster simulate platform.';
+    return (
+      'To debug a client, play a situation to it for as long as it takes: muster simulate device --scenario NAME ' +
+      '(--scenario list names them), or muster simulate platform.'
+    );
   const replayed = groups.some(({ lead }) => lead.replay_command?.startsWith('muster replay ') === true);
   const how = replayed
     ? "'again' starts it anew, and with --keep leaves it up to be looked at"

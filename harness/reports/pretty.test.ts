@@ -7,7 +7,7 @@ import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 
-test('a failure reads: requirement with section, expected, actual, smallest counterexample, curl, exchange, how to run it again', () => {
+test('a failure reads: requirement, expected, actual, counterexample, curl, exchange, how to run it again', () => {
   const text = prettyText(sampleReport(), plain);
   const from = text.indexOf('✗ device.events.replay.exclusive  MUST · section 6.2 Rules of the event stream');
   expect(from).toBeGreaterThan(0);
@@ -16,7 +16,7 @@ test('a failure reads: requirement with section, expected, actual, smallest coun
     'expected   a first event with an id above 7',
     'actual     the first event has id 7',
     'smallest   publish 3 events, then replay after the last',
-    "try        curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
+    `try        ${sampleExchange().curl}`,
     'exchange   GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)',
     '< id: 7',
     'again      muster check device --socket /run/agent.sock --only device.events.replay.exclusive --seed 4711',
@@ -87,7 +87,8 @@ test('a request of enormous length floods no report', () => {
 test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(
-    'Not applicable 2\n  needs loopback, which the target does not declare\n    device.loopback.discovery device.loopback.bearer-required\n',
+    'Not applicable 2\n  needs loopback, which the target does not declare\n' +
+      '    device.loopback.discovery device.loopback.bearer-required\n',
   );
   expect(text).toContain(
     'Blocked 1\n  control: POST /compact answered 500: disk full\n    device.events.expired.410\n',

@@ -141,7 +141,8 @@ test('a certificate says in words what it claims and what it does not', () => {
   expect(about).toBe('example-agent 1.3.0 with the Device API');
   expect(claims.join('\n')).toContain('Every MUST that applied held (1 checks); these SHOULDs did not: device.b.');
   expect(not.join('\n')).toContain(
-    '1 checks did not apply, and nothing is said about them:\n  needs loopback, which the target does not declare: device.c',
+    '1 checks did not apply, and nothing is said about them:\n' +
+      '  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');
   const core = claimsOf(statementOf(complete(good, { profile: 'core' }), suites));

@@ -286,11 +286,14 @@ export function badge(report: Report): string {
   const title = printable(`${left}: ${right} (${meaning})`);
   const label = (text: string, from: number, wide: number): Markup =>
     html`<text x="${from + wide / 2}" y="14" textLength="${wide - 12}">${text}</text>`;
-  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}" role="img" aria-label="${title}">
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${first + second}" height="${HEIGHT}"
+role="img" aria-label="${title}">
 <title>${title}</title>
 <clipPath id="r"><rect width="${first + second}" height="${HEIGHT}" rx="3"/></clipPath>
-<g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/><rect x="${first}" width="${second}" height="${HEIGHT}" fill="${colour}"/></g>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
+<g clip-path="url(#r)"><rect width="${first}" height="${HEIGHT}" fill="#3b4048"/>
+<rect x="${first}" width="${second}" height="${HEIGHT}" fill="${colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif"
+font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 </svg>
 `.markup;
 }

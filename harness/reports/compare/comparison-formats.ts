@@ -161,9 +161,13 @@ const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => r
 const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
 
 function banner(comparison: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
+  const reports = comparison.entries.map(({ label, startedAt, api }) => {
+    const about = `${api} · ${startedAt.slice(0, 16).replace('T', ' ')}`;
+    return html`<li><b>${printable(label)}</b> <span class="soft">${about}</span></li>`;
+  });
   return html`<div class="banner ${tone}"><h1>${word}</h1>
 <p>Exit ${code}: ${printable(meaning)}.</p><p>${alikeness(comparison)}.</p>
-<ol>${comparison.entries.map(({ label, startedAt, api }) => html`<li><b>${printable(label)}</b> <span class="soft">${api} · ${startedAt.slice(0, 16).replace('T', ' ')}</span></li>`)}</ol></div>`;
+<ol>${reports}</ol></div>`;
 }
 
 function changed(comparison: Comparison): Markup {
@@ -180,7 +184,9 @@ function changed(comparison: Comparison): Markup {
 /** A table behind a summary; `open` shows it at once. */
 function folded(heading: string, count: number, open: boolean, table: Markup): Markup {
   if (count === 0) return NOTHING;
-  return html`<details ${open ? html`open` : NOTHING}><summary><h2>${heading} <span class="soft">${count}</span></h2></summary><div class="wide" tabindex="0" role="region" aria-label="${heading}">${table}</div></details>
+  return html`<details ${open ? html`open` : NOTHING}>
+<summary><h2>${heading} <span class="soft">${count}</span></h2></summary>
+<div class="wide" tabindex="0" role="region" aria-label="${heading}">${table}</div></details>
 `;
 }
 
@@ -190,10 +196,11 @@ function requirementTable(
   compared: Comparison,
   open: boolean,
 ): Markup {
-  const body = rows.map(
-    (row) =>
-      html`<tr id="${row.id}"><th scope="row"><code>${row.id}</code><span class="soft">${row.level} · ${row.section} ${sectionTitle(row.section)}</span>${row.requirement === '' ? NOTHING : html`<p>${printable(row.requirement)}</p>`}</th>${row.outcomes.map(outcomeCell)}</tr>`,
-  );
+  const body = rows.map(({ id, level, section, requirement, outcomes }) => {
+    const words = requirement === '' ? NOTHING : html`<p>${printable(requirement)}</p>`;
+    return html`<tr id="${id}"><th scope="row"><code>${id}</code>
+<span class="soft">${level} · ${section} ${sectionTitle(section)}</span>${words}</th>${outcomes.map(outcomeCell)}</tr>`;
+  });
   return folded(heading, rows.length, open, table('Check', compared, body));
 }
 
@@ -203,12 +210,19 @@ const outcomeCell = (outcome: Outcome | undefined): Markup =>
     : html`<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${OUTCOME_WORDS[outcome]}</td>`;
 
 function choiceTable(heading: string, rows: readonly ChoiceRow[], compared: Comparison, open: boolean): Markup {
+  const cell = (value: string | undefined): Markup =>
+    value === undefined ? html`<td class="soft">– not observed</td>` : html`<td>${cutTo(printable(value), VALUE)}</td>`;
   const body = rows.map(
-    ({ name, check, values }) =>
-      html`<tr><th scope="row">${cutTo(printable(name), VALUE)}<span class="soft"><code>${check}</code></span></th>${values.map((value) => (value === undefined ? html`<td class="soft">– not observed</td>` : html`<td>${cutTo(printable(value), VALUE)}</td>`))}</tr>`,
+    ({ name, check, values }) => html`<tr><th scope="row">${cutTo(printable(name), VALUE)}
+<span class="soft"><code>${check}</code></span></th>${values.map(cell)}</tr>`,
   );
   return folded(heading, rows.length, open, table('Asked', compared, body));
 }
 
-const table = (first: string, { entries }: Comparison, body: readonly Markup[]): Markup =>
-  html`<table><thead><tr><th scope="col">${first}</th>${entries.map(({ label }, index) => html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`)}</tr></thead><tbody>${body}</tbody></table>`;
+function table(first: string, { entries }: Comparison, body: readonly Markup[]): Markup {
+  const heads = entries.map(
+    ({ label }, index) =>
+      html`<th scope="col">${index + 1} <span class="soft">${cutTo(printable(label), LABEL)}</span></th>`,
+  );
+  return html`<table><thead><tr><th scope="col">${first}</th>${heads}</tr></thead><tbody>${body}</tbody></table>`;
+}

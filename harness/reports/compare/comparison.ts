@@ -317,7 +317,8 @@ export function verdictOf({ regressions, undecided, behaviour }: Changes, gate: 
     return { word: 'CHANGED', tone: 'fail', code: EXIT.nonconformant, meaning };
   }
   if (undecided.length > 0) {
-    const meaning = `${plural(undecided.length, 'check')} passed before and ${undecided.length === 1 ? 'is' : 'are'} blocked now`;
+    const are = undecided.length === 1 ? 'is' : 'are';
+    const meaning = `${plural(undecided.length, 'check')} passed before and ${are} blocked now`;
     return { word: 'UNDECIDED', tone: 'fail', code: EXIT.incomplete, meaning };
   }
   return { word: 'NO REGRESSION', tone: 'pass', code: EXIT.conformant, meaning: held };

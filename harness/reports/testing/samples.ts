@@ -15,7 +15,9 @@ export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
     response_headers: { 'content-type': 'text/event-stream' },
     response_body: 'id: 7\nevent: deployment.deployed\ndata: {"object":"event","id":7}\n\n',
     duration_ms: 12,
-    curl: "curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' 'http://localhost/v0.2/events?after=7'",
+    curl:
+      "curl -sN -i --unix-socket /run/agent.sock -H 'accept: text/event-stream' " +
+      "'http://localhost/v0.2/events?after=7'",
     ...change,
   };
 }

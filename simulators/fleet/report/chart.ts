@@ -100,9 +100,11 @@ export function chart(plot: Plot): Markup {
     ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
   );
   const label = `${title}. ${about}`;
-  const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>`;
+  const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none"
+role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>`;
+  const legend = series.map(({ name, tone }, index) => ({ kind: colour(index, tone), words: name }));
   return html`<figure class="chart" data-chart="${id}">${captioned(plot, drawing)}
-${series.length < 2 ? NOTHING : legendOf(series.map(({ name, tone }, index) => ({ kind: colour(index, tone), words: name })))}
+${series.length < 2 ? NOTHING : legendOf(legend)}
 ${valuesTable(plot)}</figure>
 `;
 }
@@ -114,7 +116,9 @@ export function cellChart(plot: CellPlot): Markup {
   for (const { column, row, kind } of cells) {
     paths.set(kind, `${paths.get(kind) ?? ''}M${column} ${row}h1v1h-1z`);
   }
-  const drawing = html`<svg viewBox="0 0 ${columns} ${rows}" preserveAspectRatio="none" role="img" aria-label="${title}. ${about}" shape-rendering="crispEdges">${[...paths].map(([kind, d]) => html`<path class="cell ${kind}" d="${d}"/>`)}</svg>
+  const shapes = [...paths].map(([kind, d]) => html`<path class="cell ${kind}" d="${d}"/>`);
+  const drawing = html`<svg viewBox="0 0 ${columns} ${rows}" preserveAspectRatio="none"
+role="img" aria-label="${title}. ${about}" shape-rendering="crispEdges">${shapes}</svg>
 <svg class="lines" viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" aria-hidden="true">${grid(x, y)}</svg>`;
   return html`<figure class="chart map" data-map>${captioned(plot, drawing)}
 ${legendOf(legend.map(({ kind, words }) => ({ kind: `cell ${kind}`, words })))}</figure>
@@ -161,8 +165,15 @@ const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%
 
 /** Text beside the drawing. On a narrow screen every other label of the x axis is left out. */
 function labels(x: Axis, y: Axis): Markup {
-  return html`<div class="y" aria-hidden="true">${y.ticks.map((tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`)}</div>
-<div class="x" aria-hidden="true">${x.ticks.map((tick, index) => html`<span ${index % 2 === 1 ? html`class="odd" ` : NOTHING}style="left:${percent(place(x, tick))}">${valueText(x.unit, tick)}</span>`)}</div>`;
+  const up = y.ticks.map(
+    (tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`,
+  );
+  const along = x.ticks.map((tick, index) => {
+    const kind = index % 2 === 1 ? html`class="odd" ` : NOTHING;
+    return html`<span ${kind}style="left:${percent(place(x, tick))}">${valueText(x.unit, tick)}</span>`;
+  });
+  return html`<div class="y" aria-hidden="true">${up}</div>
+<div class="x" aria-hidden="true">${along}</div>`;
 }
 
 const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
@@ -218,7 +229,8 @@ export function tableOf(
   const body = rows.map(
     (row, at) => html`<tr${last && at === rows.length - 1 ? html` class="${last}"` : NOTHING}>${row.map(cell)}</tr>`,
   );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="data"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="data"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 /** A few of the values, for those who want numbers or cannot see the drawing. */

@@ -232,9 +232,11 @@ function sentence({ histograms }: FleetResult, reach: Reach): string {
     encoded === undefined || reach.inTime * 2 < reach.attempts
       ? 'Less than half had in time.'
       : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
+  const share = (number: number): string => percentText(number, reach.attempts);
+  const late = reach.late > 0 ? `, and at ${share(reach.inTime + reach.late)} with those that came late` : '';
   return (
-    `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} It ends at ` +
-    `${percentText(reach.inTime, reach.attempts)}${reach.late > 0 ? `, and at ${percentText(reach.inTime + reach.late, reach.attempts)} with those that came late` : ''}.`
+    `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} ` +
+    `It ends at ${share(reach.inTime)}${late}.`
   );
 }
 
@@ -266,6 +268,7 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const [from, to] = [(first * columnMs) / 1000, ((first + columns) * columnMs) / 1000];
   const drawn = cells.map((cell) => ({ column: cell.column - first, row: cell.band, kind: kindOf(cell, ends) }));
   const wrong = cells.filter(({ late, lost }) => late + lost > 0).length;
+  const wrongCells = wrong === 0 ? 'No cell has' : `${wrong} of ${cells.length} cells have`;
   const perRow = Math.ceil(robots / rows);
   const inView = phaseBands(result).filter((band) => band.to > from && band.from < to);
   const shades = ends.map((end, step) => ({ kind: `h${step}`, words: `up to ${readableDuration(end)}` }));
@@ -275,7 +278,7 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
     about:
       `Each row is ${perRow === 1 ? 'a robot' : `${perRow} robots`}, each column ${readableDuration(columnMs)} ` +
       'in which POSTs were sent; the colour is the slowest arrival. ' +
-      `${wrong === 0 ? 'No cell has a robot that missed its roll-out.' : `${wrong} of ${cells.length} cells have a robot that missed its roll-out.`}`,
+      `${wrongCells} a robot that missed its roll-out.`,
     x: { unit: 's', from, to, ticks: ticks(from, to, 8) },
     y: { unit: 'number', from: robots, to: 0, ticks: ticks(0, robots, 4) },
     bands: inView.map((band) => ({ ...band, from: Math.max(band.from, from), to: Math.min(band.to, to) })),

@@ -55,7 +55,9 @@ function costPart(costs: RunCosts | undefined): Markup {
     each(part.robot_whole_bytes),
     each(part.robot_marginal_bytes),
   ]);
-  return html`${tableOf('Processes', COST_PART_COLUMNS, rows, 'sum')}<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
+  return html`${tableOf('Processes', COST_PART_COLUMNS, rows, 'sum')}
+<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots;
+<i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
 const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
@@ -68,7 +70,8 @@ const AT_ONCE = 12;
 function rolloutPart(result: FleetResult, reach: Plot | undefined, map: CellPlot | undefined): Markup {
   const of = reachOf(result);
   if (of === undefined) return NOTHING;
-  return html`<h2 id="rollout">Roll-out</h2>${shares(of)}${reach === undefined ? NOTHING : chart(reach)}${map === undefined ? NOTHING : cellChart(map)}${missedTable(result, of)}${legs(result)}`;
+  return html`<h2 id="rollout">Roll-out</h2>${shares(of)}
+${reach && chart(reach)}${map && cellChart(map)}${missedTable(result, of)}${legs(result)}`;
 }
 
 /** In time, late, lost and under way as one bar. */
@@ -80,8 +83,14 @@ function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup
     { name: 'pending', number: pending, words: 'under way when the run ended' },
   ].filter(({ number, name }) => number > 0 || name === 'in-time');
   const words = parts.map(({ number, words: what }) => `${percentText(number, attempts)} ${what}`).join(', ');
-  return html`<div class="shares"><div class="split" role="img" aria-label="Of ${thousands(attempts)} roll-outs: ${words}">${parts.map(({ name, number }) => html`<i class="${name}" style="flex:${number}"></i>`)}</div>
-<ul>${parts.map(({ name, number, words: what }) => html`<li><i class="${name}"></i><b>${percentText(number, attempts)}</b> <span>${thousands(number)} of ${thousands(attempts)} ${what}</span></li>`)}</ul></div>`;
+  const all = thousands(attempts);
+  const bar = parts.map(({ name, number }) => html`<i class="${name}" style="flex:${number}"></i>`);
+  const list = parts.map(({ name, number, words: what }) => {
+    const share = percentText(number, attempts);
+    return html`<li><i class="${name}"></i><b>${share}</b> <span>${thousands(number)} of ${all} ${what}</span></li>`;
+  });
+  return html`<div class="shares"><div class="split" role="img" aria-label="Of ${all} roll-outs: ${words}">${bar}</div>
+<ul>${list}</ul></div>`;
 }
 
 function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Reach): Markup {
@@ -100,7 +109,8 @@ function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Rea
   const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
   const columns = ['robot', 'POST at#', split ? 'its event was read' : 'outcome'];
   const table = tableOf('Robots that missed their roll-out', columns, rows);
-  return html`<details ${rows.length <= AT_ONCE ? html`open` : NOTHING}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
+  const open = rows.length <= AT_ONCE ? html`open` : NOTHING;
+  return html`<details ${open}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
 
 /** The legs of a roll-out, as bars to p50 and to p99 on one scale. */
@@ -144,7 +154,8 @@ export function reportHtml(result: FleetResult): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title><style>${styleOf(PALETTE, STYLE)}</style></head><body><main>
+<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title>
+<style>${styleOf(PALETTE, STYLE)}</style></head><body><main>
 ${banner(result, outcome)}
 ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
@@ -207,7 +218,10 @@ function generator(result: FleetResult): Markup {
   if (measuredNothing(result)) return html`<p class="generator">Nothing was measured.</p>`;
   const { tone, words } = GENERATOR[result.verdict];
   // A run that is not complete gets no good mark.
-  return html`<div class="generator ${result.complete ? tone : ''}"><p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${result.verdict_reasons.length === 0 ? NOTHING : html`<ul>${result.verdict_reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}</div>`;
+  const reasons = result.verdict_reasons.map((reason) => html`<li>${reason}</li>`);
+  const list = reasons.length > 0 ? html`<ul>${reasons}</ul>` : NOTHING;
+  return html`<div class="generator ${result.complete ? tone : ''}">
+<p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${list}</div>`;
 }
 
 function facts(result: FleetResult): string[] {
@@ -262,7 +276,8 @@ function violations({ violations: found }: FleetResult): Markup {
     html`<td class="lost">${kind}</td>`,
     html`<td class="wide">${message}</td>`,
   ]);
-  return html`<h2>Event streams that lost, repeated or reordered events</h2>${tableOf('Event streams', ['robot', 'kind', 'what happened'], rows)}`;
+  const table = tableOf('Event streams', ['robot', 'kind', 'what happened'], rows);
+  return html`<h2>Event streams that lost, repeated or reordered events</h2>${table}`;
 }
 
 function thresholds(result: FleetResult): Markup {
