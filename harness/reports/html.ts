@@ -363,8 +363,9 @@ const folded = (title: string, body: Markup): Markup =>
 const breakable = (id: string): Markup =>
   html`${id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`))}`;
 
-function row(label: string, text: string | undefined, tone = ''): Markup {
-  return text === undefined ? NOTHING : html`<dt>${label}</dt><dd class="${tone}">${printable(text)}</dd>`;
+function row(label: string, text: string | undefined, tone?: string): Markup {
+  if (text === undefined) return NOTHING;
+  return html`<dt>${label}</dt><dd${tone === undefined ? NOTHING : html` class="${tone}"`}>${printable(text)}</dd>`;
 }
 
 const copied = (line: string): Markup =>
