@@ -141,7 +141,9 @@ test('a path that the container does not have costs the capability, and not the 
 
 test('a container that floods its log takes no memory', async (context) => {
   needsDocker(context);
-  const script = `require('node:http').createServer((_, response) => response.end()).listen('${at.socket}');
+  // It would close a connection that is kept alive while it floods, and a request could meet that.
+  const script = `const answer = (_, response) => response.setHeader('Connection', 'close').end();
+require('node:http').createServer(answer).listen('${at.socket}');
 const piece = 'x'.repeat(1000) + '\\n';
 (function flood() { for (let line = 0; line < 1000; line += 1) process.stdout.write(piece); setImmediate(flood); })();`;
   const before = process.memoryUsage().rss;

@@ -59,7 +59,8 @@ it('ends incomplete when the platform resets what a roll-out needs first', async
   proxy.resets = () => true;
   const { code, result, said } = await fleet.end();
   expect(result.complete).toBe(false);
-  expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_types/);
+  // Its first requests may have been answered before the platform began to reset them.
+  expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_/);
   expect(code).toBe(2);
 });
 
