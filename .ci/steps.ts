@@ -16,7 +16,7 @@ interface Step {
   name: string;
   /** A line of a shell. */
   command: string;
-  /** How little of the processor it gets when others want it too, up to 19. Below 0 takes root, and is 0 otherwise. */
+  /** How little of the processor it gets when others want it too, up to 19. */
   nice?: number;
 }
 
@@ -41,25 +41,22 @@ const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
 /**
- * Tests hold bounds of time, so what runs beside them takes the processor when they leave it. Subjects that are slow or
- * starved themselves would be more so beside others: they come after them.
+ * Tests and subjects of the matrix hold bounds of time, and both could use the whole machine: beside each other they
+ * would fail for want of it. Subjects that are slow or starved themselves come last, alone.
  */
 function change(left: readonly Selected[]): Stage[] {
   const exclude = [AGENT_TEST, ...left.flatMap(({ tests }) => tests)].map((path) => ` --exclude '${path}'`).join('');
   const groups = SELECTED.flatMap(({ subjects = [] }) => subjects);
   const seldom = SELECTED.filter((selected) => !left.includes(selected)).flatMap(({ subjects = [] }) => subjects);
-  const matrix = (api: string, concurrency: number, nice = 0): Step => ({
+  const matrix = (api: string, concurrency: number): Step => ({
     name: `matrix ${api}`,
     command: `npm run matrix -- --api ${api} --concurrency ${concurrency} --without ${groups.join()}`,
-    nice,
   });
   return [
     BUILD,
+    [[AGENT], [{ name: 'tests', command: `npm run test:all --${exclude}` }]],
     [
-      [AGENT],
-      [{ name: 'tests', command: `npm run test:all --${exclude}` }],
-      // One process among many would get too little of the processor to decide within the time of its runs.
-      [matrix('device', 5, -5), matrix('client', 12)],
+      [matrix('device', 5), matrix('client', 12)],
       [matrix('platform', 5), matrix('system', 8)],
       [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOfCommit()}`, nice: 15 }],
     ],

@@ -76,8 +76,8 @@ const ALONE_PATIENCE_MS = 200;
 /** What a defect withholds is waited for, once for each attempt to find a smaller counterexample. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** The suite waits four times as long for an effect, which many defects suppress. */
-  system: 1000,
+  /** As long for an answer, and four times as long for an effect, which many defects suppress. */
+  system: 3000,
   /** The client runs in this process, so that a busy machine holds up the wait as well. */
   client: 3000,
 };
