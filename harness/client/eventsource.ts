@@ -143,21 +143,33 @@ export class EventSourceClient {
   }
 }
 
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
 /** Puts a `retry` block before the body, and counts its bytes. A later one from the server still wins. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
-  // A byte order mark counts only where it stands first, which is now before the block: the decoder takes it away.
-  const decoder = new TextDecoder();
+  const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      yield Buffer.from(`retry: ${reconnectMs}\n\n`);
+      // What may still become a byte order mark, which counts only where it stands first.
+      let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
           count(chunk.length);
-          yield Buffer.from(decoder.decode(chunk, { stream: true }));
+          if (mark === undefined) {
+            yield chunk;
+            continue;
+          }
+          const begun: Buffer = Buffer.concat([mark, chunk]);
+          const isMark = begun.subarray(0, BOM.length).equals(BOM);
+          mark = !isMark && BOM.subarray(0, begun.length).equals(begun) ? begun : undefined;
+          if (mark !== undefined) continue;
+          yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
         }
       } catch {
         // A broken connection ends the body; the client takes it from there.
       }
+      // Nothing but a part of a mark: no event, and still the time to come back after.
+      if (mark !== undefined) yield block;
     })(),
     { objectMode: true },
   );
