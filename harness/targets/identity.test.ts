@@ -70,12 +70,14 @@ test.each([
 });
 
 test('what a line executes is measured, and measured again', () => {
-  const ran = measureExecutable("'./an agent'", folder, {});
-  expect(ran).toEqual({ of: 'executable', name: 'an agent', digest, changed: expect.any(Function) });
+  const measured = join(folder, 'a measured agent');
+  writeFileSync(measured, 'content', { mode: 0o755 });
+  const ran = measureExecutable("'./a measured agent'", folder, {});
+  expect(ran).toEqual({ of: 'executable', name: 'a measured agent', digest, changed: expect.any(Function) });
   expect(ran.changed?.()).toBeUndefined();
-  writeFileSync(agent, 'other');
-  expect(ran.changed?.()).toBe('an agent was changed during the run');
-  rmSync(agent);
-  expect(ran.changed?.()).toMatch(/^an agent could not be read again after the run \(.+\)$/);
+  writeFileSync(measured, 'other');
+  expect(ran.changed?.()).toBe('a measured agent was changed during the run');
+  rmSync(measured);
+  expect(ran.changed?.()).toMatch(/^a measured agent could not be read again after the run \(.+\)$/);
   expect(measureExecutable('true', folder, {})).toEqual({ of: 'executable', problem: 'the command executes no file' });
 });

@@ -15,7 +15,9 @@ test('links are followed by name, and not walked through', async () => {
   expect(await hostFiles.read(at('current/etc/a.json'))).toEqual(Buffer.from('{}'));
   expect(await hostFiles.stat(at('current'))).toMatchObject({ kind: 'folder' });
   const shallow = await hostFiles.list(folder);
-  expect(shallow.map(({ path }) => path).toSorted()).toEqual([at('current'), at('release')]);
+  const names = shallow.map(({ path }) => path);
+  expect(names).toEqual(expect.arrayContaining([at('current'), at('release')]));
+  expect(names).not.toContain(at('dangling'));
   const deep = await hostFiles.list(at('current'), { deep: true });
   expect(deep).toMatchObject([
     { path: at('current/etc'), kind: 'folder' },
