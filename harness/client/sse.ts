@@ -128,6 +128,8 @@ export interface OpenEvents {
   within?: number;
   /** Reads nothing until `resume()`: a subscriber that has stopped reading. */
   paused?: boolean;
+  /** What the reader makes of each frame; undefined leaves it out. Default: what came. */
+  read?: (frame: SseFrame) => SseFrame | undefined;
   /** Drops the connection as soon as this many bytes of the body have come; later bytes are ignored. */
   cutAfterBytes?: number;
 }
@@ -201,7 +203,8 @@ export class EventStream {
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
       frame: (frame) => {
-        this.frames.push(frame);
+        const read = options.read === undefined ? frame : options.read(frame);
+        if (read !== undefined) this.frames.push(read);
         this.#marks?.came('frame', `${frame.id ?? 'no id'} ${frame.event ?? ''}`.trimEnd());
       },
       comment: (comment) => {

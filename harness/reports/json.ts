@@ -80,8 +80,17 @@ const check = Type.Object({
   replay_path: optionalText,
   curl: optionalText,
   script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
-  blocked_by: told('Id of the failed check that this one rests on'),
-  consequence_of: told('Id of the failed check that shows the cause more plainly'),
+  blocked_by: told('Id of the failed check without which it could not be asked'),
+  consequence_of: told('Id of the failed check from which it may follow: it shows the cause more plainly'),
+  allowed_for: Type.Optional(
+    Type.Array(Type.String(), { description: 'Names of the deviations that its readers allowed for' }),
+  ),
+  deviation: Type.Optional(
+    Type.Object(
+      { name: Type.String(), allowance: Type.String() },
+      { description: 'What the readers of later checks allowed for once this one had failed' },
+    ),
+  ),
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
   replay_command: told('Runs this check alone again'),
   exchanges: Type.Optional(Type.Array(exchange)),

@@ -25,7 +25,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
     const cause = leads.find(
       (lead) =>
         lead.requirement_id === finding.requirement_id ||
-        (lead.outcome === 'fail' && premises.some((premise) => isDecidedBy(premise, lead))) ||
+        (mayCause(lead, finding) && premises.some((premise) => isDecidedBy(premise, lead))) ||
         isSameAnswer(lead, finding),
     );
     if (cause === undefined) leads.push(finding);
@@ -62,6 +62,10 @@ function plainestFirst(
 
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
+
+/** What its readers allowed for may still show, and what no reader came across shows nowhere. */
+const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
+  outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
 
 /** Whether the failed check is the premise, or the plainest check of its requirement. */
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>

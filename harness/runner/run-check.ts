@@ -51,6 +51,8 @@ const SHOWN_EXCHANGES = 8;
 interface CheckRecord {
   observations: string[];
   observed: Observed[];
+  /** Names of deviations that its readers allowed for. */
+  allowedFor: Set<string>;
   /** The first SHOULD that did not hold. */
   warning?: Partial<CheckResult>;
 }
@@ -64,7 +66,7 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
  */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: CheckRecord = { observations: [], observed: [] };
+  const record: CheckRecord = { observations: [], observed: [], allowedFor: new Set() };
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -90,11 +92,12 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-function recorded({ observations, observed }: CheckRecord): Pick<CheckResult, 'observations' | 'observed'> {
+function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<CheckResult> {
   const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
     ...(choices.length === 0 ? {} : { observed: choices }),
+    ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
   };
 }
 
@@ -149,6 +152,12 @@ function toolsFor<Context>(
     property: propertyFor(recorder, { seed, runs, signal, reconsider }, replay?.path),
     replayPath: replay?.replay_path,
     session,
+    allowsFor(deviation) {
+      const reportedBy = session.deviations.get(deviation);
+      const deviates = reportedBy !== undefined && reportedBy !== run.check.requirement.id;
+      if (deviates) record.allowedFor.add(deviation.name);
+      return deviates;
+    },
     lenient: run.check.requirement.level !== 'MUST',
     seed,
     signal,

@@ -155,7 +155,7 @@ async function runChecks<Context>(
   };
   const runOne = async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     if (end.signal.aborted) return settle(undecided(check, 'blocked', whyOver(end.signal)));
-    const cause = causeAmong(premises);
+    const cause = essentialAmong(premises, plan);
     if (cause !== undefined)
       return settle(undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause }));
     audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
@@ -174,7 +174,10 @@ async function runChecks<Context>(
       deadline: started + maxTimeMs,
       ...defined({ replay }),
     });
-    return settle(result);
+    const { deviation } = check;
+    if (deviation === undefined || result.outcome !== 'fail') return settle(result);
+    session.deviations.set(deviation, check.requirement.id);
+    return settle({ ...result, deviation });
   };
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
@@ -209,10 +212,11 @@ function endOfRun({
   };
 }
 
-/** The failed check on which the premises rest, or which is one of them. */
-function causeAmong(premises: readonly CheckResult[]): string | undefined {
+/** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
+function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
+  const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {
-    if (outcome === 'fail') return id;
+    if (outcome === 'fail' && isEssential(id)) return id;
     if (blocked_by !== undefined) return blocked_by;
   }
   return undefined;

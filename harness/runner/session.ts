@@ -13,6 +13,17 @@ export class Fact<T> {
   }
 }
 
+/**
+ * A way to depart from the specification that a reader can live with. The check that reports it names it; once that has
+ * failed, readers allow for it in one place, so that one finding hides no other.
+ */
+export interface Deviation {
+  /** E.g. `cursor-repeated`. */
+  name: string;
+  /** What readers do from then on, as a sentence in the present tense. */
+  allowance: string;
+}
+
 /** How the waits for one family of things depend on what the target has shown of them. */
 export interface WaitPolicy {
   /** How many times the slowest success a wait is, once one was in vain. */
@@ -173,6 +184,8 @@ export class Session {
     platform: new Waits(WAIT_POLICIES.platform),
     effect: new Waits(WAIT_POLICIES.effect),
   };
+  /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
+  readonly deviations = new Map<Deviation, string>();
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates = new Map<string, Gate>();
   readonly #quiet = new Set<Promise<void>>();

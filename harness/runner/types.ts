@@ -1,7 +1,7 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
 import type { Mark, Recorded } from '../client/recorder.ts';
 import type { Capability } from '../contract/capabilities.ts';
-import type { Session } from './session.ts';
+import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
@@ -57,10 +57,14 @@ export interface Check<Context> {
   /** `core` checks run in both profiles; `full` (default) only in the full one. */
   profile?: 'core' | 'full';
   /**
-   * Ids of checks without which this one means nothing. It waits for those that run too, and is blocked by one that has
-   * failed. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of plainer checks, on which this one rests. It waits for those that run too, and what it finds may follow from
+   * what they found. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
+  /** Without what this check asks for, nothing can be asked that rests on it: when it fails, that is blocked. */
+  essential?: boolean;
+  /** What the readers of later checks allow for once this one has failed. */
+  deviation?: Deviation;
   run(context: Context & CheckContext): Promise<void>;
 }
 
@@ -149,6 +153,8 @@ export interface CheckContext {
   ): Promise<void>;
   /** What is known of the target, shared by all checks of it. */
   readonly session: Session;
+  /** Whether the target has been seen to deviate so. The reader then allows for it, and the report says so. */
+  allowsFor(deviation: Deviation): boolean;
   /** The requirement is no MUST: a wait in vain shortens no wait of one. */
   readonly lenient: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
@@ -189,10 +195,14 @@ export interface CheckResult extends Partial<Finding> {
   duration_ms: number;
   /** Why it is not applicable, blocked, known or fixed. */
   reason?: string;
-  /** Id of the failed check that this one rests on; given when that is why it is blocked. */
+  /** Id of the failed check without which this one could not be asked; given when that is why it is blocked. */
   blocked_by?: string;
-  /** Id of the failed check that shows the same cause more plainly. */
+  /** Id of the failed check from which this finding may follow: it shows the cause more plainly. */
   consequence_of?: string;
+  /** Names of the deviations that its readers allowed for, so that it looked at what it is about. */
+  allowed_for?: string[];
+  /** Of a failed check: the deviation that later checks allowed for. */
+  deviation?: Deviation;
   /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
   fault?: true;
   /** What was recorded where the specification is silent, and SHOULDs noted on the way, in words. */

@@ -1,6 +1,7 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 import type { EventStream } from '../../harness/client/sse.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
+import { CURSOR_REPEATED } from './support/deviations.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, expectSameEvents, showIds } from './support/events.ts';
 import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/replays.ts';
@@ -18,7 +19,12 @@ export const exclusive = requirement({
 });
 check(
   exclusive,
-  { needs: ['drive'], profile: 'core', premises: ['device.events.replay.complete'] },
+  {
+    needs: ['drive'],
+    profile: 'core',
+    premises: ['device.events.replay.complete'],
+    deviation: CURSOR_REPEATED,
+  },
   async (t: Device, streams) => {
     const recording = await record(t, streams, 12);
     await t.property(

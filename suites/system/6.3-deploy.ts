@@ -23,7 +23,7 @@ const arrives = requirement({
     'A deployment made on the platform arrives: deployment.deployed on the device’s stream, ' +
     'the same deployment as current, its files written, and deployed reported back.',
 });
-check(arrives, { needs: ['write'], profile: 'core' }, async (t: System) => {
+check(arrives, { needs: ['write'], profile: 'core', essential: true }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   const rolledOut = await rollOut(t);

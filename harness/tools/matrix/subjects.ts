@@ -60,9 +60,9 @@ export interface Subject {
   alone?: boolean;
   /** It may take longer than the others: it is slow, and right. */
   slow?: boolean;
-  /** Of a variant that may run together with others: what it differs by, and a run with these changes or more. */
+  /** Of a defect or a variant: what it differs by, and a run with these changes or more. */
   together?: { changes: Changes; run: RunWith };
-  /** The variants of a bundle. */
+  /** The variants of a bundle, or the two defects of a pair. */
   members?: readonly Subject[];
   /** Starts it, runs the suite against it, stops it. */
   run(choice: RunChoice): Promise<Report>;
@@ -117,15 +117,20 @@ const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
 });
 
 const defective = (api: Api, defects: readonly Declared[], prefixed = false): Subject[] =>
-  defects.map((defect) => ({
-    api,
-    kind: 'defect',
-    ...titleOf(defect, prefixed),
-    file: defect.file,
-    ...defined({ breaks: defect.breaks, tells: defect.tells }),
-    run: (choice) =>
-      RUN_WITH[api](changesBy(defect), { ...defined({ patienceMs: DEFECT_PATIENCE_MS[api] }), ...choice }),
-  }));
+  defects.map((defect) => {
+    const patient = defined({ patienceMs: DEFECT_PATIENCE_MS[api] });
+    const run: RunWith = (changes, choice) => RUN_WITH[api](changes, { ...patient, ...choice });
+    const changes = changesBy(defect);
+    return {
+      api,
+      kind: 'defect',
+      ...titleOf(defect, prefixed),
+      file: defect.file,
+      ...defined({ breaks: defect.breaks, tells: defect.tells }),
+      together: { changes, run },
+      run: (choice) => run(changes, choice),
+    };
+  });
 
 /** A variant that may run together with others. */
 export const variantSubject = (

@@ -165,7 +165,10 @@ export const PREFIX = ['device.version.prefix'];
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
 /** A stream opens, and another one after it. */
-export const STREAM = ['device.events.content-type'];
+export const STREAM = ['device.events.content-type.any'];
+
+/** They are event streams. */
+export const TYPED = ['device.events.content-type'];
 
 /** Retained events can be read, each with an id of its own; without control. */
 export const RETAINED = ['device.events.monotonic.retained'];
