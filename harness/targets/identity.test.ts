@@ -69,6 +69,11 @@ test.each([
   expect(executableOf(line, folder, { PATH: `/nonexistent:${folder}` })).toEqual(expected);
 });
 
+test('an empty entry of PATH is the folder itself', () => {
+  expect(executableOf('"an agent"', folder, { PATH: '/nonexistent:' })).toEqual({ file: agent });
+  expect(executableOf('"an agent"', folder, { PATH: '/nonexistent' })).toHaveProperty('problem');
+});
+
 test('what a line executes is measured, and measured again', () => {
   const measured = join(folder, 'a measured agent');
   writeFileSync(measured, 'content', { mode: 0o755 });

@@ -1,7 +1,7 @@
 /** What a check's control remembers, and whose doing it says a finding is. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -217,6 +217,43 @@ test.each([
   for (const each of [made.next(), made.next()])
     await expect(each.own.prepare(MUST)).rejects.toThrow(`the agent was not started again: ${why}`);
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
+});
+
+test.each([
+  ['fails', new ControlError('no'), 'stop,start,start'],
+  // It would hold up every check.
+  ['is late', new ControlLate('no'), 'stop,start'],
+])(
+  'where the start of the check itself %s, the next one starts the agent only if that is quick',
+  async (_, error, all) => {
+    const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: failing(error) });
+    await made.own.stop();
+    await expect(made.own.start()).rejects.toThrow('no');
+    await expect(made.next().own.prepare(MUST)).rejects.toThrow('the agent was not started again: no');
+    expect(made.calls.map(({ name }) => name).join()).toBe(all);
+  },
+);
+
+test('after one that was late, a call has the time that such calls take, and counts as late beyond it', async () => {
+  const limit = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => limit.signal);
+  onTestFinished(() => timeout.mockRestore());
+  let first = true;
+  const { own, calls } = await checking({
+    publish: (_, signal) => {
+      if (first) throw new ControlLate('it hung');
+      const hanging = hangs(_, signal);
+      limit.abort();
+      return hanging;
+    },
+  });
+  await expect(own.publish(1)).rejects.toThrow('it hung');
+  first = false;
+  const publishing = own.publish(1).catch((error: unknown) => error);
+  const message = 'control publish: no answer in time, after one that came too late';
+  expect(await publishing).toMatchObject({ name: 'ControlLate', message });
+  await expect(own.publish(1)).rejects.toThrow('not called again, as it did not answer the last 2 times');
+  expect(calls).toHaveLength(2);
 });
 
 test('an agent that ends by itself fails one MUST and blocks the rest', async () => {
