@@ -62,9 +62,10 @@ describe('properties', () => {
 
   it('replay in the property that failed, when a check has several', async () => {
     const values: number[] = [];
+    const others: number[] = [];
     let least = 10;
     const two = one(async (context: CheckContext) => {
-      await context.property(fc.nat(), async () => {});
+      await context.property(fc.nat(), async () => void others.push(0));
       await context.property(fc.nat(), async (value) => {
         values.push(value);
         context.must(value < least, { expected: `less than ${least}`, actual: value });
@@ -73,9 +74,10 @@ describe('properties', () => {
     const [result] = (await run([two])).checks;
     expect(result?.path).toMatch(/^1\//);
     values.length = 0;
+    others.length = 0;
     const replays = [replayOf(result)];
     const again = await run([two], { replays });
-    expect([values, again.checks[0]?.path]).toEqual([[10], result?.path]);
+    expect([values, again.checks[0]?.path, others.length]).toEqual([[10], result?.path, 25]);
     values.length = 0;
     // Mended: that value passes, and no other is tried.
     least = 11;

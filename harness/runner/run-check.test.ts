@@ -102,6 +102,12 @@ test('what a check says of itself is in its result, each remark once', async () 
   });
   expect(result.observations).toEqual(['odd', 'fine', expect.stringContaining('GET /?limit=0')]);
   expect(result.observed).toEqual([{ name: 'GET /?limit=0', value: '10' }]);
+  const warned = await ending(async (t) => {
+    for (const actual of [2, 'x'.repeat(300)]) t.should(false, { expected: 'one', actual });
+  });
+  expect(warned).toMatchObject({ outcome: 'warn', level: 'SHOULD', actual: '2' });
+  const cut = `should: expected one; actual: ${'x'.repeat(200)}… (300 characters)`;
+  expect(warned.observations).toEqual(['should: expected one; actual: 2', cut]);
   const left = await ending(async (t) => t.notApplicable('no uplink'));
   expect(left).toMatchObject({ outcome: 'not_applicable', reason: 'no uplink' });
   expect(left).not.toHaveProperty('observations');

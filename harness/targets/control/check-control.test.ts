@@ -208,6 +208,14 @@ test('an agent that a check left stopped is started for the next', async () => {
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
 });
 
+test('an agent that came back by itself is not started', async () => {
+  const made = await checking({ stop: () => made.device[Symbol.asyncDispose]() });
+  await made.own.stop();
+  await made.device.listen();
+  await made.next().own.prepare(MUST);
+  expect(made.calls.map(({ name }) => name)).toEqual(['stop']);
+});
+
 test.each([
   ['said that it was', () => undefined, 'the check that stopped it ended before it had started it again'],
   ['said that it was not', failing(new ControlError('no way')), 'no way'],

@@ -23,6 +23,7 @@ writeFileSync(join(folder, 'root/empty'), '');
 writeFileSync(join(folder, 'root/a.json'), 'x'.repeat(513));
 writeFileSync(join(folder, 'root', 'd'.repeat(120), LONG), '{}');
 symlinkSync('a.json', join(folder, 'root/link'));
+symlinkSync('far/'.repeat(40), join(folder, 'root/long-link'));
 
 async function entriesOf(archive: Buffer, piece: number, wanted = true): Promise<TarEntry[]> {
   const pieces = function* (): Generator<Buffer> {
@@ -34,7 +35,9 @@ async function entriesOf(archive: Buffer, piece: number, wanted = true): Promise
 test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pieces it comes', async (format) => {
   // A ustar archive has no room for the long names.
   const names = format === 'ustar' ? ['root/empty', 'root/a.json', 'root/link'] : ['root'];
-  const archive = execFileSync('tar', [`--format=${format}`, '-cf', '-', '-C', folder, ...names]);
+  // Of pax with a header for all members too.
+  const more = format === 'pax' ? ['--pax-option=comment=of all'] : [];
+  const archive = execFileSync('tar', [`--format=${format}`, ...more, '-cf', '-', '-C', folder, ...names]);
   const entries = await entriesOf(archive, 100_000);
   expect(await entriesOf(archive, 7)).toEqual(entries);
   const unread = entries.map((entry) => ({ ...entry, content: undefined }));
@@ -45,6 +48,8 @@ test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pie
   expect(byName.get('root/link')).toMatchObject({ kind: 'link' });
   if (format === 'ustar') return;
   expect(byName.get('root')).toMatchObject({ kind: 'folder' });
+  expect(byName.get('root/long-link')).toMatchObject({ kind: 'link' });
+  expect(entries).toHaveLength(7);
   expect(byName.get(`root/${'d'.repeat(120)}/${LONG}`)).toMatchObject({ content: Buffer.from('{}') });
 });
 
