@@ -40,7 +40,7 @@ describe('control over HTTP', () => {
     const seen: string[] = [];
     const url = await serve(async (request, response) => {
       seen.push(`${request.method} ${request.url}`, await text(request), request.headers.authorization ?? '');
-      response.end(answer);
+      response.writeHead(299).end(answer);
     });
     const control = new HttpControl(`${url}/base/`, { token: 's3cret' });
     onTestFinished(() => control.close());

@@ -180,7 +180,7 @@ test.each<[string, (made: Obeying) => Promise<unknown>, words: string]>([
       agent.tells = false;
       return control.publish(1);
     },
-    'control: the agent reported dpl_1 as deployed, but its event stream had no event of it within 0.2 s',
+    'control: the agent reported dpl_1 as deployed, but its event stream had no event of it within 0.5 s',
   ],
   [
     'shows another deployment',
@@ -199,7 +199,7 @@ test.each<[string, (made: Obeying) => Promise<unknown>, words: string]>([
     'control: the agent reported dpl_1 as deployed, but shows nothing as current',
   ],
 ])('of an agent that %s after it was driven, a call says so', async (_, call, words) => {
-  await expect(call(await obeying(200))).rejects.toThrow(new ControlLate(words));
+  await expect(call(await obeying(500))).rejects.toThrow(new ControlLate(words));
 });
 
 test('an agent that retries for 10 s is taken to do so for ever, and is not asked for a failure again', async () => {
