@@ -247,6 +247,10 @@ test('a device that does not answer says nothing for control, and a fault of our
   expect(await confirm()).toBeUndefined();
   http.open = () => Promise.reject(new TypeError('a fault of ours'));
   await expect(confirm()).rejects.toThrow('a fault of ours');
+  await using device = await FakeDevice.start();
+  const { control } = fakeControl({ publish: () => Promise.reject(new TypeError('a fault of control')) });
+  const asked = { control, agent: { ...agent, ask: asking(device.http) }, signal };
+  await expect(contradiction(drives, asked)).rejects.toThrow('a fault of control');
 });
 
 test('a log may be a folder: of its files one that grew, or began again, shows the drive', async () => {

@@ -24,6 +24,8 @@ test('ends its polls with its signal, and lets the next call have its turn', asy
   await expect(first).rejects.toThrow();
   await expect(waiting).rejects.toThrow('over');
   await expect(control.deploy()).rejects.toThrow(/did not report x_1 as deployed within 0.2 s/);
+  const late = 'the agent did not report x_1 as failed within 0.2 s; the platform shows queued, error none';
+  await expect(control.deploy({ error_status: 'failed' })).rejects.toThrow(late);
 });
 
 type Shown = Partial<Record<'activity_status' | 'error_status', string>>;

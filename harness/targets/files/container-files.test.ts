@@ -171,6 +171,9 @@ describe('files of a container', () => {
     await expect(new ContainerFiles([], broken).stat('/data/log')).rejects.toThrow(
       '/data/log in the container cannot be read (no daemon)',
     );
+    const gone = Object.assign(new Error('gone'), { statusCode: 404 });
+    const removed = { ...docker(), getArchive: () => Promise.reject(gone) };
+    expect(await new ContainerFiles([], removed).read('/data/log')).toBeUndefined();
     const torn = { ...docker(), getArchive: async () => Readable.from([Buffer.alloc(512, 'x')]) };
     await expect(new ContainerFiles([], torn).read('/data/log')).rejects.toThrow(
       /cannot be read \(not a tar archive\)/,
