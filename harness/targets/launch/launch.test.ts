@@ -64,12 +64,16 @@ test('waits for a command until its socket serves, and ends it with its children
   expect(said.join('\n')).not.toContain('still runs');
 });
 
-test('kills a command that ignores SIGTERM', async () => {
-  const line = `trap '' TERM; echo $$; while :; do sleep 0.05; done`;
+const DEAF = `trap '' TERM; echo $$; while :; do sleep 0.05; done`;
+test.each([
+  ['ignores SIGTERM', DEAF, 'was ended by SIGKILL'],
+  ['has left something that does', `sh -c "${DEAF.replace('$$', '\\$\\$')}" &`, 'ended with exit code 0'],
+])('kills a command that %s', async (_, line, how) => {
   const group = new ProcessGroup(line, process.env, { cwd: folder, graceMs: 200 });
   await appears(() => group.stdout);
+  if (how.startsWith('ended')) await group.exited;
   await group.stop();
-  expect(group.how).toBe('was ended by SIGKILL');
+  expect(group.how).toBe(how);
   expect(alive(Number(group.stdout))).toBe(false);
 });
 
