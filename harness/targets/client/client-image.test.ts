@@ -19,6 +19,7 @@ const USUAL = {
   pull: async () => {},
   reaper: async () => ({ sessionId: 's1' }),
   create: async () => {},
+  begin: async () => {},
   /** Whether the client goes on until it is removed. */
   endless: false,
 };
@@ -40,6 +41,7 @@ async function createContainer(options: object) {
     (what: string, then = () => {}) =>
     async (...given: object[]) => {
       asked.push(`${what} ${given.map((one) => JSON.stringify(one)).join('')}`.trim());
+      if (what === 'start') await docker.begin();
       then();
     };
   return {
@@ -137,6 +139,20 @@ test('one that is stopped while it is made never starts', async () => {
   made.resolve();
   await Promise.all([stopped, ended]);
   expect(asked).toEqual(['remove {"force":true,"v":true}']);
+});
+
+test('one that is stopped while Docker starts it is removed once that is over', async () => {
+  const { run } = await open({ capability: ['list'] });
+  const begun = Promise.withResolvers<void>();
+  docker.begin = () => begun.promise;
+  const { run: early, ended } = run({ variables: {} });
+  await poll('its start', () => asked.length > 0 || undefined, { timeoutMs: 30_000, firstPauseMs: 1 });
+  const stopped = early.stop();
+  await new Promise(setImmediate);
+  expect(asked).toEqual(['start']);
+  begun.resolve();
+  await Promise.all([stopped, ended]);
+  expect(asked).toHaveLength(2);
 });
 
 const fails = (why: string) => () => Promise.reject(new Error(why));
