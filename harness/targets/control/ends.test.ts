@@ -202,5 +202,6 @@ describe('control by shell lines', () => {
       }
     };
     await poll('the child to end', gone, { timeoutMs: 30_000 });
+    await expect(control.publish(1, over.signal)).rejects.toThrow(/was ended with its check/);
   });
 });

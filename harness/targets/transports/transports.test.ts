@@ -123,6 +123,7 @@ describe('a connection', () => {
     expect(connection.hint).toContain(hint);
     if (kind !== 'loopback') expect(await connection.relocate(new Redactor())).toBe(connection);
     expect(connection.capabilities.filter((name) => name !== 'root')).toEqual(kind === 'url' ? [] : [kind]);
+    expect(connection.capabilities.includes('root')).toBe(kind === 'unix' && process.getuid?.() === 0);
   });
 
   it('of loopback sends the token of its file, below the version prefix', () => {
