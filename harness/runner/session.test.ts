@@ -117,7 +117,7 @@ describe('what a target takes', () => {
     expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
   });
 
-  it('is what each of a batch took, as long as one is among the last, and single events where few are asked for', () => {
+  it('is what each of the last batch took, and for a few events what a single one takes', () => {
     const { session } = sessionAt();
     session.took('publish', 400, 9);
     expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([false, 400]);
