@@ -15,6 +15,7 @@ import { type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
   declaredDigest,
+  FAILED,
   type Predicate,
   requirementsName,
   type Statement,
@@ -95,7 +96,7 @@ function consistent({ predicate }: Statement): void {
   };
   same('passedTests', 'pass');
   same('warnedTests', 'warn');
-  same('failedTests', 'fail', 'known');
+  same('failedTests', ...FAILED);
   const result = predicate.failedTests.length > 0 ? 'FAILED' : predicate.warnedTests.length > 0 ? 'WARNED' : 'PASSED';
   if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
 }
@@ -193,9 +194,10 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
-        ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
+        ? `${count(...FAILED)} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} ` +
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      count('flaky') > 0 && `${count('flaky')} of them fail now and then, and may have passed in this run.`,
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
     ),
