@@ -315,7 +315,7 @@ export function prepareEvidence(
         );
         writeBaseline(path, updated);
         const open = known.filter(({ owner }) => owner === UNASSIGNED).length;
-        const todo = open === 0 ? '' : `; ${open} of them wait for a reason and an owner`;
+        const todo = open === 0 ? '' : `; ${open} of them ${open === 1 ? 'waits' : 'wait'} for a reason and an owner`;
         say(`baseline: ${path} excuses ${plural(known.length, 'finding')}${todo}`);
       }
       if (badgeFile !== undefined) writeWhole(badgeFile, badge(report));

@@ -41,6 +41,14 @@ describe('the finding of one defect in two runs is the same', () => {
   });
 });
 
+test('an event that is sent again is not one that is lost', () => {
+  const [again, lost] = ['event 143', 'event 145'].map((actual) =>
+    comparable({ expected: 'event 144, the first retained after 143', actual }),
+  );
+  expect(again).toEqual({ expected: 'event #, the first retained after #a', actual: 'event #a' });
+  expect(lost).toEqual({ expected: 'event #, the first retained after #', actual: 'event #' });
+});
+
 describe('another finding is not', () => {
   const expected = 'the events [49, 50, 51, 52, 53] for the log after a torn line and two restarts';
   it.each([

@@ -12,11 +12,16 @@ export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
  * A finding in words that are the same in every run: without ids, times, ports, temporary paths, bodies, and numbers.
- * What tells one finding from another stays: a status, and which ends of the list that was due a list has.
+ * What tells one finding from another stays: a status, which ends of the list that was due a list has, and which number
+ * is that of the other side (`event #, the first after #a; actual: event #a`).
  */
 export function comparable({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, ….]*(?=\])/.exec(expected) ?? [];
-  return { expected: inWords(expected, due), actual: inWords(actual, due) };
+  const numbersIn = (text: string): string[] => text.replaceAll(LIST, '').match(NUMBER) ?? [];
+  const seen = new Set(numbersIn(actual));
+  const shared = [...seen.intersection(new Set(numbersIn(expected)))];
+  const named = (number: string): string => `#${'abcdefghij'[shared.indexOf(number)] ?? ''}`;
+  return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
 /** Readers check it in a file. What is longer repeats itself. */
@@ -24,14 +29,14 @@ const LONGEST = 300;
 /** Characters that can matter to that. */
 const READ = 4000;
 
-const inWords = (text: string, due: string): string => {
+const inWords = (text: string, due: string, named: (number: string) => string): string => {
   const words = printable(text.slice(0, READ))
     .replaceAll(LIST, (_, numbers: string) => partOf(due, numbers))
     .replace(OBJECT, '{…}')
     .replaceAll(ESCAPED, '"…"')
     .replaceAll(TEMPORARY, '/tmp/#')
     .replaceAll(DAYS_AND_MONTHS, '#')
-    .replaceAll(VARYING, (_, status: string | undefined) => status ?? '#')
+    .replaceAll(VARYING, (all: string, status: string | undefined) => status ?? named(all))
     .replaceAll(AGAIN, '$1')
     .replaceAll(/\s+/g, ' ')
     .trim();
@@ -51,6 +56,8 @@ function partOf(due: string, numbers: string): string {
 const OBJECT = /\{".*/s;
 /** A quoted body: one with a line break or a quote in it. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
+/** One that stands for itself, and not inside an id, a time or a version. */
+const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
 /** The same clause several times: as many as there were files, or items. */

@@ -181,8 +181,9 @@ export function verdictOf({ result, muster: { profile } }: Predicate): string {
 /** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
-  const count = (...outcomes: Outcome[]): number =>
-    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const named = (...outcomes: Outcome[]): string[] =>
+    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id);
+  const count = (...outcomes: Outcome[]): number => named(...outcomes).length;
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
   const identity = identityIn(subject, muster);
@@ -197,7 +198,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
         ? `${count(...FAILED)} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} ` +
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
-      count('flaky') > 0 && `${count('flaky')} of them fail now and then, and may have passed in this run.`,
+      count('flaky') > 0 &&
+        `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
     ),
