@@ -13,6 +13,7 @@ import {
   writeBaseline,
 } from './baseline.ts';
 import { coverageOf } from './coverage.ts';
+import { comparable } from './likeness.ts';
 import { exitCode } from './results.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
@@ -257,7 +258,11 @@ test('a missing file is an error unless it is about to be written', () => {
   expect(readBaseline(path, { mayBeMissing: true })).toEqual({ known: [] });
 });
 
-test('the example that is shown is a baseline', () => {
-  const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines/example.yaml'));
-  expect(known.map(({ expires }) => expires)).toEqual(['2027-01-31', '2027-06-30']);
+test.each([
+  ['example.yaml', ['2027-01-31', '2027-06-30']],
+  ['miru-agent.yaml', ['2027-11-30', '2027-11-30']],
+])('%s is a baseline, each finding in comparable words', (name, days) => {
+  const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines', name));
+  expect(known.map(({ expires }) => expires)).toEqual(days);
+  expect(known.map(({ finding: has }) => comparable(has ?? {}))).toEqual(known.map(({ finding: has }) => has));
 });

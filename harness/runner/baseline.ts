@@ -247,8 +247,8 @@ function daysAfter(day: string, days: number): string {
 }
 
 /**
- * Reads a baseline, with the places of its entries. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be
- * written.
+ * Reads a baseline, with the places of its entries. Throws UsageError with the line. A missing file is an empty
+ * baseline only when it is about to be written.
  */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
@@ -297,9 +297,8 @@ function textOf(path: string): string {
   }
 }
 
-const HEADING = `# Findings that are known. Each is excused until the day it expires; an entry whose check passes is an \
-error, unless its
-# kind is flaky. Fill in the reason, the owner and the kind (bug, waiver, erratum, flaky) of new ones.
+const HEADING = `# Findings that are known, each until the day it expires. A check that passes: an error, if not flaky.
+# Of new entries fill in the reason, the owner and the kind: bug, waiver, erratum, flaky.
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 

@@ -11,7 +11,13 @@ const [one, other] = [
 describe('the finding of one defect in two runs is the same', () => {
   it.each([
     ['a body', `it lacks "status" in ${one}`, `it lacks "status" in ${other}… (1792 characters)`],
-    ['a quoted body', `200 text/plain ${JSON.stringify(one)}`, `200 text/plain ${JSON.stringify(other).slice(0, -1)}…`],
+    ['a quoted body', `200 a/b ${JSON.stringify(one)}`, `200 a/b ${JSON.stringify(other).slice(0, -1)}…`],
+    [
+      'what came before',
+      'none; last events: 1 deployment.removed dpl_1',
+      'none; last events: 7 deployment.deployed dpl_1',
+    ],
+    ['how many there were', 'missing: dpl_1, dpl_2', 'missing: dpl_7'],
     ['an id', 'dpl_5dx7hvxel2nz is shown', 'dpl_abcdefghijkl is shown'],
     [
       'a uuid',

@@ -33,6 +33,7 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   const words = printable(text.slice(0, READ))
     .replaceAll(LIST, (_, numbers: string) => partOf(due, numbers))
     .replace(OBJECT, '{…}')
+    .replace(BEFORE, '…')
     .replaceAll(ESCAPED, '"…"')
     .replaceAll(TEMPORARY, '/tmp/#')
     .replaceAll(DAYS_AND_MONTHS, '#')
@@ -43,7 +44,7 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
 };
 
-/** `[first … last]`, `[…]`: which ends of the list that was due are in a list of numbers. How many it has varies. */
+/** `[first … last]`, `[…]`: which ends of the list that was due a list of numbers has. How many it has varies. */
 function partOf(due: string, numbers: string): string {
   const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
   if (first === '') return '[]';
@@ -54,14 +55,16 @@ function partOf(due: string, numbers: string): string {
 
 /** An object to the end of the text: where it ends cannot be told once it was cut. */
 const OBJECT = /\{".*/s;
+/** What came before a failure: as much as there was. */
+const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
 /** A quoted body: one with a line break or a quote in it. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
 /** One that stands for itself, and not inside an id, a time or a version. */
 const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
-/** The same clause several times: as many as there were files, or items. */
-const AGAIN = /(?<=^|; )([^;]+)(?:; \1)+(?=;|$)/g;
+/** The same words several times: as many as there were files, or events. */
+const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
     // A status begins the text, or stands before its media type or body. 500 is another finding than 200.
