@@ -92,7 +92,8 @@ export function applyBaseline(
   );
   const extra = [...entries].flatMap(([check, [entry]]) => {
     if (entry === undefined || apiOf(check) !== suite.api) return [];
-    if (!suite.ids.includes(check)) return [complaint(entry, 'no check has this id: correct or remove it')];
+    if (!suite.ids.includes(check))
+      return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
     // A failure that is no longer excused is an error by itself; a warning would hide that the entry has expired.
     return settled.get(check)?.outcome === 'warn' && expired !== undefined ? [complaint(entry, over(expired))] : [];
@@ -112,7 +113,7 @@ function settle(
   result: CheckResult,
   entries: readonly BaselineEntry[],
   today: string,
-  { places }: Pick<Baseline, 'places'>,
+  baseline: Baseline,
 ): CheckResult {
   if (entries.length === 0) return result;
   if (isFinding(result)) {
@@ -129,7 +130,7 @@ function settle(
   const stale = entries.filter((entry) => isStale(entry, today));
   const [flaky] = entries;
   if (stale.length === 0 && flaky) return { ...result, outcome: 'flaky', reason: `passed this time: ${about(flaky)}` };
-  const where = stale.map((entry) => places?.get(entry) ?? 'its entry in the baseline').join(' and ');
+  const where = stale.map((entry) => placeOf(entry, baseline)).join(' and ');
   const excused = stale.map(({ reason }) => reason).join('; ');
   return {
     ...result,
@@ -137,6 +138,9 @@ function settle(
     reason: `holds now: remove ${where}, or run this again with --update-baseline (was excused: ${excused})`,
   };
 }
+
+const placeOf = (entry: BaselineEntry, { places }: Baseline): string =>
+  places?.get(entry) ?? 'its entry in the baseline';
 
 function complaint(entry: BaselineEntry, reason: string): CheckResult {
   return {
