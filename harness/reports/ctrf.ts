@@ -19,6 +19,7 @@ const STATUS: Record<Outcome, Status> = {
   fixed: 'other',
   not_applicable: 'skipped',
   known: 'skipped',
+  flaky: 'skipped',
 };
 
 /** `--report ctrf`. */
@@ -44,6 +45,7 @@ function documentOf(report: Report): Record<string, unknown> {
         passed: count('passed'),
         failed: count('failed'),
         skipped: count('skipped'),
+        flaky: sum.flaky,
         pending: 0,
         other: count('other'),
         suites: bySection(report.checks).length,
@@ -82,6 +84,7 @@ function test(result: CheckResult): Record<string, unknown> {
     duration: Math.round(result.duration_ms),
     suite: [`section ${result.section}`],
     rawStatus: result.outcome,
+    ...(result.outcome === 'flaky' ? { flaky: true } : {}),
     tags: [result.level, `section:${result.section}`],
     type: 'conformance',
     ...(holds || message === undefined ? {} : { message }),

@@ -100,6 +100,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   not_applicable: 'not applicable',
   blocked: 'blocked',
   known: 'known',
+  flaky: 'flaky',
   fixed: 'stale in the baseline',
 };
 
@@ -111,11 +112,12 @@ export const SYMBOLS: Record<Outcome, string> = {
   not_applicable: '–',
   blocked: '■',
   known: '~',
+  flaky: '≈',
   fixed: '⚑',
 };
 
 /** Outcomes, worst first. */
-export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'known', 'pass', 'not_applicable'] as const;
+export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'flaky', 'known', 'pass', 'not_applicable'] as const;
 
 /** The worst outcome among checks. */
 export function worst(checks: readonly CheckResult[]): Outcome {

@@ -151,6 +151,7 @@ ${
 ${observed(report)}${undecided(report)}`
     : NOTHING
 }${grouped('Known, excused by the baseline', report.checks, 'known')}
+${grouped('Flaky: may pass or fail by the baseline', report.checks, 'flaky')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>`;
   return reportPage(title, main, {
     style: new URL('./report-page.css', import.meta.url),
@@ -267,11 +268,7 @@ ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>
 <span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
-function grouped(
-  heading: string,
-  checks: readonly CheckResult[],
-  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
-): Markup {
+function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): Markup {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return NOTHING;
   return html`<h2 class="${outcome}">${heading} (${checksIn(groups)})</h2>${groups.map(

@@ -71,6 +71,7 @@ function verdict(result: CheckResult, detail: string): string[] {
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'not_applicable':
     case 'known':
+    case 'flaky':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
     case 'pass':
     case 'warn':
@@ -84,7 +85,7 @@ function totals(checks: readonly CheckResult[]): Record<string, string | number>
     tests: checks.length,
     failures: count('fail'),
     errors: count('blocked', 'fixed'),
-    skipped: count('not_applicable', 'known'),
+    skipped: count('not_applicable', 'known', 'flaky'),
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
   };
 }

@@ -4,7 +4,7 @@ import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import {
   AT_ONCE,
   blockedOtherwise,
@@ -52,6 +52,7 @@ export function markdownReport(report: Report): string {
     details('Warned', findingsOf(report, 'warn')),
     reached && sections(report),
     reached && grouped('Not applicable', report.checks, 'not_applicable'),
+    grouped('Flaky', report.checks, 'flaky'),
     grouped('Known', report.checks, 'known'),
   );
   const text = printable(all.join('\n'));
@@ -122,11 +123,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
   open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
-function grouped(
-  heading: string,
-  checks: readonly CheckResult[],
-  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
-): string[] {
+function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): string[] {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
   return [

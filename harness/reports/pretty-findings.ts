@@ -31,6 +31,7 @@ export const COLOURS = {
   not_applicable: 'dim',
   blocked: 'red',
   known: 'cyan',
+  flaky: 'yellow',
   fixed: 'red',
 } as const;
 

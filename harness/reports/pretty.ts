@@ -201,6 +201,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
     observations(checks, options),
     reasons(checks, 'not_applicable', options),
     reasons(checks, 'known', options),
+    reasons(checks, 'flaky', options),
     reasons(checks, 'fixed', options),
     reasons(blockedOtherwise(checks), 'blocked', options),
     findings(report, 'warn', options),
@@ -265,7 +266,7 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
 
 function reasons(
   checks: readonly CheckResult[],
-  outcome: 'not_applicable' | 'known' | 'fixed' | 'blocked',
+  outcome: Outcome,
   { paint, columns, verbose }: PrettyOptions,
 ): string[] {
   const groups = byReason(checks, outcome);

@@ -2,6 +2,7 @@
  * Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its
  * consequences.
  */
+import { withoutNumbers } from './likeness.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
@@ -101,10 +102,6 @@ function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   }
   return all;
 }
-
-/** Ids, times and lengths differ from one request to the next, so numbers do not count. */
-const withoutNumbers = (text: string): string =>
-  text.replaceAll(/\[[\d, ….]*\](?: \(\d+\))?/g, '[#]').replaceAll(/\d+/g, '#');
 
 function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   const answer = ({ expected = '', actual = '' }: CheckResult): string => withoutNumbers(`${expected}\n${actual}`);

@@ -184,7 +184,7 @@ describe('the end of a run', () => {
 
   it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((name) => declared(`test.${name}`, { sharing: 'exclusive' }, broken));
-    const report = await run(checks, { bail: 2, excuses: (id) => id === 'test.a' });
+    const report = await run(checks, { bail: 2, excuses: ({ id }) => id === 'test.a' });
     expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
     expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
     expect(report.exit_code).toBe(1);

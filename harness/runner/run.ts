@@ -49,8 +49,8 @@ export interface RunOptions<Context> {
   maxTimeMs?: number;
   /** Ends the run after this many failed MUSTs. Default: never. */
   bail?: number;
-  /** Whether a baseline excuses that check, so that its failure does not count for `bail`. */
-  excuses?(id: string): boolean;
+  /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
+  excuses?(result: CheckResult): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
   /** What the run has to decide at least. */
@@ -203,8 +203,8 @@ function endOfRun({
   let failed = 0;
   return {
     signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
-    count: ({ id, outcome }: CheckResult): void => {
-      if (outcome !== 'fail' || excuses(id)) return;
+    count: (result: CheckResult): void => {
+      if (result.outcome !== 'fail' || excuses(result)) return;
       failed += 1;
       if (failed >= bail) over.abort(new RunOver(`not run to its end: --bail ${bail}`));
     },
@@ -275,4 +275,4 @@ function reportOf<Context>(
   };
 }
 
-const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known']);
+const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

@@ -85,11 +85,12 @@ export interface RequirementSet {
 }
 
 /** What can come of a check. */
-export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
+export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'flaky', 'fixed'] as const;
 /**
  * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out
  * by an option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
- * `fixed`: the baseline says it fails, and it does not.
+ * `flaky`: fails now and then, as the baseline says; it may have passed this time. `fixed`: the baseline says it fails,
+ * and it does not.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -193,7 +194,7 @@ export interface CheckResult extends Partial<Finding> {
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;
-  /** Why it is not applicable, blocked, known or fixed. */
+  /** Why it is not applicable, blocked, known, flaky or fixed; why the baseline does not excuse it. */
   reason?: string;
   /** Id of the failed check without which this one could not be asked; given when that is why it is blocked. */
   blocked_by?: string;

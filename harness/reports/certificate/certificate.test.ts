@@ -133,6 +133,12 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
   const failed = certificate(complete([...good, sampleFailure({ id: 'device.d', outcome: 'known', reason: 'later' })]));
   const { predicate } = verifyCertificate(failed, publicKey);
   expect(predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
+  const flaky = certificate(complete([...good, sampleResult({ id: 'device.d', outcome: 'flaky', reason: 'later' })]));
+  const statement = verifyCertificate(flaky, publicKey);
+  expect(statement.predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
+  expect(claimsOf(statement).claims).toContain(
+    'Of these fail now and then, and may have passed in this run: device.d.',
+  );
 });
 
 test('a certificate says in words what it claims and what it does not', () => {
