@@ -1,7 +1,7 @@
 /** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 
 import Type from 'typebox';
-import { MARK_KINDS } from '../client/recorder.ts';
+import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -42,6 +42,9 @@ const exchange = Type.Object({
   error: optionalText,
   duration_ms: Type.Number({ minimum: 0 }),
   curl: text,
+  times: Type.Optional(
+    Type.Integer({ minimum: 2, description: 'How often it was made one after the other with the same answer' }),
+  ),
 });
 
 const mark = Type.Object({

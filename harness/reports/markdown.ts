@@ -5,10 +5,10 @@ import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
+import { exchangesOf } from './exchanges.ts';
 import {
   AT_ONCE,
   blockedOtherwise,
-  bodyLines,
   byReason,
   bySection,
   checksIn,
@@ -16,7 +16,6 @@ import {
   counts,
   type FindingGroup,
   findingsOf,
-  headline,
   lines,
   plural,
   SYMBOLS,
@@ -32,6 +31,8 @@ import { coverageLine, headlineOf } from './verdict.ts';
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
+/** Exchanges of one finding, those that tell most. */
+const EXCHANGES = 3;
 
 /** The whole report; of many findings the first 50. */
 export function markdownReport(report: Report): string {
@@ -82,7 +83,6 @@ function details(heading: string, groups: readonly FindingGroup[]): string[] {
 
 function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
   const smallest = counterexample(result);
-  const exchanges = (result.exchanges ?? []).slice(-3);
   const ids = blocked.map(({ id }) => code(id)).join(' ');
   return lines(
     `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
@@ -98,9 +98,9 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
     fence(
       lines(
         tryLine(result) ?? scriptLines(result),
-        exchanges.flatMap((exchange) => [
-          `# ${headline(exchange)}`,
-          ...bodyLines(exchange).map((line) => `#   ${line}`),
+        exchangesOf(result, { most: EXCHANGES }).flatMap(({ headline, lines: shown }) => [
+          `# ${headline}`,
+          ...shown.map((line) => `#   ${line}`),
         ]),
         result.replay_command,
       ),

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
-import type { Recorder } from '../client/recorder.ts';
+import type { Recorded, Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
 import { boundedProperty, eachAtOnce, type PropertyBounds, runProperty } from './property.ts';
 import { one, outcome, run } from './testing/checks.ts';
-import type { CheckContext, CheckResult } from './types.ts';
+import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, Violation } from './violation.ts';
 
 describe('properties', () => {
@@ -49,6 +50,38 @@ describe('properties', () => {
       sent('/second');
     });
     expect((await run([warning], { context })).checks[0]).toMatchObject({ outcome: 'warn', curl: 'curl /first' });
+  });
+
+  it('show nothing of what the check did after it had found them, or after the exchange that they name', async () => {
+    let sent = (url: string): Recorded => sampleExchange({ url });
+    const context = (recorder: Recorder): object => {
+      sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
+      return {};
+    };
+    const tidying = (body: (tools: CheckContext) => Promise<void>): Check<object> =>
+      one(async (tools) => {
+        try {
+          await body(tools);
+        } finally {
+          sent('/tidied');
+        }
+      });
+    const found = tidying(async (tools: CheckContext) => {
+      sent('/first');
+      sent('/second');
+      tools.must(false, { expected: 'a', actual: 'b' });
+    });
+    const named = tidying(async (tools: CheckContext) => {
+      const shows = sent('/first');
+      sent('/second');
+      tools.must(false, { expected: 'a', actual: 'b', shows });
+    });
+    const urls = async (check: Check<object>): Promise<unknown> => {
+      const [result] = (await run([check], { context })).checks;
+      return [result?.curl, result?.exchanges?.map(({ url }) => url)];
+    };
+    expect(await urls(found)).toEqual(['curl /second', ['/first', '/second']]);
+    expect(await urls(named)).toEqual(['curl /first', ['/first']]);
   });
 
   it('replay in the property that failed, when a check has several', async () => {

@@ -1,5 +1,6 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
-import type { Mark, Recorded } from '../client/recorder.ts';
+import type { Recorded } from '../client/recorder.ts';
+import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import type { Session } from './session.ts';
 
@@ -120,12 +121,20 @@ export interface TargetHooks {
   reconsider?(error: unknown): Promise<unknown>;
 }
 
+/** What a check says of something that does not hold. */
+export interface Found {
+  expected: string;
+  actual: unknown;
+  /** The exchange that shows it, where that is not the last one. */
+  shows?: Recorded | undefined;
+}
+
 /** What the runner gives to every check, beside the context of its API. */
 export interface CheckContext {
   /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */
-  must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
+  must(holds: unknown, finding: Found & { counterexample?: unknown }): asserts holds;
   /** Records a convention that does not hold, and goes on. A check that passes otherwise ends as `warn`. */
-  should(holds: unknown, finding: { expected: string; actual: unknown }): void;
+  should(holds: unknown, finding: Found): void;
   /** Records a remark about the run in one sentence. Never changes the outcome. */
   note(observation: string): void;
   /**
