@@ -261,12 +261,3 @@ test('a poll that gets the same answer again is one exchange of the evidence', (
     ['GET', 'deployed', undefined],
   ]);
 });
-
-test('a snapshot up to an exchange has nothing of what came after it', () => {
-  const recorder = new Recorder();
-  const [first] = ['/1', '/2'].map((url) => recorder.add(exchangeWith({ url })));
-  recorder.drove({ what: 'after' });
-  recorder.restore(recorder.snapshot(first));
-  expect(said(recorder)).toEqual(['/1']);
-  expect(recorder.exchanges.map(({ url }) => url)).toEqual(['/1']);
-});

@@ -282,17 +282,9 @@ export class Recorder {
     );
   }
 
-  /** What it holds now, or held when `last` was made, for `restore`. */
-  snapshot(last?: Recorded): Snapshot {
-    const upTo = <T>(items: readonly T[], isLast: (item: T) => boolean): T[] => {
-      const at = items.findLastIndex(isLast);
-      return at === -1 ? [...items] : items.slice(0, at + 1);
-    };
-    return {
-      exchanges: upTo(this.#exchanges, ({ exchange }) => exchange === last),
-      steps: upTo(this.#steps, (step) => 'exchange' in step && step.exchange === last),
-      marks: [...this.#timeline.kept],
-    };
+  /** What it holds now, for `restore`. */
+  snapshot(): Snapshot {
+    return { exchanges: [...this.#exchanges], steps: [...this.#steps], marks: [...this.#timeline.kept] };
   }
 
   /** Goes back to what it held before. */

@@ -129,18 +129,18 @@ function toolsFor<Context>(
   const { recorder, session, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
-  const found = ({ shows, actual, ...finding }: Parameters<CheckContext['must']>[1]): Violation => {
-    const violation = new Violation({ ...finding, actual: shown(actual, SHOWN) });
-    record.seen.set(violation, recorder.snapshot(shows));
+  const found = (finding: Parameters<CheckContext['must']>[1]): Violation => {
+    const violation = new Violation({ ...finding, actual: shown(finding.actual, SHOWN) });
+    record.seen.set(violation, recorder.snapshot());
     return violation;
   };
   return {
     must(holds, finding): asserts holds {
       if (!holds) throw found(finding);
     },
-    should(holds, { expected, actual, ...about }) {
+    should(holds, { expected, actual }) {
       if (holds) return;
-      record.warning ??= found({ expected, actual, ...about });
+      record.warning ??= found({ expected, actual });
       record.observations.push(`should: expected ${expected}; actual: ${shown(actual, SHOWN_IN_OBSERVATION)}`);
     },
     note: (observation) => void record.observations.push(observation),

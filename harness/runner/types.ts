@@ -121,20 +121,12 @@ export interface TargetHooks {
   reconsider?(error: unknown): Promise<unknown>;
 }
 
-/** What a check says of something that does not hold. */
-export interface Found {
-  expected: string;
-  actual: unknown;
-  /** The exchange that shows it, where that is not the last one. */
-  shows?: Recorded | undefined;
-}
-
 /** What the runner gives to every check, beside the context of its API. */
 export interface CheckContext {
   /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */
-  must(holds: unknown, finding: Found & { counterexample?: unknown }): asserts holds;
+  must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
   /** Records a convention that does not hold, and goes on. A check that passes otherwise ends as `warn`. */
-  should(holds: unknown, finding: Found): void;
+  should(holds: unknown, finding: { expected: string; actual: unknown }): void;
   /** Records a remark about the run in one sentence. Never changes the outcome. */
   note(observation: string): void;
   /**
