@@ -3,6 +3,7 @@
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { leadsFirst } from '../runner/causes.ts';
+import { differenceInWords, differences } from '../runner/declarations.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
@@ -140,6 +141,13 @@ export function tally(report: Report): string {
   const findings = `${plural(failed, 'finding')}, ${plural(consequences, 'consequence')}`;
   return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
+
+/** What the target declares and the run saw otherwise, a sentence each. */
+export const differencesIn = ({ declarations }: Report): string[] =>
+  differences(declarations).map((one) => printable(differenceInWords(one)));
+
+/** Of these the heading. */
+export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
 
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -18,8 +18,10 @@ import {
   checksIn,
   counterexample,
   counts,
+  differencesIn,
   type FindingGroup,
   findingsOf,
+  NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
   type SectionGroup,
@@ -142,6 +144,7 @@ function page(report: Report): string {
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
 ${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}
+${declared(report)}
 ${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}
 ${
@@ -244,6 +247,14 @@ function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Ma
   const more = found.length > 1 ? html` <button class="all" type="button" hidden>open all</button>` : NOTHING;
   const cards = found.map((group, index) => findingCard(group, index < whole));
   return html`<section><h2>${heading} (${found.length})${more}</h2>${cards}</section>`;
+}
+
+/** What the target says of itself, where the run saw something else. */
+function declared(report: Report): Markup {
+  const found = differencesIn(report);
+  if (found.length === 0) return NOTHING;
+  return html`<h2 class="blocked">${NOT_AS_DECLARED} (${found.length})</h2>
+<ul>${found.map((text) => html`<li>${text}</li>`)}</ul>`;
 }
 
 function section({ section: number, title, checks }: SectionGroup): Markup {

@@ -160,6 +160,11 @@ export const jsonReportShape = objectShape(
       { description: 'How much of the requirement set was decided' },
     ),
     unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
+    declarations: Type.Optional(
+      Type.Array(Type.Object({ name: text, declared: text, observed: text, holds: Type.Boolean() }), {
+        description: 'What the target declares that the run has seen; one that does not hold leaves the run incomplete',
+      }),
+    ),
     unreachable: told('Why the target could not be reached'),
     interrupted: Type.Optional(Type.Literal(true)),
     replay_of: Type.Optional(

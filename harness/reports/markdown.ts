@@ -14,9 +14,11 @@ import {
   checksIn,
   counterexample,
   counts,
+  differencesIn,
   type FindingGroup,
   findingsOf,
   lines,
+  NOT_AS_DECLARED,
   plural,
   SYMBOLS,
   scriptLines,
@@ -49,6 +51,7 @@ export function markdownReport(report: Report): string {
     unreachable !== undefined && [cell(unreachable), ''],
     details('Failed', findingsOf(report, 'fail')),
     reached && grouped('Blocked', blockedOtherwise(report.checks), 'blocked'),
+    declared(report),
     grouped('Stale in the baseline', report.checks, 'fixed'),
     details('Warned', findingsOf(report, 'warn')),
     reached && sections(report),
@@ -68,6 +71,11 @@ const sections = ({ checks }: Report): string[] => [
   ),
   '',
 ];
+
+function declared(report: Report): string[] {
+  const found = differencesIn(report);
+  return found.length === 0 ? [] : [`### ${NOT_AS_DECLARED}`, '', ...found.map((text) => `- ${cell(text)}`), ''];
+}
 
 function details(heading: string, groups: readonly FindingGroup[]): string[] {
   if (groups.length === 0) return [];

@@ -1,6 +1,6 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
 import type { Coverage, Outcome, Report } from '../runner/types.ts';
-import { findingsOf, lines, plural } from './findings.ts';
+import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
 /** How a report is headed: its verdict, or what came of findings that were run again. */
 export interface Headline {
@@ -51,7 +51,8 @@ function failed(report: Report): string {
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
-function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string[] {
+function troubleOf(report: Report): string[] {
+  const { summary, checks, unmet = [], unreachable } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const ran = summary.pass + summary.warn + summary.known + summary.fixed;
@@ -62,6 +63,7 @@ function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
     ran === 0 && summary.blocked === 0 && 'no check ran',
     unmet,
+    differencesIn(report),
   );
 }
 

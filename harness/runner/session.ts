@@ -4,6 +4,7 @@
  * `t.session`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Declarations } from './declarations.ts';
 
 /** A place for one thing that checks find out about their target, empty or new in each session. */
 export class Fact<T> {
@@ -173,6 +174,8 @@ export class Session {
     platform: new Waits(WAIT_POLICIES.platform),
     effect: new Waits(WAIT_POLICIES.effect),
   };
+  /** What the target declares of itself, as far as it was seen. */
+  readonly declarations = new Declarations();
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates = new Map<string, Gate>();
   readonly #quiet = new Set<Promise<void>>();

@@ -8,6 +8,7 @@ import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { differenceInWords } from '../../runner/declarations.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Report, Suite } from '../../runner/types.ts';
 import { lines } from '../findings.ts';
@@ -196,6 +197,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
         ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} ` +
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
     ),
