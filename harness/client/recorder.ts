@@ -72,7 +72,7 @@ const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
 /** A long check keeps its last exchanges only, and of these the whole bodies of the last, in bytes. */
 const KEPT = 50;
-const KEPT_BYTES = 2 * 1024 * 1024;
+const KEPT_BYTES = 512 * 1024;
 /** Nobody reads a longer script. */
 const MOST_STEPS = 100;
 

@@ -46,7 +46,7 @@ export function excerpt(text: string, limit: number, about: Telling = new Map())
  */
 export function tellingMost<T>(items: readonly T[], textOf: (item: T) => string, most: number, about: Telling): T[] {
   if (items.length <= most) return [...items];
-  const words = items.map((item) => new Set(wordsOf(textOf(item)).map(({ word }) => word)));
+  const words = items.map((item) => new Set(wordsOf(textOf(item), (word) => about.has(word)).map(({ word }) => word)));
   const share = (word: string): number => 1 / words.filter((those) => those.has(word)).length;
   const shares = new Map([...about].map(([word, weight]) => [word, weight * share(word)]));
   const score = (at: number): number =>
@@ -64,20 +64,21 @@ interface Word {
   at: number;
 }
 
-/** An index within a pointer, such as `/data/57/id`, stands nowhere in a body. */
-const wordsOf = (text: string): Word[] =>
-  [...text.matchAll(WORD)]
-    .map(({ 0: word, index }) => ({ word, at: index }))
-    .filter(({ word, at }) => text[at - 1] !== '/' || !INTEGER.test(word));
+/** The words of a text. An index within a pointer, such as `/data/57/id`, stands nowhere in a body. */
+function wordsOf(text: string, isWanted: (word: string) => boolean = () => true): Word[] {
+  const words: Word[] = [];
+  for (const { 0: word, index: at } of text.matchAll(WORD))
+    if (isWanted(word) && (text[at - 1] !== '/' || !INTEGER.test(word))) words.push({ word, at });
+  return words;
+}
 
 /** Where the words of at most `span` characters begin and end that tell most together, the rare ones more. */
 export function mostTelling(text: string, span: number, about: Telling): [first: number, last: number] | undefined {
-  const all = wordsOf(text);
-  const counts = new Map<string, number>();
-  for (const { word } of all) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const scores = scoresOf(about, counts);
+  const beside = neighbours(about);
+  const known = wordsOf(text, (word) => about.has(word) || beside.has(word));
+  const scores = scoresOf(about, beside, known);
   const least = [...scores.values()].reduce((a, b) => Math.max(a, b), 0) / LEAST_SHARE;
-  const found = all.filter(({ word }) => (scores.get(word) ?? 0) > least);
+  const found = known.filter(({ word }) => (scores.get(word) ?? 0) > least);
   const within = new Map<string, number>();
   let best: { score: number; at: [number, number] } | undefined;
   let score = 0;
@@ -103,17 +104,20 @@ export function mostTelling(text: string, span: number, about: Telling): [first:
 const LEAST_SHARE = 50;
 const ROUNDING = 1e-9;
 
-/** Of an id that is missing the text has the neighbours. */
-function scoresOf(about: Telling, counts: ReadonlyMap<string, number>): Map<string, number> {
+/** Of an id that is missing, a text may have those before and after it. */
+function neighbours(about: Telling): Map<string, string> {
+  const ids = [...about.keys()].filter((word) => INTEGER.test(word));
+  return new Map(ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id])));
+}
+
+function scoresOf(about: Telling, beside: ReadonlyMap<string, string>, known: readonly Word[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { word } of known) counts.set(word, (counts.get(word) ?? 0) + 1);
   const scores = new Map<string, number>();
-  const add = (word: string, weight: number): void => {
-    const count = counts.get(word);
-    if (count !== undefined) scores.set(word, Math.max(scores.get(word) ?? 0, weight / count));
-  };
-  for (const [word, weight] of about) {
-    add(word, weight);
-    if (counts.has(word) || !INTEGER.test(word)) continue;
-    for (const beside of [Number(word) - 1, Number(word) + 1]) add(String(beside), weight / 2);
+  for (const [word, count] of counts) {
+    const missing = beside.get(word) ?? '';
+    const weight = counts.has(missing) ? 0 : (about.get(missing) ?? 0) / 2;
+    scores.set(word, Math.max(about.get(word) ?? 0, weight) / count);
   }
   return scores;
 }
