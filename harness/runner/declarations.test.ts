@@ -1,5 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { annotations } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';
+import { junitFormat } from '../reports/junit.ts';
 import { markdownReport } from '../reports/markdown.ts';
 import { prettyText } from '../reports/pretty.ts';
 import { headlineOf } from '../reports/verdict.ts';
@@ -71,6 +73,8 @@ describe('a run', () => {
     prettyText(report, { paint: (_, text) => text, columns: 110 }).replaceAll(/\s+/g, ' '),
     htmlFormat.document(report),
     markdownReport(report),
+    junitFormat.document(report),
+    annotations(report).join('').replaceAll('%3A', ':'),
   ];
 
   it('is conformant where what was declared is what was seen', async () => {
