@@ -1,7 +1,7 @@
 /**
  * What a target declares of itself beside what the run saw of it. Checks rest on what is declared, so a difference
- * leaves the run incomplete, though no sentence of the specification is broken by it. Bounds are one-sided and generous:
- * whatever the words of the declaration can mean holds.
+ * leaves the run incomplete, though no sentence of the specification is broken by it. Bounds are on one side and
+ * generous: whatever the words of the declaration can mean holds.
  */
 import type { Capability } from '../contract/capabilities.ts';
 
