@@ -3,7 +3,7 @@
  * leaves the run incomplete, though no sentence of the specification is broken by it. Bounds are on one side and
  * generous: whatever the words of the declaration can mean holds.
  */
-import type { Capability } from '../contract/capabilities.ts';
+import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
 /** One thing that a target declares. Field names are those of the JSON report. */
 export interface Declaration {
@@ -28,13 +28,14 @@ export class Declarations {
   worked(capability: Capability): void {
     const name = nameOf(capability);
     this.#worked.add(name);
-    this.#seen.set(name, { name, declared: capability, observed: 'it worked', holds: true });
+    this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
   /** Control refused a call that everything with the capability can do. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
-    if (!this.#worked.has(name)) this.saw({ name, declared: capability, observed: why, holds: false });
+    if (this.#worked.has(name)) return;
+    this.saw({ name, declared: CAPABILITY_MEANINGS[capability], observed: why, holds: false });
   }
 
   /** By name, each once. */
