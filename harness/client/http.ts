@@ -182,7 +182,7 @@ export class HttpClient {
       const open = await this.#head(exchange);
       const bytes = await this.#shared.bodies.read(open.body, exchange.patience);
       const { recorded } = exchange;
-      recorded.response_body = this.recorder.bytes(bytes);
+      this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
       return wholeAnswer(open, bytes);

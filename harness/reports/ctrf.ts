@@ -52,7 +52,13 @@ function documentOf(report: Report): Record<string, unknown> {
         start,
         stop: start + report.duration_ms,
         duration: report.duration_ms,
-        extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete, coverage: report.coverage },
+        extra: {
+          outcomes: sum,
+          exit_code: report.exit_code,
+          complete: report.complete,
+          coverage: report.coverage,
+          declarations: report.declarations ?? [],
+        },
       },
       tests: report.checks.map(test),
       environment: {

@@ -7,7 +7,7 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bySection, findingText, type SectionGroup } from './findings.ts';
+import { bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided } from './verdict.ts';
 
@@ -24,6 +24,7 @@ export const junitFormat: DocumentFormat = {
 
 function suite({ section, title, checks }: SectionGroup, report: Report): string {
   const name = `${section} ${title}`.trim();
+  const untrue = differencesIn(report);
   const properties = {
     muster: report.muster,
     seed: report.seed,
@@ -31,6 +32,7 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     profile: report.profile,
     requirements_version: report.requirements_version,
     coverage: decided(report.coverage),
+    ...(untrue.length > 0 && { 'not as declared': untrue.join('; ') }),
   };
   return element('testsuite', { name, ...totals(checks), timestamp: stamp(report) }, [
     element(

@@ -1,7 +1,7 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
 import { ran } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
-import { findingsOf, lines, plural } from './findings.ts';
+import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
 /** How a report is headed: its verdict, or what came of findings that were run again. */
 export interface Headline {
@@ -56,7 +56,8 @@ function failed(report: Report): string {
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
-function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string[] {
+function troubleOf(report: Report): string[] {
+  const { summary, checks, unmet = [], unreachable } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
@@ -66,6 +67,7 @@ function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
     ran(summary) === 0 && summary.blocked === 0 && 'no check ran',
     unmet,
+    differencesIn(report),
   );
 }
 

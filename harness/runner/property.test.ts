@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
-import type { Recorder } from '../client/recorder.ts';
+import type { Recorded, Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
 import {
   boundedProperty,
   codePoint,
@@ -12,11 +13,10 @@ import {
   runProperty,
 } from './property.ts';
 import { one, outcome, run } from './testing/checks.ts';
-import type { CheckContext, CheckResult } from './types.ts';
+import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, show, Violation } from './violation.ts';
 
 const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
-
 describe('properties', () => {
   const replayOf = (result?: CheckResult) => ({
     check: result?.id ?? '',
@@ -58,6 +58,32 @@ describe('properties', () => {
       sent('/second');
     });
     expect((await run([warning], { context })).checks[0]).toMatchObject({ outcome: 'warn', curl: 'curl /first' });
+  });
+
+  it('show nothing of what the check did after it had found them', async () => {
+    let sent = (url: string): Recorded => sampleExchange({ url });
+    const context = (recorder: Recorder): object => {
+      sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
+      return {};
+    };
+    const tidying = (body: (tools: CheckContext) => Promise<void>): Check<object> =>
+      one(async (tools) => {
+        try {
+          await body(tools);
+        } finally {
+          sent('/tidied');
+        }
+      });
+    const found = tidying(async (tools: CheckContext) => {
+      sent('/first');
+      sent('/second');
+      tools.must(false, { expected: 'a', actual: 'b' });
+    });
+    const urls = async (check: Check<object>): Promise<unknown> => {
+      const [result] = (await run([check], { context })).checks;
+      return [result?.curl, result?.exchanges?.map(({ url }) => url)];
+    };
+    expect(await urls(found)).toEqual(['curl /second', ['/first', '/second']]);
   });
 
   it('replay in the property that failed, when a check has several', async () => {

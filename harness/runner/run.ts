@@ -7,6 +7,7 @@ import { readableDuration } from '../common/durations.ts';
 import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
+import { type Declaration, differences } from './declarations.ts';
 import { type Plan, type Planned, schedule } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, resultOf, summarise } from './results.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
@@ -97,9 +98,11 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       seed,
     }),
   );
-  const results = await runChecks(options, audience, started);
+  const session = new Session();
+  const results = await runChecks(options, audience, started, session);
   const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
-  const report = presentableReport(redactor.value(reportOf(suite, options, settled, startedAt, started)));
+  const declarations = session.declarations.all;
+  const report = presentableReport(redactor.value(reportOf(suite, options, settled, declarations, startedAt, started)));
   await audience.end(report);
   return report;
 }
@@ -142,10 +145,10 @@ async function runChecks<Context>(
   options: RunOptions<Context>,
   audience: Audience,
   started: number,
+  session: Session,
 ): Promise<CheckResult[]> {
   const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
   using end = endOfRun(options);
-  const session = new Session();
   const results = new Map<string, CheckResult>();
   const settle = (result: CheckResult): CheckResult => {
     results.set(result.id, result);
@@ -232,6 +235,7 @@ function reportOf<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
   results: readonly CheckResult[],
+  declarations: Declaration[],
   startedAt: Date,
   started: number,
 ): Report {
@@ -262,10 +266,11 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
-    exit_code: code === EXIT.conformant && unmet.length > 0 ? EXIT.incomplete : code,
+    exit_code: code === EXIT.conformant && unmet.length + differences(declarations).length > 0 ? EXIT.incomplete : code,
     summary,
     coverage,
     ...(unmet.length === 0 ? {} : { unmet }),
+    declarations,
     ...defined({ unreachable: options.unreachable }),
     ...(signal?.aborted === true && !(signal.reason instanceof RunOver) ? { interrupted: true } : {}),
     ...defined({ replay_of: options.replayOf }),

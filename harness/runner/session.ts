@@ -4,6 +4,7 @@
  * `t.session`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Declarations } from './declarations.ts';
 
 /** A place for one thing that checks find out about their target, empty or new in each session. */
 export class Fact<T> {
@@ -186,6 +187,8 @@ export class Session {
   };
   /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
   readonly deviations = new Map<Deviation, string>();
+  /** What the target declares of itself, as far as it was seen. */
+  readonly declarations = new Declarations();
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates = new Map<string, Gate>();
   readonly #quiet = new Set<Promise<void>>();

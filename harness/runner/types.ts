@@ -1,6 +1,8 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
-import type { Mark, Recorded } from '../client/recorder.ts';
+import type { Recorded } from '../client/recorder.ts';
+import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
+import type { Declaration } from './declarations.ts';
 import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
@@ -280,6 +282,8 @@ export interface Report {
   coverage: Coverage;
   /** What `--require` and `--min-decided` asked for in vain, a sentence each; the exit code is 2 then, or worse. */
   unmet?: string[];
+  /** What the target declares that the run has seen; where one does not hold, the exit code is 2, or worse. */
+  declarations?: Declaration[];
   /** Why the target could not be reached, and what to try; then nothing was decided. */
   unreachable?: string;
   /** The run was interrupted. */

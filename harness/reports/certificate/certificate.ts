@@ -8,6 +8,7 @@ import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { differenceInWords } from '../../runner/declarations.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Report, Suite } from '../../runner/types.ts';
 import { lines } from '../findings.ts';
@@ -200,6 +201,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
       count('flaky') > 0 &&
         `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
+      (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
     ),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
+import { differences } from '../../runner/declarations.ts';
 import { ran } from '../../runner/results.ts';
 import {
   APIS,
@@ -17,6 +18,7 @@ import {
   type Report,
   type TargetDescription,
 } from '../../runner/types.ts';
+import { differencesIn } from '../findings.ts';
 import { Refused } from './envelope.ts';
 
 /** Type of the statement. */
@@ -75,6 +77,7 @@ export const statement = shape(
         artifact: Type.Optional(exact({ name: text, digest: sha256 })),
         verdicts: Type.Array(verdict, { minItems: 1 }),
         observed: Type.Optional(Type.Array(exact({ check: text, name: text, value: text }))),
+        declarations: Type.Optional(Type.Array(exact({ name: text, declared: text, observed: text }))),
       }),
     }),
   }),
@@ -95,6 +98,7 @@ export function whyNotCertifiable(report: Report): string | undefined {
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
   if (ran(summary) === 0) return 'no check ran';
   if (report.unmet !== undefined) return report.unmet.join('; ');
+  if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
   if (!report.complete) return 'the run did not end';
   if (
     target.digest === undefined &&
@@ -149,6 +153,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         ...subjectDetails(target),
         verdicts: report.checks.map(judged),
         ...observedIn(report),
+        ...untrueIn(report),
       },
     },
   };
@@ -209,6 +214,12 @@ function observedIn({ checks }: Report): Pick<Own, 'observed'> {
     choices.map((choice) => ({ check: id, ...choice })),
   );
   return observed.length === 0 ? {} : { observed };
+}
+
+/** What the target declares and the run saw otherwise. */
+function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
+  const untrue = differences(declarations).map(({ name, declared, observed }) => ({ name, declared, observed }));
+  return untrue.length === 0 ? {} : { declarations: untrue };
 }
 
 /** The suites of one Muster. */

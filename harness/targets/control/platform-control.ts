@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
-import { cut } from '../../client/recorder.ts';
+import { cut } from '../../client/timeline.ts';
 import { defined } from '../../common/defined.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';

@@ -1,6 +1,7 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
 import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
+import { differenceInWords, differences } from '../../runner/declarations.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
 
@@ -155,12 +156,14 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
       todo: 'read the specification: either the check or the simulator is wrong',
     })),
     ...blocked(report),
+    ...notAsDeclared(report),
   ],
   variant: ({ slow = false }, report) => [
     ...report.checks
       .filter(({ outcome }) => outcome === 'fail')
       .map((check) => ({ what: why(check), todo: 'the specification leaves this open: let the check accept it' })),
     ...blocked(report, slow),
+    ...notAsDeclared(report),
   ],
   null: ({ proves = /./, alone = false }, report) =>
     report.checks
@@ -232,6 +235,12 @@ const blocked = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
     .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));
+
+const notAsDeclared = ({ declarations }: Report): Problem[] =>
+  differences(declarations).map((one) => ({
+    what: `not as declared: ${differenceInWords(one)}`,
+    todo: 'the target is what it says: widen the bound of that declaration',
+  }));
 
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);

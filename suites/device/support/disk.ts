@@ -57,6 +57,8 @@ function containsId(line: unknown, id: bigint): boolean {
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = await t.files.stat(path);
+  const seen = { name: 'event_log', declared: path, observed: there?.kind ?? 'nothing is there' };
+  t.session.declarations.saw({ ...seen, holds: there !== undefined });
   if (there === undefined) t.blocked(`control names ${path} as its event_log, and nothing is there`);
   if (there.kind !== 'folder') return [path];
   const entries = await t.files.list(path);
