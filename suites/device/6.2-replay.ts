@@ -47,7 +47,9 @@ check(exclusive, { aspect: 'future', needs: ['drive'], premises: REPLAY }, async
     if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
     expectNothingReplayed(t, stream, newest, beyond);
   };
-  await Promise.all([replayFrom(newest + 1n), replayFrom(newest + 1_000_000n)]);
+  // Where cursors are cut to that many bits, the last ones are the cursor from which everything is replayed.
+  const wrapping = [32n, 53n, 64n].map((bits) => cursor + 2n ** bits);
+  await Promise.all([newest + 1n, newest + 1_000_000n, ...wrapping].map(replayFrom));
 });
 
 /** A replay begins at once. Silence proves nothing: only events that came are looked at. */

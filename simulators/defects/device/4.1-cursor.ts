@@ -33,7 +33,7 @@ export const defects = [
     CURSOR_MALFORMED,
     refusals(({ code }) => code === 'invalid_cursor', { status: 500 }),
   ),
-  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', CURSOR_MALFORMED, {
+  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', ['device.events.replay.exclusive'], {
     stream: ({ chooseCursor }) => ({
       chooseCursor: (request) => {
         const text = request.after[0] ?? request.lastEventId ?? '';
@@ -80,6 +80,14 @@ export const variants = [
     stream: ({ resolveCursor }) => ({
       resolveCursor: (cursor, retained) =>
         cursor === 'none' ? retained.earliest - 1 : resolveCursor(cursor, retained),
+    }),
+  }),
+  variant('huge-cursor-served', 'Serves a cursor of any number of digits: it is beyond the newest event.', {
+    stream: ({ chooseCursor }) => ({
+      chooseCursor: (request) => {
+        const text = request.after[0] ?? request.lastEventId ?? '';
+        return /^\d{16,}$/.test(text) ? Number.MAX_SAFE_INTEGER : chooseCursor(request);
+      },
     }),
   }),
   variant('future-cursor-refused', 'Refuses a cursor beyond the newest event with 400 (section 4.1 is silent).', {
