@@ -82,14 +82,6 @@ export const variants = [
         cursor === 'none' ? retained.earliest - 1 : resolveCursor(cursor, retained),
     }),
   }),
-  variant('huge-cursor-served', 'Serves a cursor of any number of digits: it is beyond the newest event.', {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: (request) => {
-        const text = request.after[0] ?? request.lastEventId ?? '';
-        return /^\d{16,}$/.test(text) ? Number.MAX_SAFE_INTEGER : chooseCursor(request);
-      },
-    }),
-  }),
   variant('future-cursor-refused', 'Refuses a cursor beyond the newest event with 400 (section 4.1 is silent).', {
     stream: ({ chooseCursor }) => ({
       chooseCursor: (request) => {
