@@ -41,6 +41,8 @@ const nonsense = fc.oneof(
   fc.stringMatching(/^\d{1,6}[a-z%&/ ]{1,3}\d{0,3}$/).filter((text) => !/^\d+\s*$/.test(text)),
 );
 
+const REFUSAL = 'a 4xx other than 410 (400 is usual)';
+
 async function expectRefusal(t: Device, streams: Streams, cursor: string, where: string): Promise<void> {
   if (where === 'Last-Event-ID' && (!fitsHeader(cursor) || cursor === '')) return;
   const stream = await streams.try(where === 'after' ? { after: cursor } : { lastEventId: cursor });
@@ -49,7 +51,7 @@ async function expectRefusal(t: Device, streams: Streams, cursor: string, where:
   const isRefused = status >= 400 && status < 500 && status !== 410 && !isStream;
   const mayBeServed = HUGE.includes(cursor);
   t.must(isRefused || (mayBeServed && status === 200 && isStream), {
-    expected: `a 4xx other than 410 (400 is usual)${mayBeServed ? ' or a stream' : ''} for ${describeCursor(cursor, where)}`,
+    expected: `${REFUSAL}${mayBeServed ? ', or a stream,' : ''} for ${describeCursor(cursor, where)}`,
     actual: await describeAnswer(t, stream),
   });
   await stream.close();
