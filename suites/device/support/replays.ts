@@ -5,6 +5,7 @@
 
 import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime, LOG_STATE } from './check.ts';
 import {
@@ -46,9 +47,17 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
 /** The same; undefined when no cursor is served, or nothing is retained. */
 export async function sampleRetained(t: Device, streams: Streams): Promise<Subscription | undefined> {
   const known = t.session.get(EXTENT);
-  const cursor = await earliestServed(streams, known?.earliest);
+  const patience = new Patience(t.patienceMs);
+  const open = (after: bigint) => streams.try({ after, cutAfterBytes: SAMPLE_BYTES });
+  let cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
-  const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
+  let stream = await open(cursor);
+  // What other checks publish meanwhile makes a device compact its log past the cursor that was found.
+  while (stream.status === 410 && patience.leftMs > 0) {
+    cursor = await earliestServed(streams, cursor);
+    if (cursor === undefined) return undefined;
+    stream = await open(cursor);
+  }
   if (stream.status !== 200) return undefined;
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? QUIET_MS : QUIET_AT_THE_END_MS);
   await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
