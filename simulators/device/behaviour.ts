@@ -139,6 +139,10 @@ export interface LiveSubscriber {
 export interface LogBehaviour {
   /** How far apart ids are. */
   readonly idStep: number;
+  /** Events kept at most; `configured` is what the options say. */
+  retain(configured: number): number;
+  /** Whether the control API names that number. */
+  readonly tellsRetention: boolean;
   /** A batch as it is written: one line for each event, each with its line break. */
   lines(events: readonly StoredEvent[]): string;
   /** Highest id that counts as assigned when the log ends with `last`. */
@@ -226,6 +230,8 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
   log: {
     idStep: 1,
+    retain: (configured) => configured,
+    tellsRetention: true,
     lines: (events) => events.map(({ json }) => `${json}\n`).join(''),
     highest: highestGivenOut,
     opening: () => 'repair',

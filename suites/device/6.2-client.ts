@@ -4,6 +4,7 @@ import { StreamTimeout } from '../../harness/client/sse.ts';
 import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
+import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
@@ -17,6 +18,7 @@ const client = requirement({
     'and after a broken connection resumes by Last-Event-ID without losing any.',
 });
 check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  requireRoomFor(t, 1);
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, 1));
@@ -26,6 +28,8 @@ check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: D
   try {
     const first = await firstMessage(t, source);
     await readUpTo(live, await publish(t, eventBudget(t, 5)));
+    const before = live.events.at(-1);
+    if (before !== undefined) await expectReceived(t, source, before);
     // What is published while the client is cut off has to be replayed.
     await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
     await publishEveryEventKind(t);

@@ -6,9 +6,11 @@ import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
-import { type Device, LOG_STATE, recordTimeout, relocate } from './check.ts';
+import { type Device, recordTimeout, relocate } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
 import { isObject } from './requests.ts';
+import { eventsAfter, mostEvents } from './retention.ts';
 import type { Question, Streams, Subscription } from './streams.ts';
 
 export interface Published {
@@ -42,7 +44,8 @@ export async function subscribeAtKnownCursor(
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
   const known = t.session.isSlow('publish') ? t.session.get(LOG_STATE).knownCursor : undefined;
-  const last = known ?? (await publish(t, 1)).last;
+  const isKept = known !== undefined && eventsAfter(t, known) <= mostEvents(t);
+  const last = isKept ? known : (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
@@ -131,10 +134,6 @@ export async function readWhatComes(
   return came ? undefined : problems[0];
 }
 
-/** Used where control names no retention limit: few logs keep fewer events. */
-const ASSUMED_RETENTION = 200;
-/** A check may run beside events of other origin, and they count against the same limit. */
-const SHARE_OF_RETENTION = 1 / 4;
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 
@@ -151,10 +150,6 @@ export function eventBudget(t: Device, wanted: number): number {
 /** How many of the `wanted` take no longer than `withinMs` together. At least 2, since one alone shows no order. */
 export const asMany = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
-
-/** As many events as may be published after one without that one being compacted away. */
-export const mostEvents = ({ info }: Device): number =>
-  Math.floor((info.retention ?? ASSUMED_RETENTION) * SHARE_OF_RETENTION);
 
 /** Deploys and reads up to its `deployment.deployed`. */
 export async function deploy(

@@ -1,7 +1,7 @@
 /** Where each event takes a while, checks share a stretch of the log, for as long as it is certainly retained. */
 import { expect, it } from 'vitest';
-import { logMayDiffer } from './check.ts';
 import { publish } from './drive.ts';
+import { logMayDiffer } from './log-state.ts';
 import { record } from './replays.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 

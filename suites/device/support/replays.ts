@@ -6,10 +6,9 @@
 import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { type Device, inTime, LOG_STATE } from './check.ts';
+import { type Device, inTime } from './check.ts';
 import {
   eventBudget,
-  mostEvents,
   type Published,
   publish,
   publishEveryEventKind,
@@ -17,6 +16,15 @@ import {
   subscribeAtKnownCursor,
 } from './drive.ts';
 import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
+import {
+  EVENTS_OF_EVERY_KIND,
+  eventsAfter,
+  mostEvents,
+  requireRoomFor,
+  retainedFrom,
+  TooFewRetained,
+} from './retention.ts';
 import { describeOpen, type Streams, Subscription } from './streams.ts';
 
 /** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
@@ -107,6 +115,8 @@ const MOST_EVENTS = 1500;
 const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
 /** A log that is nearly full may be compacted at any moment, and then the stretch would be lost. */
 const SHARE_OF_RETENTION = 0.9;
+/** One event shows no order. */
+const LEAST_STRETCH = 2;
 const FIRST_PORTION = 50;
 /** A slow device gets fewer events. */
 const FILLING_MS = 6000;
@@ -121,7 +131,8 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   await live.close();
   const { retention } = t.info;
   const kept = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
-  const count = Math.min(most, kept);
+  const count = Math.floor(Math.min(most, kept));
+  requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
   // The first portion is small, since it shows how slow the device is; each is twice the last.
@@ -291,14 +302,39 @@ function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
 
 /** The same, and nothing but what others cause has come since. */
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
+  requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
   // Deployments change while their events stay as they were sent.
-  await publishEveryEventKind(t);
-  const published = await publish(t, eventBudget(t, count));
+  if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
+  const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
+  const published = await publish(t, Math.min(eventBudget(t, count), room));
   const replay = await streams.open({ after: cursor });
   const all = laterThan(cursor, await readUpTo(replay, published));
   await replay.close();
   return { all, cursor, published };
+}
+
+/**
+ * Opens a stream after the earliest of the events, or the one before them, that a small log still keeps. Gives that
+ * cursor too.
+ */
+export async function openRetained(
+  t: Device,
+  streams: Streams,
+  before: bigint,
+  events: readonly SeenEvent[],
+): Promise<{ after: bigint; replay: Subscription }> {
+  const first = retainedFrom(t, before, events);
+  const cursors = [first, ...events.map(({ id }) => id).filter((id) => id > first)];
+  for (const after of cursors.slice(0, -1)) {
+    try {
+      return { after, replay: await streams.open({ after }) };
+    } catch (error) {
+      if (!(error instanceof TooFewRetained)) throw error;
+    }
+  }
+  const after = cursors.at(-1) ?? first;
+  return { after, replay: await streams.open({ after }) };
 }
 
 /** Whether a replay repeats its cursor is a requirement of its own. */
