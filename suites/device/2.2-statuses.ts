@@ -4,8 +4,8 @@ import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../h
 import { CURRENT_SHOWN, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';
-import { sampleRetained } from './support/replays.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 
 export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });

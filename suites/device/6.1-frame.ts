@@ -23,9 +23,9 @@ import {
   parseObject,
   type SeenEvent,
 } from './support/events.ts';
-import { requireRetained, sampleRetained } from './support/replays.ts';
 import { mediaType } from './support/requests.ts';
 import { retainedFrom } from './support/retention.ts';
+import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Subscription } from './support/streams.ts';
 

@@ -2,8 +2,8 @@
 import type { Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { requireRetained } from './support/replays.ts';
 import { retainedFrom } from './support/retention.ts';
+import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
