@@ -10,21 +10,22 @@ export const defects = [
   }),
 ];
 
-/** The size of the retained log is not shown (section 8). */
-const retains = (name: string, many: string, change: DeviceChanges['log']) =>
-  variant(
-    name,
-    `Keeps ${many} at most, as no size of the log is shown (section 8).`,
-    { log: change ?? {} },
-    {
-      alternative: 'retention',
-    },
-  );
+const SIZE = 'as no size of the log is shown (section 8)';
+
+const retains = (name: string, summary: string, change: DeviceChanges['log'] = {}) =>
+  variant(name, summary, { log: change }, { alternative: 'retention' });
 
 export const variants = [
-  retains('retains-1', 'one event', { retain: () => 1 }),
-  retains('retains-2', 'two events', { retain: () => 2 }),
-  retains('retains-6', '6 events', { retain: () => 6 }),
-  retains('retains-50', '50 events', { retain: () => 50 }),
-  retains('retains-6-untold', '6 events, and its control does not say so,', { retain: () => 6, tellsRetention: false }),
+  retains('retains-1', `Keeps one event at most, ${SIZE}.`, { retain: () => 1 }),
+  retains('retains-2', `Keeps two events at most, ${SIZE}.`, { retain: () => 2 }),
+  retains('retains-6', `Keeps 6 events at most, ${SIZE}.`, { retain: () => 6 }),
+  retains('retains-50', `Keeps 50 events at most, ${SIZE}.`, { retain: () => 50 }),
+  retains('retains-6-untold', `Keeps 6 events at most, ${SIZE}, and its control does not say so.`, {
+    retain: () => 6,
+    tellsRetention: false,
+  }),
+  retains('drops-one-by-one', `Keeps 50 events, ${SIZE}, and drops the oldest with each new one.`, ({ idStep }) => ({
+    retain: () => 50,
+    keepFrom: ({ latest }) => latest - 49 * idStep,
+  })),
 ];

@@ -11,7 +11,7 @@ import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
-import { logMayDiffer, mayHaveDeployed, publishes } from './log-state.ts';
+import { hasCompacted, logMayDiffer, mayHaveDeployed, publishes } from './log-state.ts';
 
 export type Device = DeviceContext & CheckContext;
 
@@ -126,6 +126,11 @@ export function pacedControl(t: Driven): Control {
     const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
     return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
   };
+  const compact = async (signal: AbortSignal | undefined): ReturnType<Control['compact']> => {
+    const left = await control.compact(signal);
+    hasCompacted(t, BigInt(left.earliest_id), BigInt(left.latest_id));
+    return left;
+  };
   const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
     const started = performance.now();
     await control.call(call, signal);
@@ -140,6 +145,7 @@ export function pacedControl(t: Driven): Control {
       if (call.name === 'publish') return publish(call.count, signal);
       if (call.name === 'stop') afford('restart');
       if (call.name === 'compact' || call.name === 'stop') logMayDiffer(t);
+      if (call.name === 'compact') return compact(signal);
       return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
     },
   });

@@ -19,6 +19,8 @@ interface LogState {
   readonly more: number;
   /** Events that control was asked for and has not answered yet. */
   readonly asked: number;
+  /** What the last compaction left, unless the log has changed since: the first event and the last. */
+  readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
 export const LOG_STATE = new Fact<LogState>(() => ({
@@ -29,6 +31,7 @@ export const LOG_STATE = new Fact<LogState>(() => ({
   step: undefined,
   more: 0,
   asked: 0,
+  left: undefined,
 }));
 
 interface Driven {
@@ -39,7 +42,13 @@ interface Driven {
 export function logMayDiffer({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   const { changes, changedAt, newest = changedAt } = log;
-  session.set(LOG_STATE, { ...log, knownCursor: undefined, changes: changes + 1, changedAt: newest });
+  const unknown = { knownCursor: undefined, left: undefined };
+  session.set(LOG_STATE, { ...log, ...unknown, changes: changes + 1, changedAt: newest });
+}
+
+/** Control has compacted the log, and these are the first event that is left and the last. */
+export function hasCompacted({ session }: Driven, earliest: bigint, latest: bigint): void {
+  session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
 /** `count` events are being published; gives what to call once control has answered, with the first and the last id. */

@@ -87,7 +87,16 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 /** Whether so many events may have come after the cursor that it is older than the earliest retained one by now. */
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
-  return cursor !== undefined && eventsAfter(t, cursor) > certain(t);
+  return cursor !== undefined && eventsAfter(t, cursor) > certain(t) && !isLeft(t, cursor);
+}
+
+/** Whether a compaction left the event, and the log has had no reason for another one. */
+function isLeft(t: Device, cursor: bigint): boolean {
+  const { left, step = 1 } = t.session.get(LOG_STATE);
+  if (left === undefined || cursor < left.earliest) return false;
+  const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
+  // A log may drop its oldest event with each new one.
+  return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
 }
 
 /** For a cursor that got 410: ends the check as not applicable when that is as it should be. */
