@@ -54,6 +54,8 @@ export interface TransportBehaviour {
   permit(path: string, mode: number, folder: string): void;
   /** Address that the loopback transport binds to. */
   readonly host: string;
+  /** Connections that may wait until they are taken. */
+  readonly backlog: number;
   /** Whether one more connection is taken when `open` of them are open. */
   accepts(open: number): boolean;
   /** Sees each connection before anything is read from it or written to it. */
@@ -193,6 +195,7 @@ export const referenceBehaviour: DeviceBehaviour = {
   transport: {
     permit: (path, mode) => chmodSync(path, mode),
     host: '127.0.0.1',
+    backlog: 4_096,
     accepts: () => true,
     connected: () => {},
     discovery: (file) => file,
