@@ -6,12 +6,12 @@ function refusing(code: string, refusals: number) {
   const seen = { attempts: 0, now: 0, most: 0 };
   const connect = async (): Promise<string> => {
     seen.attempts += 1;
-    seen.now += 1;
     const isRefused = seen.attempts <= refusals;
-    if (!isRefused) seen.most = Math.max(seen.most, seen.now);
+    if (!isRefused) seen.now += 1;
+    seen.most = Math.max(seen.most, seen.now);
     await new Promise((resolve) => setImmediate(resolve));
-    seen.now -= 1;
     if (isRefused) throw Object.assign(new Error(code), { code });
+    seen.now -= 1;
     return 'connected';
   };
   return { seen, connect };
