@@ -302,7 +302,7 @@ const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>>
   ],
   device: [
     ...['byte-by-byte', 'extra-fields', 'ids-with-gaps', 'line-ends-cr', 'replay-without-cursor', 'silent-at-open'],
-    'times-with-offset',
+    ...['times-with-offset', 'removed-never-sent', 'removed-with-status'],
   ],
 };
 
