@@ -199,6 +199,7 @@ const percentEncoded = (text: string): string =>
 check(types, { aspect: 'near', needs: ['drive'], premises: [types.id] }, async (t: Device, streams) => {
   const { cursor, live, events } = await recordEveryType(t, streams);
   const known = typesOf(events);
+  await observeVersioned(t, streams, cursor, known[0] ?? '');
   const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
   const filtered = await streams.try({ after: cursor, types: near });
   if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
@@ -216,6 +217,19 @@ check(types, { aspect: 'near', needs: ['drive'], premises: [types.id] }, async (
     await beside.close();
   }
 });
+
+/** A type has no version suffix (section 6.2, rule 4); what a filter that names one selects is not stated. */
+async function observeVersioned(t: Device, streams: Streams, after: bigint, type: string): Promise<void> {
+  const stream = await streams.try({ after, types: [`${type}.v1`] });
+  if (stream.status === 200)
+    await stream.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
+  const came = eventsOf(t, stream).length > 0;
+  t.observe(
+    'a filter by a type with a version',
+    stream.status === 200 ? (came ? 'selects that type' : 'selects nothing') : stream.status,
+  );
+  await stream.close();
+}
 
 /** Other types that share their beginning or their end with this one. */
 const similarTypes = (type: string): string[] =>
