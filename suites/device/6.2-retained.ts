@@ -6,7 +6,8 @@ import { types } from './4.1-types.ts';
 import { complete, exclusive, expectNothingReplayed, QUIET_MS } from './6.2-replay.ts';
 import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent } from './support/events.ts';
-import { laterThan, sampleRetained } from './support/replays.ts';
+import { laterThan } from './support/replays.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 

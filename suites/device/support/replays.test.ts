@@ -1,8 +1,9 @@
 /** Where each event takes a while, checks share a stretch of the log, for as long as it is certainly retained. */
 import { expect, it } from 'vitest';
-import { logMayDiffer } from './check.ts';
 import { publish } from './drive.ts';
-import { record, requireRetained } from './replays.ts';
+import { logMayDiffer } from './log-state.ts';
+import { record } from './replays.ts';
+import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 it('is shared on a slow target until something may have removed it', async () => {
