@@ -127,7 +127,10 @@ interface Shared {
   bodies: BodyReader;
 }
 
-/** HTTP client of the checks. It follows no redirects and retries nothing: a check must see what the target does. */
+/**
+ * HTTP client of the checks. It follows no redirects and sends nothing twice: a check must see what the target does. It
+ * connects again where the listener is full.
+ */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;

@@ -27,8 +27,9 @@ import {
   parseObject,
   type SeenEvent,
 } from './support/events.ts';
-import { requireRetained, sampleRetained } from './support/replays.ts';
 import { mediaType } from './support/requests.ts';
+import { retainedFrom } from './support/retention.ts';
+import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Subscription } from './support/streams.ts';
 
@@ -134,9 +135,9 @@ function checkFrames(
   const driven = { ...allowed, needs: ['drive'], profile: 'core', premises: premises.driven } as const;
   check(requirement, driven, async (t: Device, streams) => {
     const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    const published = await publishEveryEventKind(t);
-    const both = [live, await streams.open({ after: cursor })];
-    const problem = await readWhatComes(both, published);
+    const { last: id } = await publishEveryEventKind(t);
+    const both = [live, await streams.open({ after: retainedFrom(t, cursor, [{ id }]) })];
+    const problem = await readWhatComes(both, await publish(t, 1));
     for (const subscription of both) expectAll(t, subscription);
     if (problem !== undefined) throw problem;
   });

@@ -6,7 +6,7 @@ import { type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
-import { sampleRetained } from './support/replays.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
 

@@ -7,7 +7,8 @@ import { complete, exclusive, expectNothingReplayed, QUIET_MS } from './6.2-repl
 import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent } from './support/events.ts';
-import { laterThan, sampleRetained } from './support/replays.ts';
+import { laterThan } from './support/replays.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
 

@@ -1,5 +1,5 @@
 /** When control is contradicted: what it said that it had done, beside what the device and its log show. */
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
@@ -307,4 +307,19 @@ test('a drive after which the log changed is not looked for, nor one before a st
   expect([drives.unseen, drives.all, drives.compacted]).toEqual([[], [], undefined]);
   for (let round = 0; round < 1500; round += 1) await drives.follow(publish, async () => ids(1, 2));
   expect([drives.unseen.length, drives.all.length]).toEqual([1000, 1000]);
+});
+
+test('a log that drops as much as it gains has changed', async () => {
+  const path = join(folder, 'compacted.jsonl');
+  writeFileSync(path, '{"id":1}\n{"id":2}\n');
+  const drives = new Drives({ path, files: hostFiles });
+  await drives.follow(publish, async () => {
+    // A compaction puts another file in place.
+    writeFileSync(`${path}.new`, '{"id":3}\n{"id":4}\n');
+    renameSync(`${path}.new`, path);
+    return ids(3, 4);
+  });
+  expect(drives.unseen).toEqual([]);
+  await drives.follow(publish, async () => ids(5, 6));
+  expect(drives.unseen).toHaveLength(1);
 });

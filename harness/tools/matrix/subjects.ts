@@ -172,6 +172,9 @@ const nulls = (
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
+/** Far more events than a check may read over and over. */
+const LONG_LOG = 100_000;
+
 /** Of a reference that has all that the suite asks for. */
 const NOTHING = /^$/;
 
@@ -230,6 +233,13 @@ const deviceSubjects = (): Subject[] => [
     name: 'dialect-miru',
     summary: 'Answers as published agents do.',
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
+  },
+  {
+    api: 'device',
+    kind: 'variant',
+    name: 'retains-100000',
+    summary: 'Keeps 100,000 events, and they are there (section 8 shows no size).',
+    run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
   },
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)),
   ...named('device', 'null', QUIET, (name) => ({
@@ -297,7 +307,7 @@ const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>>
   ],
   device: [
     ...['byte-by-byte', 'extra-fields', 'ids-with-gaps', 'line-ends-cr', 'replay-without-cursor', 'silent-at-open'],
-    'times-with-offset',
+    ...['times-with-offset', 'removed-never-sent', 'removed-with-status'],
   ],
 };
 

@@ -15,7 +15,9 @@ import { Patience } from '../../../harness/common/waiting.ts';
 import { type Device, inTime, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
 import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
+import { endIfGone, observeCursor } from './retention.ts';
 
 // A stream of events as checks read it. An event that does not come in time is a finding of the check.
 
@@ -194,6 +196,10 @@ export class Subscription {
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
+      // A device may replay all that it retains where no cursor is given.
+      const { newest = event.id } = this.#t.session.get(LOG_STATE);
+      if (this.#bytes > MOST_BYTES && event.id < newest)
+        this.#t.notApplicable(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
       this.#t.must(this.#bytes <= MOST_BYTES, {
         expected: wait.what,
         actual: `${this.events.length} other events: ${showIds(this.events)}`,
@@ -356,7 +362,9 @@ export class Streams {
     return new Subscription(this.#t, stream, async (last) => {
       const cursor = last ?? after ?? lastEventId;
       if (cursor === undefined || query !== undefined) return undefined;
-      const again = await this.try({ after: cursor, ...defined({ types, headers }) }, http);
+      const opening = { after: cursor, ...defined({ types, headers }) };
+      const again = await this.try(opening, http);
+      if (again.status === 410) endIfGone(this.#t, opening);
       return again.status === 200 ? again : undefined;
     });
   }
@@ -398,6 +406,7 @@ export class Streams {
         await stream.close();
         throw new Throttled();
       }
+      observeCursor(t, options, stream.status);
       this.#opened.set(stream, options);
       all.add(stream);
       return stream;
@@ -412,6 +421,7 @@ export class Streams {
 async function expectServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
   if (stream.status === 200 && (mediaType(stream.headers) === 'text/event-stream' || t.allowsFor(CONTENT_TYPE_ODD)))
     return;
+  if (stream.status === 410) endIfGone(t, options);
   t.must(false, {
     expected: `200 with an event stream for ${describeOpen(options)}`,
     actual: await describeAnswer(t, stream),
