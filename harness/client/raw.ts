@@ -90,7 +90,9 @@ function bodyOf(
   const written = headers['content-length'];
   const coded = headers['transfer-encoding'];
   if (coded !== undefined) {
-    const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
+    // Empty members of a list count for nothing (RFC 9110, section 5.6.1.2).
+    const named = coded.split(',').map((coding) => coding.trim().toLowerCase());
+    const codings = named.filter((coding) => coding !== '');
     const chunked = codings.filter((coding) => coding === 'chunked').length;
     if (written !== undefined || chunked > 1) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);

@@ -119,12 +119,16 @@ test('a check leaves what it drove, asked and saw on one axis', async () => {
   await eventually(() => expect(stream.frames.length).toBe(2));
   recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
   await stream.close();
-  expect(kinds(recorder)).toEqual(['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut']);
-  const [drive, request, opened, , frames, , cut] = recorder.timeline;
+  const order = ['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut'];
+  // On a busy machine, frames of one burst may lie apart.
+  expect([...new Set(kinds(recorder))]).toEqual(order);
+  const [drive, request, opened, , , , cut] = order.map((kind) => recorder.timeline.find((mark) => mark.kind === kind));
+  const frames = recorder.timeline.filter(({ kind }) => kind === 'frame');
   expect(drive).toMatchObject({ what: 'publish 2 events', until_ms: expect.any(Number) });
   expect(request?.what).toBe('GET /deployments/current?token=*** → 200');
   expect(opened).toMatchObject({ what: 'GET /events?after=0 → 200', stream: 1 });
-  expect(frames).toMatchObject({ what: '1 a.b … 2 a.b', count: 2, stream: 1 });
+  expect(frames.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(2);
+  expect(frames[0]).toMatchObject({ what: expect.stringMatching(/^1 a\.b/), stream: 1 });
   expect(cut).toMatchObject({ what: 'closed by this client', stream: 1 });
   expect(opened?.until_ms).toBe(cut?.at_ms);
   const times = recorder.timeline.map(({ at_ms }) => at_ms);

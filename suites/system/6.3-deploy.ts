@@ -112,7 +112,9 @@ const replaced = requirement({
   level: 'INFO',
   since: SETTLED,
   clause: '`deployment.removed` … Named as a type; trigger is not stated.',
-  text: 'What becomes of a deployment that a newer one replaces, and whether deployment.removed tells of it, is not stated.',
+  text:
+    'What becomes of a deployment that a newer one replaces, and whether deployment.removed tells of it, ' +
+    'is not stated.',
 });
 check(replaced, { needs: ['write'], premises: [newer.id] }, async (t: System) => {
   let told = 0;

@@ -138,7 +138,8 @@ describe('files of a container', () => {
     expect(below(await files.list('/data/current'))).toEqual(['/data/current/a.json', '/data/current/etc']);
     const deep = await files.list('/data/current', { deep: true });
     expect(below(deep)).toEqual(['/data/current/a.json', '/data/current/etc', '/data/current/etc/b.json']);
-    expect(deep).toContainEqual({ path: '/data/current/a.json', kind: 'file', size: 2 });
+    const file = { path: '/data/current/a.json', kind: 'file', size: 2 };
+    expect(deep).toContainEqual(expect.objectContaining(file));
     expect(asked.some((call) => /data\/(log|current)/.test(call))).toBe(way === 'by Docker');
   });
 

@@ -11,6 +11,7 @@ import { type Device, relocate } from '../support/check.ts';
 import { compact } from '../support/compaction.ts';
 import { type Published, publish, readUpTo } from '../support/drive.ts';
 import { expectSameEvents, type SeenEvent } from '../support/events.ts';
+import { EVENTS_OF_A_DEPLOYMENT } from '../support/log-state.ts';
 import { isThrottled } from '../support/requests.ts';
 import { mayBeGone } from '../support/retention.ts';
 import { describeOpen, type Streams, type Subscription } from '../support/streams.ts';
@@ -54,8 +55,6 @@ type LogCommand = AsyncCommand<LogModel, LogReality>;
 const MOST_CLIENTS = 6;
 /** In one run: they take far longer than all else. */
 const MOST_RESTARTS = 2;
-/** Of the deployment, of the one that it replaces, and others that may come with them. */
-const EVENTS_OF_A_DEPLOYMENT = 4;
 
 const hasRestarts = ({ restarts }: Readonly<LogModel>): boolean => restarts < MOST_RESTARTS;
 const hasClients = ({ clients }: Readonly<LogModel>): boolean => clients.length > 0;

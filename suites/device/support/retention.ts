@@ -22,8 +22,6 @@ const SHARE_OF_SMALL = 1 / 2;
 const FEW = 3;
 /** Those that `publishEveryEventKind` causes, as far as the specification names types. */
 export const EVENTS_OF_EVERY_KIND = 8;
-/** Of the deployment, of the one that it replaces, and others that may come with them. */
-export const EVENTS_OF_A_DEPLOYMENT = 4;
 
 interface Observed {
   /** The most events after a cursor that was served. */
