@@ -244,7 +244,9 @@ const keeps = requirement({
 });
 check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const { id } = await t.control.deploy();
-  const before = objectOf(await t.http.get(CURRENT))?.['device_id'];
+  const shown = objectOf(await t.http.get(CURRENT));
+  t.must(shown?.['id'] === id, { expected: `the deployment ${id}, before a restart`, actual: shown?.['id'] ?? 'none' });
+  const before = shown?.['device_id'];
   const http = await restart(t);
   const response = await http.get(CURRENT);
   const { id: now, device_id: device } = objectOf(response) ?? {};

@@ -138,8 +138,7 @@ describe('files of a container', () => {
     expect(below(await files.list('/data/current'))).toEqual(['/data/current/a.json', '/data/current/etc']);
     const deep = await files.list('/data/current', { deep: true });
     expect(below(deep)).toEqual(['/data/current/a.json', '/data/current/etc', '/data/current/etc/b.json']);
-    const file = { path: '/data/current/a.json', kind: 'file', size: 2 };
-    expect(deep).toContainEqual(expect.objectContaining(file));
+    expect(deep).toContainEqual(expect.objectContaining({ path: '/data/current/a.json', kind: 'file', size: 2 }));
     expect(asked.some((call) => /data\/(log|current)/.test(call))).toBe(way === 'by Docker');
   });
 
@@ -150,7 +149,7 @@ describe('files of a container', () => {
     expect(await files.read('/data/releases/../../etc/motd')).toEqual(Buffer.from('welcome'));
     expect(asked.toSpliced(3)).toEqual(['info /data/motd', 'info /etc/motd', 'get /etc/motd']);
     const listed = await ends[0][1]().list('/data');
-    expect(listed).toContainEqual({ path: '/data/motd', kind: 'file', size: 7 });
+    expect(listed).toContainEqual(expect.objectContaining({ path: '/data/motd', kind: 'file', size: 7 }));
     expect(listed.map(({ path }) => path)).not.toContain('/data/dangling');
   });
 
