@@ -1,5 +1,4 @@
 /** Sections 6.1, 2.3 and 2.4: the parts of one event frame. */
-import type { EventStream } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { defined } from '../../harness/common/defined.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
@@ -31,7 +30,7 @@ import { mediaType } from './support/requests.ts';
 import { retainedFrom } from './support/retention.ts';
 import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, type Subscription } from './support/streams.ts';
+import { describeAnswer, type Subscription, staysOpen } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
@@ -49,22 +48,12 @@ check(
     for (const which of ['one', 'another']) {
       const stream = await streams.try();
       const isTyped = mediaType(stream.headers) === 'text/event-stream';
-      const isOpen = stream.status === 200 && (isTyped || (await staysOpen(stream, t.patienceMs)));
+      const isOpen = stream.status === 200 && (isTyped || (await staysOpen(t, stream)));
       t.must(isOpen, { expected: `${which} stream that opens`, actual: await describeAnswer(t, stream) });
       await stream.close();
     }
   },
 );
-
-const ENDS_AT_ONCE_MS = 300;
-
-async function staysOpen(stream: EventStream, patienceMs: number): Promise<boolean> {
-  await stream.idle(ENDS_AT_ONCE_MS, {
-    within: Math.min(2 * ENDS_AT_ONCE_MS, patienceMs),
-    for: 'the end of an answer',
-  });
-  return stream.ended === undefined;
-}
 
 check(contentType, { profile: 'core', premises: STREAM, deviation: CONTENT_TYPE_ODD }, async (t: Device, streams) => {
   const stream = await streams.try();

@@ -65,6 +65,8 @@ const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
   const sample = await sampleRetained(t, streams);
+  // A device may serve few streams at once, and the next ones are of this check.
+  await sample?.close();
   return sample === undefined ? [] : distinct(eventsOf(t, sample.stream)).slice(-NEWEST);
 }
 

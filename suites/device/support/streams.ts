@@ -418,9 +418,18 @@ export class Streams {
   }
 }
 
+const ENDS_AT_ONCE_MS = 300;
+
+/** Whether an answer whose type says nothing is a stream: it is not over at once. */
+export async function staysOpen({ patienceMs }: Device, stream: EventStream): Promise<boolean> {
+  const within = Math.min(2 * ENDS_AT_ONCE_MS, patienceMs);
+  await stream.idle(ENDS_AT_ONCE_MS, { within, for: 'the end of an answer' });
+  return stream.ended === undefined;
+}
+
 async function expectServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
-  if (stream.status === 200 && (mediaType(stream.headers) === 'text/event-stream' || t.allowsFor(CONTENT_TYPE_ODD)))
-    return;
+  const isTyped = mediaType(stream.headers) === 'text/event-stream';
+  if (stream.status === 200 && (isTyped || (t.allowsFor(CONTENT_TYPE_ODD) && (await staysOpen(t, stream))))) return;
   if (stream.status === 410) endIfGone(t, options);
   t.must(false, {
     expected: `200 with an event stream for ${describeOpen(options)}`,
