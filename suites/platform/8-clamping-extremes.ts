@@ -59,7 +59,7 @@ check(anySize, { aspect: 'offset', sharing: 'exclusive', premises: OFFSETS }, as
       // Whether an offset past the end is clamped to one within the list is not stated.
       const isTrue = answer.data.length === 0 || BigInt(answer.offset) < BigInt(offset);
       t.must(answer.limit === 5 && isTrue && !answer.has_more && answer.offset >= 0, {
-        expected: `has_more false, and an empty page at offset ${shortened(offset)}, beyond the end, or a clamped offset`,
+        expected: `has_more false, and no item beyond the end at offset ${shortened(offset)}, or a clamped offset`,
         actual: { offset: answer.offset, limit: answer.limit, items: answer.data.length, has_more: answer.has_more },
         counterexample: `GET /${collection}?limit=5&offset=${shortened(offset)}`,
       });
