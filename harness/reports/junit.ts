@@ -9,7 +9,7 @@ import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
-import { decided } from './verdict.ts';
+import { decided, headlineOf } from './verdict.ts';
 
 /** `--report junit`. */
 export const junitFormat: DocumentFormat = {
@@ -31,6 +31,7 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     target: report.target.address,
     profile: report.profile,
     requirements_version: report.requirements_version,
+    verdict: headlineOf(report).word,
     coverage: decided(report.coverage),
     ...(untrue.length > 0 && { 'not as declared': untrue.join('; ') }),
   };
@@ -72,11 +73,24 @@ function verdict(result: CheckResult, detail: string): string[] {
     case 'fixed':
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'not_applicable':
+    case 'undecided':
     case 'known':
     case 'flaky':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
-    case 'pass':
     case 'warn':
+      return result.fails_by === undefined
+        ? []
+        : [
+            element(
+              'failure',
+              {
+                message: `${result.fails_by}: expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`,
+                type: `${result.level} ${result.section}`,
+              },
+              detail,
+            ),
+          ];
+    case 'pass':
       return [];
   }
 }
@@ -87,7 +101,7 @@ function totals(checks: readonly CheckResult[]): Record<string, string | number>
     tests: checks.length,
     failures: count('fail'),
     errors: count('blocked', 'fixed'),
-    skipped: count('not_applicable', 'known', 'flaky'),
+    skipped: count('not_applicable', 'undecided', 'known', 'flaky'),
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
   };
 }

@@ -4,11 +4,10 @@ import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
-import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import { type Plan, type Planned, schedule } from './plan.ts';
+import { isNamed, type Plan, type Planned, schedule } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, resultOf, summarise } from './results.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
 import { Session } from './session.ts';
@@ -41,7 +40,8 @@ export interface RunOptions<Context> {
   seed: number;
   /** Multiplier of the runs of every property. Default: the plan's. */
   runs?: number;
-  profile?: string;
+  /** SHOULDs for which the run fails, as `--fail-on` names them. */
+  failOn?: readonly string[];
   /** Muster's version, for the report. */
   version: string;
   /** Interrupts the run: what has not ended by then is blocked. A `RunOver` as its reason says why. */
@@ -100,7 +100,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   );
   const session = new Session();
   const results = await runChecks(options, audience, started, session);
-  const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
+  const settled = withFailing(groupByCause(options.settle?.(results) ?? results, suite.checks), options);
   const declarations = session.declarations.all;
   const report = presentableReport(redactor.value(reportOf(suite, options, settled, declarations, startedAt, started)));
   await audience.end(report);
@@ -190,7 +190,10 @@ async function runChecks<Context>(
     else due.push(check);
   }
   await schedule(due, options.concurrency ?? 8, runOne);
-  return plan.checks.flatMap(({ check }) => results.get(check.id) ?? []);
+  return plan.checks.flatMap(({ check, inProfile }) => {
+    const result = results.get(check.id);
+    return result === undefined ? [] : { ...result, ...(inProfile && { in_profile: true }) };
+  });
 }
 
 /** Ends a run when it is interrupted, its time is over, or enough has failed. Disposing of it stops the clock. */
@@ -240,11 +243,15 @@ function reportOf<Context>(
   started: number,
 ): Report {
   const { plan, seed, signal, target } = options;
-  const profile = options.profile ?? 'full';
   const summary = summarise(results);
-  const coverage = coverageOf(plan, results, target.capabilities, profile);
+  const coverage = coverageOf(plan, results, target.capabilities);
+  const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
   const unmet = unmetDemands(options.demands ?? {}, coverage, target.capabilities);
-  const code = exitCode(results, signal?.reason instanceof RunOver && signal.reason.fault);
+  const isWhole = plan.narrowedBy.length > 0 || ofProfile.undecided.length === 0;
+  const code = exitCode(results, {
+    faulty: signal?.reason instanceof RunOver && signal.reason.fault,
+    lacking: !isWhole || unmet.length + differences(declarations).length > 0,
+  });
   const shape: ReplayOptions = { command: `muster check ${suite.api} …`, seed };
   const replay = options.replayCommand ?? ((result) => replayCommand(shape, result));
   return {
@@ -252,12 +259,13 @@ function reportOf<Context>(
     api: suite.api,
     seed,
     target,
-    profile,
+    profile: plan.profile.name,
     requirements_version: plan.requirements.date,
     requirements_digest: plan.requirements.digest,
     narrowed_by: plan.narrowedBy,
     complete:
       plan.narrowedBy.length === 0 &&
+      isWhole &&
       summary.blocked === 0 &&
       unmet.length === 0 &&
       signal?.aborted !== true &&
@@ -266,9 +274,10 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
-    exit_code: code === EXIT.conformant && unmet.length + differences(declarations).length > 0 ? EXIT.incomplete : code,
+    exit_code: code,
     summary,
     coverage,
+    profile_coverage: ofProfile,
     ...(unmet.length === 0 ? {} : { unmet }),
     declarations,
     ...defined({ unreachable: options.unreachable }),
@@ -279,5 +288,25 @@ function reportOf<Context>(
     ),
   };
 }
+
+/** Marks the warnings for which the run fails: those that `--fail-on` names, and what protects others in its profile. */
+function withFailing<Context>(
+  results: readonly CheckResult[],
+  { plan, failOn = [] }: RunOptions<Context>,
+): readonly CheckResult[] {
+  const isHeld = ({ check, inProfile }: Planned<never>): boolean => inProfile && check.requirement.protective === true;
+  const held = new Set((plan.checks as Planned<never>[]).filter(isHeld).map(({ check }) => check.id));
+  return results.map((result) => {
+    if (result.outcome !== 'warn') return result;
+    const named = failOn.find((pattern) => isMeant(pattern, result));
+    const by = named !== undefined ? `--fail-on should${named === '*' ? '' : `=${named}`}` : undefined;
+    const fails = by ?? (held.has(result.id) ? `profile ${plan.profile.name}` : undefined);
+    return fails === undefined ? result : { ...result, fails_by: fails };
+  });
+}
+
+/** Whether a pattern of `--fail-on should=…` means a result: a section, or an id as `--only` takes it. */
+const isMeant = (pattern: string, { id, requirement_id: of, section }: CheckResult): boolean =>
+  pattern === section || section.startsWith(`${pattern}.`) || isNamed(pattern, id, of);
 
 const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

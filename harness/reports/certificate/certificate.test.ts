@@ -117,14 +117,14 @@ test('a certificate of an older set is held against the checks of that set', () 
   const since = (date: string) => {
     const id = `device.since-${date}`;
     const due = requirement({ id, level: 'MUST', section: '6.1', since: date, text: 'x' });
-    return checks<never>()(due, { profile: date === '2026-11-21' ? 'core' : 'full' }, async () => {});
+    return checks<never>()(due, date === '2026-11-21' ? {} : { needs: ['drive'] }, async () => {});
   };
   const dates = ['2026-11-21', '2027-06-01'];
   const all = suite<never>('device', [dates.map(since)], dates);
   const own = ownSuites('0.1.0', [all]);
   expect(own.checkIds('device', 'full', '2026-11-21')).toEqual(['device.since-2026-11-21']);
   expect(own.checkIds('device', 'full', '2027-06-01')).toEqual(dates.map((date) => `device.since-${date}`));
-  expect(own.checkIds('device', 'core', '2027-06-01')).toEqual(['device.since-2026-11-21']);
+  expect(own.checkIds('device', 'observed', '2027-06-01')).toEqual(['device.since-2026-11-21']);
   expect(own.checkIds('platform', 'full', '2027-06-01')).toEqual([]);
   expect(own.requirementsDigest('device', '2027-06-01')).toBe(requirementSet(all).digest);
   expect(own.requirementsDigest('device', '2028-01-01')).toBeUndefined();
