@@ -21,8 +21,9 @@ type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /**
- * The coverage of a run: of the whole requirement set, or with `ofProfile` of its profile, for which the specification
- * has decided where it leaves the target free. `results` may hold complaints about the baseline, which are no checks.
+ * The coverage of a run: of the whole requirement set, or with `ofProfile` of its profile. A profile is about
+ * requirements: one is decided where the specification leaves the target free, and by any check that saw enough.
+ * `results` may hold complaints about the baseline, which are no checks.
  */
 export function coverageOf(
   plan: Planned,
@@ -33,8 +34,11 @@ export function coverageOf(
   const due = plan.checks.filter(({ inProfile }) => inProfile || !ofProfile);
   const planned = new Map(due.map((each) => [each.check.id, each]));
   const own = results.filter(({ id }) => planned.has(id));
-  const isDecided = ({ id, outcome }: CheckResult): boolean =>
-    DECIDED.has(outcome) || (ofProfile && outcome === 'not_applicable' && planned.get(id)?.skip === undefined);
+  const decided = new Set(own.filter(({ outcome }) => DECIDED.has(outcome)).map((each) => each.requirement_id));
+  const isDecided = ({ id, outcome, requirement_id: of }: CheckResult): boolean =>
+    DECIDED.has(outcome) ||
+    (ofProfile && outcome === 'undecided' && decided.has(of)) ||
+    (ofProfile && outcome === 'not_applicable' && planned.get(id)?.skip === undefined);
   const open = own.filter((result) => !isDecided(result));
   const size = ofProfile ? plan.profileSize : plan.size;
   const reasons = [
