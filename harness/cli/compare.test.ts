@@ -52,6 +52,12 @@ describe('muster compare', () => {
     });
   });
 
+  it('writes JSON that commands no terminal', async () => {
+    const raw = kept('raw.json', [sampleResult(), sampleFailure({ id, actual: 'event \u009b2J' })]);
+    const [, text] = await compared(good, raw, '--report', 'json');
+    expect(text).toContain('event \\u009b2J');
+  });
+
   it('takes a folder as a history, in the order of time', async () => {
     mkdirSync(place('history'));
     kept('history/b.json', [sampleResult()], '2026-11-01T00:00:00.000Z');

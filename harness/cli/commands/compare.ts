@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { painter } from '../../common/terminal.ts';
+import { painter, printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import {
@@ -96,7 +96,7 @@ const FORMATS: readonly CompareFormat[] = [
       compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
-  { name: 'json', text: (comparison, verdict) => `${JSON.stringify(asJson(comparison, verdict), null, 2)}\n` },
+  { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
 ];
 
 /** A file is tried before the work. */

@@ -202,7 +202,7 @@ export function declaredDigest(name: string, version: string): string {
 }
 
 /** Without evidence: a certificate is for readers who cannot repeat the run. */
-export function judged({ id, level, section, outcome, reason }: Judged): Own['verdicts'][number] {
+function judged({ id, level, section, outcome, reason }: Judged): Own['verdicts'][number] {
   return { id, level, section, outcome, ...defined({ reason }) };
 }
 

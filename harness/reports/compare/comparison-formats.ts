@@ -24,7 +24,9 @@ const HEAD = 8;
 /** The same for the number and the label before what was expected or seen. */
 const SAYS = 22;
 /** Ids of changed checks that are named. The page has all. */
-const NAMED = 12;
+const NAMED = 6;
+/** Reasons that are told of what is undecided, the most frequent ones. */
+const REASONS = 3;
 
 /** Lines for a terminal of so many columns, ready to be written. */
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
@@ -152,15 +154,18 @@ const CHANGES = [
 const changesIn = (step: Changes): { symbol: string; tone: string; words: string; names: string[] }[] =>
   CHANGES.flatMap(({ of, symbol, tone, words, ...change }) => {
     const rows: readonly (RequirementRow | ChoiceRow)[] = step[of];
-    const groups = Map.groupBy(rows, (row) =>
-      'lacks' in change && 'id' in row ? `${words} (${whyOpen(row, step.to + change.lacks)})` : words,
-    );
-    return [...groups].map(([said, members]) => ({
-      symbol,
-      tone,
-      words: said,
-      names: members.map((row) => printable('id' in row ? row.id : row.name)),
-    }));
+    const whyOf = (row: RequirementRow | ChoiceRow): string =>
+      'lacks' in change && 'id' in row ? ` (${whyOpen(row, step.to + change.lacks)})` : '';
+    const reasons = [...Map.groupBy(rows, whyOf)].sort(([, a], [, b]) => b.length - a.length);
+    const others = reasons.slice(REASONS).flatMap(([, members]) => members);
+    return [...reasons.slice(0, REASONS), [' (for other reasons)', others] as const]
+      .filter(([, members]) => members.length > 0)
+      .map(([why, members]) => ({
+        symbol,
+        tone,
+        words: words + why,
+        names: members.map((row) => printable('id' in row ? row.id : row.name)),
+      }));
   });
 
 function whyOpen({ outcomes, findings }: RequirementRow, index: number): string {
