@@ -175,7 +175,7 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
 
 /** `From 1.2 to 1.3`. */
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
-  `From ${[entries[to - 1], entries[to]].map((entry) => printable(entry?.label ?? '')).join(' to ')}`;
+  `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
 
 /** Of two alone, the closing words say the share. */
 function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
