@@ -217,7 +217,7 @@ export function declaredDigest(name: string, version: string): string {
 }
 
 /** Without evidence: a certificate is for readers who cannot repeat the run. */
-export function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
+function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
 
