@@ -46,10 +46,12 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
     const files = started?.files ?? hostFiles;
     const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
+    const placeAt = (path: string | undefined) => (path === undefined ? undefined : { path, files });
     const agent = new ControlledAgent({
       connection,
       redactor,
-      log: info.event_log === undefined ? undefined : { path: info.event_log, files },
+      log: placeAt(info.event_log),
+      config: placeAt(info.config_root),
       endedByItself: started?.restart?.endedByItself,
     });
     const said = described(

@@ -160,7 +160,7 @@ export class CheckControl extends Control implements TargetHooks {
     const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
     const untrue = await contradiction(this.#drives, asked);
     if (untrue === undefined) return error;
-    this.#agent.untrue.set(untrue.call, untrue.why);
+    if (untrue.doneAgain !== true) this.#agent.untrue.set(untrue.call, untrue.why);
     return new ControlError(untrue.why);
   }
 

@@ -20,8 +20,8 @@ const ANSWER_MS = 1000;
 /** What a proxy answers for an agent that is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
 
-/** The event log of the agent: a file, or a folder of them. */
-export interface LogPlace {
+/** Something that the agent keeps: a file, or a folder of them. */
+export interface AgentPlace {
   path: string;
   files: TargetFiles;
 }
@@ -30,7 +30,9 @@ export interface ControlledAgentOptions {
   connection: Connection;
   redactor: Redactor;
   /** The event log, where control names one. */
-  log: LogPlace | undefined;
+  log: AgentPlace | undefined;
+  /** The folder of config files, likewise. */
+  config?: AgentPlace | undefined;
   /** How the agent ended by itself; undefined while it runs. Left out when Muster did not start it. */
   endedByItself?: (() => string | undefined) | undefined;
 }
@@ -41,7 +43,8 @@ export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
   /** Calls of which control said that it had done what it had not, and why. */
   readonly untrue = new Map<CallName, string>();
-  readonly log: LogPlace | undefined;
+  readonly log: AgentPlace | undefined;
+  readonly config: AgentPlace | undefined;
   /** Whether a check has failed because the agent ended by itself. */
   endIsReported = false;
   /**
@@ -57,10 +60,11 @@ export class ControlledAgent {
   /** Present from a stop until the agent is known to serve again. */
   #down: { why: string; again: boolean } | undefined;
 
-  constructor({ connection, redactor, log, endedByItself }: ControlledAgentOptions) {
+  constructor({ connection, redactor, log, config, endedByItself }: ControlledAgentOptions) {
     this.#connection = connection;
     this.#redactor = redactor;
     this.log = log;
+    this.config = config;
     this.#endedByItself = endedByItself;
   }
 
