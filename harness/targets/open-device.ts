@@ -17,6 +17,7 @@ import { hostFiles, withReadablePaths } from './files/target-files.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenDeviceTarget, opening, tryStart, whySilent } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
+import { TargetLife } from './target-life.ts';
 import { NOWHERE, url } from './transports/index.ts';
 import type { Connection } from './transports/transport.ts';
 
@@ -52,7 +53,13 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       redactor,
       log: placeAt(info.event_log),
       config: placeAt(info.config_root),
-      endedByItself: started?.restart?.endedByItself,
+    });
+    const { restart } = started ?? {};
+    const life = new TargetLife({
+      ask: (signal, question) => agent.ask(signal, question),
+      isStopped: () => agent.isStopped,
+      endedByItself: restart?.endedByItself,
+      start: restart?.start ?? (capabilities.has('restart') ? (signal) => control.start(signal) : undefined),
     });
     const said = described(
       { settings, options, started, place: connection, problem },
@@ -69,8 +76,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           control: own,
           http: http.with({ recorder, signal, timeoutMs: patienceMs }),
           patienceMs,
-          prepare: (requirement) => own.prepare(requirement),
-          reconsider: (error) => own.reconsider(error),
+          ...life.hooks(recorder, signal, own),
         };
       },
     };
