@@ -59,7 +59,11 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       ask: (signal, question) => agent.ask(signal, question),
       isStopped: () => agent.isStopped,
       endedByItself: restart?.endedByItself,
-      start: restart?.start ?? (capabilities.has('restart') ? (signal) => control.start(signal) : undefined),
+      // The command may be a rig that goes on without its agent.
+      start:
+        restart === undefined && !capabilities.has('restart')
+          ? undefined
+          : (signal) => (restart?.endedByItself?.() === undefined ? control : restart).start(signal),
     });
     const said = described(
       { settings, options, started, place: connection, problem },

@@ -116,8 +116,14 @@ export class TargetLife {
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AskAgain) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
-    const how = error instanceof AgentEnded ? error.message : await this.#howEnded(run.signal, error);
+    const isBroken = isBrokenOff(error, run.recorder);
+    const how = error instanceof AgentEnded ? error.message : await this.#howEnded(run.signal, error, isBroken);
     if (how === undefined) return undefined;
+    if (!isBroken && this.#options.start === undefined && this.#options.endedByItself === undefined) {
+      // Somebody else may have stopped it: nothing that this check has asked.
+      await this.#startAgain(how, this.#lastOf(run), run.signal);
+      return new Blocked(this.#over);
+    }
     const isAlone = run.leave !== undefined || (this.#suspects.size === 0 && this.#running.size === 1);
     if (!isAlone && this.#options.start !== undefined) {
       this.#suspects.add(run.id);
@@ -155,7 +161,7 @@ export class TargetLife {
     for (const one of waiting) {
       if (!(await this.#startAgain(how, this.#lastOf(run), run.signal))) break;
       await this.#options.ask(run.signal, (http) => askAgain(http, one)).catch(() => {});
-      if ((await this.#howEnded(run.signal, new NoAnswer(''))) === undefined) continue;
+      if ((await this.#howEnded(run.signal, one, true)) === undefined) continue;
       keep(one);
       return 1;
     }
@@ -179,21 +185,17 @@ export class TargetLife {
   }
 
   /** In words; undefined as long as it serves. `error`: of a check just now, so that its end may be about to be known. */
-  async #howEnded(signal: AbortSignal, error?: unknown): Promise<string | undefined> {
+  async #howEnded(signal: AbortSignal, error?: unknown, isBroken = false): Promise<string | undefined> {
     const { endedByItself, isStopped } = this.#options;
-    const isBroken = error instanceof NoAnswer && !(error instanceof NoAnswerInTime);
-    if (isStopped?.() === true) return undefined;
-    if (endedByItself === undefined ? !isBroken : error === undefined && endedByItself() === undefined)
-      return undefined;
+    if (isStopped?.() === true || (error === undefined && endedByItself?.() === undefined)) return undefined;
     const wait = { timeoutMs: END_MS, firstPauseMs: LOOK_MS, signal };
     // A process that ends breaks off an answer before it takes no more connections.
     const look = async () => (await this.#isGone(signal)) || undefined;
-    const gone = await pollWithin('the target to go', look, { ...wait, timeoutMs: isBroken ? END_MS / 4 : 0 });
-    if (gone === undefined) return undefined;
-    if (endedByItself !== undefined) return await pollWithin('the end of the target to be known', endedByItself, wait);
-    const isBack = async () => ((await this.#isGone(signal)) ? undefined : true);
-    const back = await pollWithin('the target to take a connection', isBack, wait);
-    return back === undefined ? 'it takes no connections any more' : undefined;
+    const timeoutMs = isBroken ? END_MS / 4 : 0;
+    if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
+    const known = async () => endedByItself?.() ?? ((await this.#isGone(signal)) ? undefined : BACK);
+    const how = await pollWithin('the end of the target to be known', known, wait);
+    return how === BACK ? undefined : (how ?? 'it takes no connections any more');
   }
 
   /** The last thing that a check asked or drove, in words; one that came to nothing was not the last. */
@@ -209,7 +211,7 @@ export class TargetLife {
           socket.destroy();
           return false;
         },
-        (error: unknown) => error instanceof Unreachable && NOT_SENT.test(error.message),
+        (error: unknown) => error instanceof Unreachable && GONE.test(error.message),
       ),
     );
   }
@@ -232,6 +234,16 @@ export class TargetLife {
 
 /** Of a request that was never sent, as no connection could be made. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
+/** No process listens there. */
+const GONE = /connection refused|no such socket/;
+const BACK = Symbol('it takes connections');
+
+/** Whether an answer was broken off just now: the error itself, or what the check made of it. */
+const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
+  (error instanceof NoAnswer && !(error instanceof NoAnswerInTime)) ||
+  exchanges
+    .slice(-MOST_ASKED)
+    .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
 function requestOf(recorder: Recorder): string | undefined {
   const { exchanges, steps } = recorder.snapshot();
