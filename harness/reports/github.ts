@@ -24,8 +24,9 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. What is
- * blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the last counts them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. What
+ * is blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the last counts
+ * them.
  */
 export function annotations(report: Report): string[] {
   const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>

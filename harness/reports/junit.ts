@@ -1,9 +1,9 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
- * for each check. A failed MUST is a failure; one that shows the cause of another names that. Stale baseline entries are
- * errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has failed.
- * A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A warning
- * passes, with its finding in the output.
+ * for each check. A failed MUST is a failure; one that shows the cause of another names that. Stale baseline entries
+ * are errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has
+ * failed. A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A
+ * warning passes, with its finding in the output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';

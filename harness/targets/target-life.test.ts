@@ -1,4 +1,4 @@
-/** What becomes of the checks of a target that ends while it is checked: real processes that end on a certain request. */
+/** What becomes of the checks of a target that ends meanwhile: real processes that end on a certain request. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

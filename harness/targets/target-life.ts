@@ -184,7 +184,7 @@ export class TargetLife {
     return actual === undefined ? undefined : new TargetEnded(`${cutOff.join(', ')}: ${actual}`);
   }
 
-  /** In words; undefined as long as it serves. `error`: of a check just now, so that its end may be about to be known. */
+  /** In words; undefined as long as it serves. `error`: of a check just now, so that its end may not be known yet. */
   async #howEnded(signal: AbortSignal, error?: unknown, isBroken = false): Promise<string | undefined> {
     const { endedByItself, isStopped } = this.#options;
     if (isStopped?.() === true || (error === undefined && endedByItself?.() === undefined)) return undefined;
@@ -226,7 +226,8 @@ export class TargetLife {
     else if (this.#starts > MOST_STARTS) this.#over = `${ended}; it is not started again, after ${MOST_STARTS} times`;
     else
       await start(signal).catch((error: unknown) => {
-        this.#over = `${ended}; it could not be started again: ${error instanceof Error ? error.message : String(error)}`;
+        const why = error instanceof Error ? error.message : String(error);
+        this.#over = `${ended}; it could not be started again: ${why}`;
       });
     return this.#over === undefined;
   }
@@ -247,9 +248,11 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
 
 function requestOf(recorder: Recorder): string | undefined {
   const { exchanges, steps } = recorder.snapshot();
-  const last = exchanges.findLast(({ error = '' }) => !NOT_SENT.test(error));
+  const reached = exchanges.filter(({ error = '' }) => !NOT_SENT.test(error));
+  const waiting = reached.findLast(({ status }) => status === undefined);
+  const last = waiting ?? reached.at(-1);
   const step = steps.findLast((one) => 'drive' in one || one.exchange === last);
-  if (step !== undefined && 'drive' in step) return `"${step.drive.what}"`;
+  if (waiting === undefined && step !== undefined && 'drive' in step) return `"${step.drive.what}"`;
   if (last === undefined) return undefined;
   return last.method === 'RAW'
     ? 'a raw request'
