@@ -5,7 +5,7 @@ import { sectionTitle } from '../contract/sections.ts';
 import { isHeld, requirementSet } from '../runner/requirements.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
-type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'profile' | 'premises';
+type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'profile' | 'premises' | 'essential';
 
 /** What a check declares, defaults filled in. */
 export type CataloguedCheck = Required<Pick<Check<never>, Told>> & { waits: boolean };
@@ -48,7 +48,8 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
       const made = { id, api: suite.api, level, section, title, ...defined({ clause }), text, since, checks: [] };
       const entry: CataloguedRequirement = byId.get(id) ?? made;
       const { needs = [], sharing = 'shared', slow: waits = false, writes = false, profile = 'full' } = check;
-      entry.checks.push({ id: check.id, needs, sharing, waits, writes, profile, premises: check.premises ?? [] });
+      const { id: name, premises = [], essential = false } = check;
+      entry.checks.push({ id: name, needs, sharing, waits, writes, profile, premises, essential });
       byId.set(id, entry);
     }
   }

@@ -4,6 +4,7 @@ import { UsageError } from '../common/usage.ts';
 import { verifyCertificate } from '../reports/certificate/certificate.ts';
 import { generateKey, readPublicKey } from '../reports/certificate/envelope.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import { writeBaseline } from '../runner/baseline.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
@@ -48,20 +49,44 @@ test('an update excuses what fails, for thirty days; after them it is red again'
   expect(settled[0]?.outcome).toBe('known');
   expect(existsSync(baseline)).toBe(false);
   expect(updating.finish(report(settled), (text) => said.push(text))).toBe(0);
-  expect(said).toEqual([`baseline: ${baseline} excuses 1 checks`]);
+  expect(said).toEqual([
+    `baseline: ${baseline} adds (+), keeps (=), removes (-):\n` +
+      '  + device.a: expected a first event with an id above #a; actual: the first event has id #a',
+    `baseline: ${baseline} excuses 1 finding; 1 of them waits for a reason and an owner`,
+  ]);
   expect(prepare({ baseline }, '2026-12-21').settle(failing)[0]?.outcome).toBe('known');
   expect(prepare({ baseline }, '2026-12-22').settle(failing)[0]?.outcome).toBe('fail');
   expect(prepare({ baseline }).settle([sampleResult({ id: 'device.a' })])[0]?.outcome).toBe('fixed');
 });
 
+test('an entry without a finding is named before the run; --bail counts what the baseline does not excuse', () => {
+  const baseline = at('old.yaml');
+  writeBaseline(baseline, { known: [{ check: 'device.a', reason: 'r', expires: '2026-12-31' }] });
+  const said: string[] = [];
+  prepare({ baseline }).opened(sampleReport().target, (text) => said.push(text));
+  expect(said).toEqual([
+    `baseline: ${baseline} does not say which finding it excuses of device.a, so any is excused: run this again ` +
+      'with --update-baseline, which writes the finding',
+  ]);
+  const worse = sampleFailure({ id: 'device.a', actual: 'no event came' });
+  expect(prepare({ baseline }).excuses(worse)).toBe(true);
+  const updating = prepare({ baseline, 'update-baseline': true });
+  updating.finish(report(updating.settle(failing)), () => {});
+  const { opened, excuses } = prepare({ baseline });
+  opened(sampleReport().target, (text) => said.push(text));
+  expect(said).toHaveLength(1);
+  expect([...failing, worse].map(excuses)).toEqual([true, false]);
+});
+
 test('a certificate is written and a badge beside it; what cannot be certified is refused before the run', () => {
   const [certificate, badge] = [at('c.json'), at('badge.svg')];
   const evidence = prepare({ certificate, key, badge });
-  expect(() => evidence.opened({ kind: 'unix', address: 'x', capabilities: [], control: 'none' })).toThrow(
+  const said: string[] = [];
+  const opened = (target: Report['target']): void => evidence.opened(target, (text) => said.push(text));
+  expect(() => opened({ kind: 'unix', address: 'x', capabilities: [], control: 'none' })).toThrow(
     /--name and --target-version/,
   );
-  evidence.opened(sampleReport().target);
-  const said: string[] = [];
+  opened(sampleReport().target);
   expect(evidence.finish(report([sampleResult({ id: 'device.a' })]), (text) => said.push(text))).toBe(0);
   expect(said[0]).toMatch(/certificate: .*c\.json says CONFORMANT, signed by key [0-9a-f]{64}/);
   expect(verifyCertificate(readFileSync(certificate, 'utf8'), readPublicKey(`${key}.pub`)).predicate.result).toBe(

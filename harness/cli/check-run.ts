@@ -17,7 +17,18 @@ import { CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import { badge, certificateIssuer, type Issuer } from '../reports/certificate/certificate.ts';
 import { Refused } from '../reports/certificate/envelope.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
-import { applyBaseline, type Baseline, readBaseline, updatedBaseline, writeBaseline } from '../runner/baseline.ts';
+import { lines, plural } from '../reports/findings.ts';
+import {
+  applyBaseline,
+  type Baseline,
+  excuses,
+  oldEntries,
+  readBaseline,
+  UNASSIGNED,
+  type Update,
+  updatedBaseline,
+  writeBaseline,
+} from '../runner/baseline.ts';
 import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { replayCommand } from '../runner/results.ts';
@@ -62,7 +73,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       signal: interrupt.signal,
       notify: say,
     });
-    evidence.opened(target.description);
+    evidence.opened(target.description, say);
     const description = again?.keep === true ? lasting(target.description) : target.description;
     const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
     const { report, unwritten } = await ranWith(suite, {
@@ -76,11 +87,12 @@ export async function runAndReport<T extends CheckTable, Context>(
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       maxTimeMs,
-      excuses: evidence.excuses,
+      excuses: (result) => evidence.excuses(redactor.value(result)),
       listeners: reporters,
       settle: (results) => {
         target.conclude();
-        return evidence.settle(results);
+        // A baseline holds no secret, so findings are compared and written without.
+        return evidence.settle(redactor.value(results));
       },
       ...defined({ runs: args.runs, bail: args.bail, unreachable: target.unreachable }),
     });
@@ -260,13 +272,20 @@ export function prepareEvidence(
   if (update && path === undefined) throw new UsageError('--update-baseline needs --baseline FILE, which it writes');
   if (args.key !== undefined && args.certificate === undefined)
     throw new UsageError('--key signs a --certificate FILE');
-  let baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
+  const baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
+  let updated: Update | undefined;
   if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
     /** Throws UsageError when what was opened cannot be certified as asked. */
-    opened(target: TargetDescription): void {
+    opened(target: TargetDescription, say: (text: string) => void): void {
+      const old = baseline === undefined || update ? [] : oldEntries(baseline);
+      if (old.length > 0)
+        say(
+          `baseline: ${path} does not say which finding it excuses of ${old.join(', ')}, so any is excused: run this ` +
+            'again with --update-baseline, which writes the finding',
+        );
       if (issuer === undefined || target.digest !== undefined || target.artifact !== undefined) return;
       if (target.name === undefined || target.version === undefined) {
         const why = target.digest_missing === undefined ? '' : ` (${target.digest_missing})`;
@@ -276,20 +295,28 @@ export function prepareEvidence(
         );
       }
     },
-    /** Whether the baseline excuses that check when it fails. */
-    excuses: (id: string): boolean =>
-      update || (baseline?.known.some((entry) => entry.check === id && entry.expires >= today) ?? false),
+    /** Whether the baseline excuses that failure. */
+    excuses: (result: CheckResult): boolean => update || (baseline !== undefined && excuses(baseline, result, today)),
     /** Turns outcomes by the baseline. */
     settle(results: CheckResult[]): CheckResult[] {
       if (baseline === undefined) return results;
-      if (update) baseline = updatedBaseline(results, baseline, today, scope);
-      return applyBaseline(results, baseline, today, scope);
+      if (update) updated = updatedBaseline(results, baseline, today, scope);
+      return applyBaseline(results, updated ?? baseline, today, scope);
     },
     /** Writes what was asked for; the exit code, which is worse than the report's when a certificate is refused. */
     finish(report: Report, say: (text: string) => void): number {
-      if (update && path !== undefined && baseline !== undefined) {
-        writeBaseline(path, baseline);
-        say(`baseline: ${path} excuses ${baseline.known.length} checks`);
+      if (path !== undefined && updated !== undefined) {
+        const { known, changes } = updated;
+        say(
+          lines(
+            `baseline: ${path} adds (+), keeps (=), removes (-):`,
+            changes.map((line) => `  ${line}`),
+          ).join('\n'),
+        );
+        writeBaseline(path, updated);
+        const open = known.filter(({ owner }) => owner === UNASSIGNED).length;
+        const todo = open === 0 ? '' : `; ${open} of them ${open === 1 ? 'waits' : 'wait'} for a reason and an owner`;
+        say(`baseline: ${path} excuses ${plural(known.length, 'finding')}${todo}`);
       }
       if (badgeFile !== undefined) writeWhole(badgeFile, badge(report));
       return issuer === undefined ? report.exit_code : certify(issuer, report, say);

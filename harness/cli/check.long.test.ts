@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
-import { jsonProblems, junitProblems, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
+import { jsonProblems, junitProblems, MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 const [good, bad] = [at('good.sock'), at('bad.sock')];
@@ -75,10 +75,35 @@ test('a baseline excuses it; when it holds again, the entry is red', async () =>
   const baseline = ['--baseline', at('known.yaml')];
   const first = await muster('check', 'device', '--socket', bad, ...shape, ...baseline, '--update-baseline');
   expect(first.stdout).toMatch(/Known 1\n {2}found on \d{4}-/);
-  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('excuses 1 checks') });
+  expect(first).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/\+ device\.deployment\.shape: expected .*\n.* excuses 1 finding;/s),
+  });
   const fixed = await muster('check', 'device', '--socket', good, ...shape, ...baseline);
   expect(fixed.code).toBe(2);
-  expect(fixed.stdout).toMatch(/Stale in the baseline 1\n {2}holds now: remove it from the baseline/);
+  expect(fixed.stdout).toMatch(/Stale in the baseline 1\n {2}holds now: remove lines \d+-\d+ of \S*known\.yaml/);
+});
+
+test('a baseline of one defect excuses no other, not even behind what it blocks', async () => {
+  const only = ['--only', 'device.events.replay.exclusive', 'device.events.types', '--baseline', at('one.yaml')];
+  const check = (...defects: string[]) => {
+    const agent = [process.execPath, MAIN, 'simulate', 'device', '--socket', '{socket}', '--control', '{control}'];
+    const command = [...agent, '--dir', '{dir}', ...defects.flatMap((name) => ['--defect', name])].join(' ');
+    return (...more: string[]) => muster('check', 'device', '--command', command, '--fast', ...only, ...more);
+  };
+  await check('replay-inclusive')('--update-baseline');
+  const kept = readFileSync(at('one.yaml'), 'utf8');
+  expect(kept).toContain('actual: "event #a"');
+  const both = await check('replay-inclusive', 'types-ignored')(
+    '--report',
+    'pretty',
+    '--report',
+    `json=${at('both.json')}`,
+  );
+  expect(both.code, both.stdout).not.toBe(0);
+  const outcomeOf = new Map(reportIn(at('both.json')).checks.map(({ id, outcome }) => [id, outcome]));
+  expect(outcomeOf.get('device.events.replay.exclusive')).toBe('known');
+  expect(['blocked', 'fail']).toContain(outcomeOf.get('device.events.types'));
 });
 
 test('2: nothing answers, which is said with what to try', async () => {

@@ -11,6 +11,7 @@ import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
+import { differenceInWords, differences } from '../runner/declarations.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
 import { presentable } from '../runner/results.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
@@ -40,7 +41,12 @@ export function describeSuite<Context>(
       target = await open();
       if (target.unreachable !== undefined) throw new Error(printable(target.unreachable));
     }, CHECK_LIMIT_MS);
-    afterAll(() => target?.[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await target?.[Symbol.asyncDispose]();
+      // What checks rested on was untrue, whatever came of them.
+      const untrue = differences(session.declarations.all).map(differenceInWords);
+      if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
+    });
 
     const one = (planned: Planned<Context>) => async (context: TestContext) => {
       if (target === undefined) throw new Error('the target was not opened');

@@ -61,6 +61,45 @@ export class Bytes {
   }
 }
 
+/** The first and the last bytes of what comes in pieces. */
+export class BothEnds {
+  readonly #head: Bytes;
+  readonly #tail: Bytes;
+  readonly #kept: number;
+  #length = 0;
+
+  /** Bytes of each end that are kept; of the last, up to twice as many. */
+  constructor(head: number, tail: number) {
+    this.#head = new Bytes(head);
+    this.#tail = new Bytes(2 * tail);
+    this.#kept = tail;
+  }
+
+  /** The first bytes: only valid until the next call of `append`. */
+  get head(): Buffer {
+    return this.#head.view();
+  }
+
+  append(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#head.append(piece)) return;
+    const last = piece.subarray(-this.#kept);
+    if (this.#tail.length + last.length > 2 * this.#kept)
+      this.#tail.drop(Math.min(this.#tail.length, this.#tail.length + last.length - this.#kept));
+    this.#tail.append(last);
+  }
+
+  /** All of it; or both ends with `…` between them, and how long all of it is. */
+  known(): { body: Buffer | string; size?: string } {
+    const tail = this.#tail.view();
+    const beyond = this.#length - this.#head.length;
+    if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
+    // Half a character would hide the rest of a secret from what masks it.
+    const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
+    return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
+  }
+}
+
 const MIB = 1024 * 1024;
 /** More than a hundred items of a list take, each with a config of 150 KiB. */
 const LARGEST_BODY = 16 * MIB;

@@ -1,10 +1,11 @@
 /** Connections to the target: undici's pool for HTTP, and bare sockets. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
 import { Patience } from '../common/waiting.ts';
+import { entranceOf } from './entrance.ts';
 import { classify, errorOf, Unreachable } from './errors.ts';
 
 /** Where the target is. */
@@ -45,7 +46,12 @@ export interface Connecting {
  * A bare connection. Throws Unreachable or NoAnswer, and the reason of an aborted signal. `where` names the target in
  * errors.
  */
-export function openSocket(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
+export function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
+  const connect = (): Promise<Socket> => connectOnce(endpoint, where, connecting);
+  return entranceOf(endpoint).enter(connect, connecting.timeoutMs, connecting.signal);
+}
+
+function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: Connecting): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const { socket, ready } = startConnecting(endpoint);
@@ -89,11 +95,28 @@ export function agentFor(endpoint: Endpoint): Agent {
     keepAliveTimeout: 1000,
     connections: 128,
     maxHeaderSize: 256 * 1024,
-    connect: {
-      timeout: 10_000,
-      ...defined({ socketPath: endpoint.socketPath, ca: endpoint.ca }),
-    },
+    connect: connectorFor(endpoint),
   });
+}
+
+const CONNECT_MS = 10_000;
+
+/** Makes undici's connections, and waits where the listener is full. */
+function connectorFor(endpoint: Endpoint): buildConnector.connector {
+  const { socketPath, ca } = endpoint;
+  const connect = buildConnector({ timeout: CONNECT_MS, ...defined({ socketPath, ca }) });
+  return (options, done) => {
+    const once = (): Promise<Socket> =>
+      new Promise((resolve, reject) =>
+        connect(options, (error, socket) => (error === null ? resolve(socket) : reject(error))),
+      );
+    entranceOf(endpoint)
+      .enter(once, CONNECT_MS)
+      .then(
+        (socket) => done(null, socket),
+        (error: Error) => done(error, null),
+      );
+  };
 }
 
 /**

@@ -112,7 +112,8 @@ function* causesOf(error: unknown): Generator<Error> {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) yield at;
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The code of an error of the system or of undici, or of a cause of it. */
+export function codeOf(error: unknown): string | undefined {
   for (const at of causesOf(error)) {
     if ('code' in at && typeof at.code === 'string') return at.code;
     if (at instanceof AggregateError && at.errors[0] instanceof Error) return codeOf(at.errors[0]);

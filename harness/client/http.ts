@@ -127,7 +127,10 @@ interface Shared {
   bodies: BodyReader;
 }
 
-/** HTTP client of the checks. It follows no redirects and retries nothing: a check must see what the target does. */
+/**
+ * HTTP client of the checks. It follows no redirects and sends nothing twice: a check must see what the target does. It
+ * connects again where the listener is full.
+ */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
@@ -182,7 +185,7 @@ export class HttpClient {
       const open = await this.#head(exchange);
       const bytes = await this.#shared.bodies.read(open.body, exchange.patience);
       const { recorded } = exchange;
-      recorded.response_body = this.recorder.bytes(bytes);
+      this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
       return wholeAnswer(open, bytes);

@@ -40,6 +40,17 @@ it('reads an answer without length when the connection closes', async () => {
   expect(responses[0]?.body.toString()).toBe('all of it');
 });
 
+it.each([
+  ['HTTP/1.0', '', true],
+  ['HTTP/1.0', 'Connection: Keep-Alive\r\n', false],
+  ['HTTP/1.1', '', false],
+  ['HTTP/1.1', 'Connection: close\r\n', true],
+])('knows of an answer in %s with "%s" whether it announces the end', async (version, header, closes) => {
+  const http = await talking((socket) => socket.end(`${version} 200 OK\r\n${header}Content-Length: 1\r\n\r\na`));
+  const { responses } = await exchange(http, ['x'], { within });
+  expect(responses[0]?.closes).toBe(closes);
+});
+
 it('does not wait for the end of an answer whose status is refused', async () => {
   const http = await talking((socket) => {
     socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');

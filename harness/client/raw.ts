@@ -16,7 +16,11 @@ export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
+  /** Whether it says that the server closes the connection after it (RFC 9112, section 9.3). */
+  closes: boolean;
 }
+
+type Head = Omit<RawResponse, 'body'> & { length: number };
 
 /** Undefined: not whole yet, or no HTTP/1.1. Malformed: its framing is wrong, so that nobody knows where it ends. */
 type Parsed<T> = T | undefined | 'malformed';
@@ -34,24 +38,27 @@ export function parseResponse(
 ): Parsed<{ response: RawResponse; length: number }> {
   const head = parseHead(bytes);
   if (head === undefined) return undefined;
-  const { status, headers, length } = head;
-  const body = bodyOf({ status, headers }, bytes.subarray(length), method, closed);
+  const { length, ...rest } = head;
+  const body = bodyOf(rest, bytes.subarray(length), method, closed);
   if (body === undefined || body === 'malformed') return body;
   // A copy: the bytes are read over.
-  return { response: { status, headers, body: Buffer.from(body.content) }, length: length + body.length };
+  return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
 /**
  * The head of the first answer in `bytes`, and how many bytes it takes; undefined when it is not whole yet, or no
  * HTTP/1.1.
  */
-export function parseHead(bytes: Buffer): (Pick<RawResponse, 'status' | 'headers'> & { length: number }) | undefined {
+export function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
-  const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine)?.[1] ?? Number.NaN);
-  if (Number.isNaN(status)) return undefined;
-  return { status, headers: headersOf(lines), length: end + HEAD_END.length };
+  const [, minor, status] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine) ?? [];
+  if (status === undefined) return undefined;
+  const headers = headersOf(lines);
+  const said = headers['connection'] ?? '';
+  const closes = minor === '0' ? !/\bkeep-alive\b/i.test(said) : /\bclose\b/i.test(said);
+  return { status: Number(status), headers, closes, length: end + HEAD_END.length };
 }
 
 function headersOf(lines: readonly string[]): Record<string, string> {
@@ -83,7 +90,9 @@ function bodyOf(
   const written = headers['content-length'];
   const coded = headers['transfer-encoding'];
   if (coded !== undefined) {
-    const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
+    // Empty members of a list count for nothing (RFC 9110, section 5.6.1.2).
+    const named = coded.split(',').map((coding) => coding.trim().toLowerCase());
+    const codings = named.filter((coding) => coding !== '');
     const chunked = codings.filter((coding) => coding === 'chunked').length;
     if (written !== undefined || chunked > 1) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
@@ -245,7 +254,8 @@ async function readAnswers(
     }
     const begun = responses.length >= answers ? undefined : parseHead(buffer.view());
     if (begun !== undefined && begun.status >= 200 && accepts?.(begun.status) === false) {
-      responses.push({ status: begun.status, headers: begun.headers, body: Buffer.alloc(0) });
+      const { length: _, ...head } = begun;
+      responses.push({ ...head, body: Buffer.alloc(0) });
       over.resolve('refused');
     }
     if (responses.length >= answers) over.resolve('answered');

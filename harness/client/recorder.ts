@@ -2,146 +2,16 @@
  * Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
+import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
 import { Redactor } from './redact.ts';
-
-// What a check did and saw, on one axis of time: the calls that drove the target, requests, and what came on each
-// stream. Of a client under test, the check is the server.
+import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /**
- * `drive`: control was asked to do something. `restart`: the target was stopped or started. `request`: one with an
- * answer. `stream`: an answer in pieces while it was open. `frame` and `heartbeat` came on it; bytes were `sent` on it
- * by a check that is the server; `cut`: the check ended it; `end`: the target did, or it broke. `printed`: by a client.
- * An `end` on no stream is that of the target.
+ * One exchange, already redacted. Bodies are cut to 4096 characters: to their beginning, or to what a finding is about.
+ * URLs are cut to 2000, the values of headers to 1000.
  */
-export const MARK_KINDS = [
-  ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
-  ...(['cut', 'end', 'printed'] as const),
-] as const;
-export type MarkKind = (typeof MARK_KINDS)[number];
-
-/** One thing that happened. Milliseconds since the check began. */
-export interface Mark {
-  at_ms: number;
-  /** For what took time, or came in a burst; absent while it had not ended when the check did. */
-  until_ms?: number;
-  kind: MarkKind;
-  /** In words. */
-  what: string;
-  /** Number of the stream, from 1, that it belongs to. */
-  stream?: number;
-  /** How many there were in the burst. */
-  count?: number;
-}
-
-/** Cuts a text to a number of characters. The mark shows a Redactor where a secret may have been cut too. */
-export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
-
-/** A long check keeps its last marks only. */
-const MOST = 150;
-/** What comes on one stream within this time, milliseconds, is one burst. */
-const BURST_MS = 20;
-/** Characters of a text that are kept, and of one that is shown. */
-const KEPT_STEPS = 1000;
-const SHOWN = 160;
-/** Of bytes, and of what a client prints: they are what a finding is about. */
-const SHOWN_WHOLE = 400;
-
-/** Keeps the marks of one check. */
-export class Timeline {
-  readonly #began = performance.now();
-  /** As they are: of the many that are forgotten, none needs to be redacted. */
-  readonly kept: Mark[] = [];
-  #streams = 0;
-  readonly #excerpt: (text: string, limit: number) => string;
-
-  /** `excerpt`: masks secrets and cuts. */
-  constructor(excerpt: (text: string, limit: number) => string) {
-    this.#excerpt = excerpt;
-  }
-
-  /** Copies, redacted. */
-  get marks(): Mark[] {
-    return this.kept.map((mark) => {
-      const shown = mark.kind === 'sent' || mark.kind === 'printed' ? SHOWN_WHOLE : SHOWN;
-      return { ...mark, what: this.#excerpt(mark.what, shown) };
-    });
-  }
-
-  /** Adds a mark now, and returns it so that its end can be set with `ended`. */
-  add(kind: MarkKind, what: string, stream?: number): Mark {
-    const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
-    this.kept.push(mark);
-    // A stream stays as long as something on it does.
-    if (this.kept.length > MOST)
-      this.kept.splice(
-        Math.max(
-          0,
-          this.kept.findIndex((one) => one.kind !== 'stream'),
-        ),
-        1,
-      );
-    return mark;
-  }
-
-  /** That took until now. `more` is added to its words. */
-  ended(mark: Mark, more?: string): void {
-    mark.until_ms = this.#now();
-    if (more !== undefined) mark.what = cut(`${mark.what} ${more}`, KEPT_STEPS);
-  }
-
-  /** A stream was opened by that request. Returns what adds to it. */
-  stream(request: Mark): StreamMarks {
-    this.#streams += 1;
-    const number = this.#streams;
-    request.kind = 'stream';
-    request.stream = number;
-    delete request.until_ms;
-    return {
-      came: (kind, what) => {
-        if (this.kept.includes(request)) this.#burst(kind, what, number);
-      },
-      ended: (kind, why) => {
-        if (!this.kept.includes(request)) return;
-        this.ended(request);
-        this.add(kind, why, number);
-      },
-    };
-  }
-
-  /** A client under test printed that. */
-  printed(what: string): void {
-    this.#burst('printed', what);
-  }
-
-  /** Adds a mark now, or to the last one of its lane when that is of the same burst. */
-  #burst(kind: BurstKind, what: string, stream?: number): void {
-    const last = this.kept.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
-    const now = this.#now();
-    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) {
-      this.add(kind, what, stream);
-      return;
-    }
-    last.until_ms = now;
-    last.count = (last.count ?? 1) + 1;
-    // The first and the last of a burst tell what was in it; of bytes, each piece does.
-    last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
-  }
-
-  #now(): number {
-    return Math.round((performance.now() - this.#began) * 10) / 10;
-  }
-}
-
-type BurstKind = 'frame' | 'heartbeat' | 'sent' | 'printed';
-
-/** Adds to the lane of one stream. */
-export interface StreamMarks {
-  came(kind: Exclude<BurstKind, 'printed'>, what: string): void;
-  ended(kind: 'cut' | 'end', why: string): void;
-}
-
-/** One exchange, already redacted. Bodies are cut to 4096 characters, URLs to 2000, the values of headers to 1000. */
 export interface Recorded {
   method: string;
   url: string;
@@ -154,6 +24,8 @@ export interface Recorded {
   error?: string;
   duration_ms: number;
   curl: string;
+  /** How often it was made one after the other with the same answer; absent for once. */
+  times?: number;
 }
 
 /** One call that drove the target. */
@@ -171,9 +43,23 @@ export interface DriveStep {
 /** One thing that a check did: it drove the target, or asked it. */
 export type Step = { readonly drive: DriveStep } | { readonly exchange: Recorded };
 
+/** An exchange, and of bodies that were cut the whole, as it came. */
+interface Kept {
+  readonly exchange: Recorded;
+  readonly whole: Partial<Record<'request_body' | 'response_body', Whole>>;
+}
+
+interface Whole {
+  readonly body: string | Buffer;
+  /** `false`: it was broken off. */
+  readonly ended: boolean;
+  /** How long it was, where it is only its beginning. */
+  readonly size?: string | undefined;
+}
+
 /** What a recorder holds at one moment. */
 export interface Snapshot {
-  readonly exchanges: readonly Recorded[];
+  readonly exchanges: readonly Kept[];
   readonly steps: readonly Step[];
   readonly marks: readonly Mark[];
 }
@@ -184,8 +70,9 @@ const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
-/** A long check keeps its last exchanges only. */
+/** A long check keeps its last exchanges only, and of these the whole bodies of the last, in bytes. */
 const KEPT = 50;
+const KEPT_BYTES = 512 * 1024;
 /** Nobody reads a longer script. */
 const MOST_STEPS = 100;
 
@@ -195,12 +82,29 @@ function pathOf(url: string): string {
   return parsed === null ? url : parsed.pathname + parsed.search;
 }
 
-export type Axis = Pick<Timeline, 'add' | 'ended' | 'printed' | 'stream'>;
+/** A copy of the beginning: a part would keep all of it in memory. */
+function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, 'body'>): Whole {
+  if (body.length <= length) return { body, ...about };
+  const size = about.size ?? `${body.length} ${typeof body === 'string' ? 'characters' : 'bytes'}`;
+  return {
+    body: typeof body === 'string' ? body.slice(0, length) : Buffer.from(body.subarray(0, length)),
+    ended: false,
+    size,
+  };
+}
+
+/** The same request with the same answer; headers of answers tell the time. */
+const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
+const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
+
+/** All that was asked and answered, as one text. */
+export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
+  [url, ...Object.values(request_headers), request_body, status, response_body, error].join('\n');
 
 /** The exchanges of one check, and the calls that drove the target between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
-  readonly #exchanges: Recorded[] = [];
+  #exchanges: Kept[] = [];
   readonly #steps: Step[] = [];
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
@@ -212,7 +116,29 @@ export class Recorder {
   }
 
   get exchanges(): readonly Recorded[] {
-    return this.#exchanges;
+    return this.#exchanges.map(({ exchange }) => exchange);
+  }
+
+  /** The exchanges that `about` tells of, each with that part of its bodies. Polls with one answer are one. */
+  evidence(about: Telling, most: number): Recorded[] {
+    const part = ({ body, ended, size }: Whole): string => {
+      const text = body.toString();
+      const shown = excerpt(this.redactor.text(text, { ended }), BODY_LIMIT, about);
+      return shown.endsWith('…') ? `${shown} (${size ?? `${text.length} characters`})` : shown;
+    };
+    const runs: Kept[][] = [];
+    for (const kept of this.#exchanges) {
+      const run = runs.at(-1);
+      if (run?.[0] !== undefined && isSame(run[0].exchange, kept.exchange)) run.push(kept);
+      else runs.push([kept]);
+    }
+    const shown = runs.flatMap((run) => {
+      const { exchange, whole } = run.at(-1) as Kept;
+      const bodies = Object.entries(whole).map(([name, body]) => [name, part(body)]);
+      const times = run.length > 1 ? { times: run.length } : {};
+      return { ...exchange, ...(Object.fromEntries(bodies) as Partial<Recorded>), ...times };
+    });
+    return tellingMost(shown, exchangeText, most, about);
   }
 
   /** All that the check did, in order; undefined when it was too much to be kept. */
@@ -268,10 +194,10 @@ export class Recorder {
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     // A line without its secret does not work.
-    const last = this.#exchanges.at(-1);
+    const last = this.#exchanges.at(-1)?.exchange;
     const waiting = last !== undefined && last.status === undefined && last.error === undefined;
     const drive: DriveStep = {
-      what: this.body(what),
+      what: this.redactor.excerpt(what, BODY_LIMIT),
       ...(clean === line && defined({ line })),
       ...(waiting && { beside: true }),
     };
@@ -292,27 +218,52 @@ export class Recorder {
       url: this.redactor.excerpt(url, URL_LIMIT),
       curl: this.redactor.text(curl),
       request_headers: this.headers(request_headers),
-      ...(request_body !== undefined && { request_body: this.body(request_body) }),
       ...(response_headers !== undefined && { response_headers: this.headers(response_headers) }),
-      ...(response_body !== undefined && { response_body: this.body(response_body) }),
       ...(error !== undefined && { error: this.redactor.excerpt(error, URL_LIMIT) }),
     };
-    this.#exchanges.push(clean);
+    this.#exchanges.push({ exchange: clean, whole: {} });
     if (this.#exchanges.length > KEPT) this.#exchanges.shift();
+    this.#keep(clean, 'request_body', request_body);
+    this.#keep(clean, 'response_body', response_body);
     if (!isOnAxis) this.#markOf.set(clean, this.#timeline.add('request', `${clean.method} ${pathOf(clean.url)}`));
     this.#step({ exchange: clean });
     return clean;
   }
 
-  /** A body as it is recorded: redacted and cut. `ended: false` for one that was broken off. */
-  body(text: string, options?: { ended?: boolean }): string {
-    return this.redactor.excerpt(text, BODY_LIMIT, options);
+  /** The body of an answer has come. `ended: false` for one that was broken off; `size`: of one that is not whole. */
+  received(
+    exchange: Recorded,
+    body: string | Buffer,
+    about: { ended?: boolean; size?: string | undefined } = {},
+  ): void {
+    this.#keep(exchange, 'response_body', body, about);
   }
 
-  /** The body of an answer as it is recorded. Only its beginning is decoded. */
-  bytes(body: Buffer): string {
-    if (body.length <= DECODED) return this.body(body.toString('utf8'));
-    return this.redactor.excerpt(body.toString('utf8', 0, DECODED), BODY_LIMIT, { size: `${body.length} bytes` });
+  #keep(
+    exchange: Recorded,
+    name: keyof Kept['whole'],
+    body: string | Buffer | undefined,
+    { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
+  ): void {
+    if (body === undefined) return;
+    const shown = beginningOf(body, DECODED, { ended, size });
+    exchange[name] = this.redactor.excerpt(shown.body.toString(), BODY_LIMIT, shown);
+    const kept = this.#exchanges.findLast((one) => one.exchange === exchange);
+    if (kept === undefined || body.length <= BODY_LIMIT) return;
+    kept.whole[name] = beginningOf(body, KEPT_BYTES, { ended, size });
+    this.#forgetWholes();
+  }
+
+  /** A snapshot keeps those that it has. */
+  #forgetWholes(): void {
+    let left = KEPT_BYTES;
+    this.#exchanges = this.#exchanges
+      .toReversed()
+      .map((kept, index) => {
+        left -= Object.values(kept.whole).reduce((sum, { body }) => sum + body.length, 0);
+        return left >= 0 || index === 0 ? kept : { exchange: kept.exchange, whole: {} };
+      })
+      .toReversed();
   }
 
   /** An exchange has ended without a whole answer; the text says why. */
@@ -338,7 +289,7 @@ export class Recorder {
 
   /** Goes back to what it held before. */
   restore({ exchanges, steps, marks }: Snapshot): void {
-    this.#exchanges.splice(0, Number.POSITIVE_INFINITY, ...exchanges);
+    this.#exchanges = [...exchanges];
     this.#steps.splice(0, Number.POSITIVE_INFINITY, ...steps);
     this.#timeline.kept.splice(0, Number.POSITIVE_INFINITY, ...marks);
   }

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
+import { telling } from '../common/excerpt.ts';
 import { show } from '../runner/violation.ts';
 import type { HttpClient } from './http.ts';
 import { exchange } from './raw.ts';
@@ -160,6 +161,7 @@ describe('a transcript', () => {
     const text = `${filler(Number(at))}${AWKWARD}${filler(6000)}`;
     const bytes = Buffer.from(text);
     response.setHeader('x-echo', encodeURIComponent(AWKWARD));
+    if (what === 'long') return void response.end(`${filler(Number(at))} needle ${`${AWKWARD} `.repeat(3000)}`);
     if (what === 'stream') {
       response.setHeader('content-type', 'text/event-stream');
       const data = Buffer.from(`: heartbeat\n\ndata: ${filler(Number(at))}${JSON.stringify(AWKWARD)}\n\n`);
@@ -174,7 +176,8 @@ describe('a transcript', () => {
   beforeEach(async () => {
     http = await clientOf(createServer(tell), { headers: { 'x-api-key': PLAIN } });
   });
-  const said = (recorder: Recorder): string => JSON.stringify(recorder.exchanges);
+  const said = (recorder: Recorder): string =>
+    JSON.stringify([recorder.exchanges, recorder.evidence(telling({ actual: AWKWARD.slice(2) }), 50)]);
   const recording = (): { client: HttpClient; recorder: Recorder } => {
     const redactor = knowing(AWKWARD);
     redactor.add(PLAIN, 'MUSTER_API_KEY');
@@ -217,6 +220,18 @@ describe('a transcript', () => {
         await stream.close();
         expect(told(said(recorder), AWKWARD.slice(0, 21)).length).toBeLessThan(4);
       }
+    }
+  });
+
+  it('tells nothing where the middle of a long stream is left out', async () => {
+    for (let back = 0; back <= AWKWARD.length; back += 1) {
+      const { client, recorder } = recording();
+      const stream = await openEvents(client.with({ basePath: `/long/${64 * 1024 - ' needle '.length - back}` }));
+      await stream.rest({ within: 10_000, for: 'the end' });
+      const [ended] = recorder.evidence(telling({ actual: 'needle' }), 1);
+      expect(ended?.response_body).toMatch(/^….*needle .*….*\*\*\* .*…/s);
+      expect(told(JSON.stringify(ended), AWKWARD.slice(0, 21)).length).toBeLessThan(4);
+      expect(told(said(recorder), AWKWARD.slice(0, 21)).length).toBeLessThan(4);
     }
   });
 

@@ -85,7 +85,11 @@ export class Redactor {
    * The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. `size`
    * says how long all of it is, where the text itself is only its beginning.
    */
-  excerpt(text: string, limit: number, { ended = true, size }: { ended?: boolean; size?: string } = {}): string {
+  excerpt(
+    text: string,
+    limit: number,
+    { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
+  ): string {
     // A mask is shorter than what it hides, so text beyond the limit moves up.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;

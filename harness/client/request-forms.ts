@@ -1,6 +1,6 @@
 /** Parts of requests and answers between the form that HTTP has and the one that programs use. */
 
-import { cut } from './recorder.ts';
+import { cut } from './timeline.ts';
 
 /** Name and value pairs, encoded here; a string is sent as it is. */
 export type Query = Record<string, string | number | readonly string[]> | string;

@@ -4,10 +4,10 @@
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
-import { Bytes } from './body.ts';
+import { BothEnds } from './body.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
-import type { Recorder, StreamMarks } from './recorder.ts';
+import type { Recorder } from './recorder.ts';
 import { eventsQuery } from './request-forms.ts';
 import {
   BlockTooLarge,
@@ -19,6 +19,7 @@ import {
   SseParser,
 } from './sse-parser.ts';
 import { type StreamWait, untilReady } from './stream-wait.ts';
+import type { StreamMarks } from './timeline.ts';
 
 const KEPT_WHEN_DROPPING = 0.75;
 
@@ -128,6 +129,8 @@ export interface OpenEvents {
   within?: number;
   /** Reads nothing until `resume()`: a subscriber that has stopped reading. */
   paused?: boolean;
+  /** What the reader makes of each frame; undefined leaves it out. Default: what came. */
+  read?: (frame: SseFrame) => SseFrame | undefined;
   /** Drops the connection as soon as this many bytes of the body have come; later bytes are ignored. */
   cutAfterBytes?: number;
 }
@@ -145,6 +148,8 @@ const MOST_UNREAD = 2 * MIB;
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
+/** Of what came last, for the record. */
+const TAIL = 16 * 1024;
 
 /**
  * Requests `/events`. Resolves when the head of the answer is there, whatever its status.
@@ -183,7 +188,8 @@ export class EventStream {
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  readonly #head = new Bytes(MAX_OTHER_BODY);
+  /** What came first and last: a finding is about one of them. */
+  readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
   #bytes = 0;
   #read = 0;
   readonly #cutAt: number;
@@ -201,7 +207,8 @@ export class EventStream {
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
       frame: (frame) => {
-        this.frames.push(frame);
+        const read = options.read === undefined ? frame : options.read(frame);
+        if (read !== undefined) this.frames.push(read);
         this.#marks?.came('frame', `${frame.id ?? 'no id'} ${frame.event ?? ''}`.trimEnd());
       },
       comment: (comment) => {
@@ -288,7 +295,7 @@ export class EventStream {
 
   /** The first 64 KiB of the body that have come. */
   head(): string {
-    return this.#head.view().toString('utf8');
+    return this.#ends.head.toString('utf8');
   }
 
   /** Stops reading; what the kernel and the server's buffers hold stays there. */
@@ -327,7 +334,7 @@ export class EventStream {
   #take(chunk: Buffer, at: number): void {
     const kept = chunk.subarray(0, Math.max(0, this.#cutAt - this.bytes));
     this.#bytes += kept.length;
-    this.#head.append(kept);
+    this.#ends.append(kept);
     if (this.status === 200) this.#parser.push(kept, at);
     if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
     this.#changes.announce();
@@ -351,8 +358,8 @@ export class EventStream {
     if (this.#ended !== undefined) return;
     this.#ended = { by, reason, at: performance.now() };
     this.#marks?.ended(by === 'closed' || by === 'cut' || by === 'too large' ? 'cut' : 'end', reason);
-    const text = this.#recorder.body(this.head(), { ended: by === 'server' && this.#bytes <= MAX_OTHER_BODY });
-    if (text !== '') this.#response.recorded.response_body = text;
+    const { body, size } = this.#ends.known();
+    if (body.length > 0) this.#recorder.received(this.#response.recorded, body, { ended: by === 'server', size });
     this.#parser.end();
     this.#response.abort();
     this.#changes.announce();

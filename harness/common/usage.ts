@@ -14,7 +14,7 @@ const EXIT_CODES = {
   nonconformant: { code: 1, check: 'a MUST failed', fleet: 'an event stream lost or repeated events' },
   incomplete: {
     code: 2,
-    check: 'incomplete (something blocked, or less decided than asked for)',
+    check: 'incomplete (something blocked, less decided than asked for, or not as declared)',
     fleet: 'incomplete, or the platform did not answer',
   },
   harness: { code: 3, check: 'Muster itself failed', fleet: 'Muster itself failed' },

@@ -19,6 +19,7 @@ const STATUS: Record<Outcome, Status> = {
   fixed: 'other',
   not_applicable: 'skipped',
   known: 'skipped',
+  flaky: 'skipped',
 };
 
 /** `--report ctrf`. */
@@ -44,13 +45,20 @@ function documentOf(report: Report): Record<string, unknown> {
         passed: count('passed'),
         failed: count('failed'),
         skipped: count('skipped'),
+        flaky: sum.flaky,
         pending: 0,
         other: count('other'),
         suites: bySection(report.checks).length,
         start,
         stop: start + report.duration_ms,
         duration: report.duration_ms,
-        extra: { outcomes: sum, exit_code: report.exit_code, complete: report.complete, coverage: report.coverage },
+        extra: {
+          outcomes: sum,
+          exit_code: report.exit_code,
+          complete: report.complete,
+          coverage: report.coverage,
+          declarations: report.declarations ?? [],
+        },
       },
       tests: report.checks.map(test),
       environment: {
@@ -82,6 +90,7 @@ function test(result: CheckResult): Record<string, unknown> {
     duration: Math.round(result.duration_ms),
     suite: [`section ${result.section}`],
     rawStatus: result.outcome,
+    ...(result.outcome === 'flaky' ? { flaky: true } : {}),
     tags: [result.level, `section:${result.section}`],
     type: 'conformance',
     ...(holds || message === undefined ? {} : { message }),

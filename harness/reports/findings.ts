@@ -1,11 +1,11 @@
 /** Orders and words that the reports for people share. */
 
-import type { Recorded } from '../client/recorder.ts';
-import { readableDuration } from '../common/durations.ts';
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { leadsFirst } from '../runner/causes.ts';
+import { differenceInWords, differences } from '../runner/declarations.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
+import { exchangesOf, shortened } from './exchanges.ts';
 
 /** Up to this many failures are all open; of more, the first is, and the others take a line each. */
 export const AT_ONCE = 3;
@@ -104,6 +104,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   not_applicable: 'not applicable',
   blocked: 'blocked',
   known: 'known',
+  flaky: 'flaky',
   fixed: 'stale in the baseline',
 };
 
@@ -115,11 +116,12 @@ export const SYMBOLS: Record<Outcome, string> = {
   not_applicable: '–',
   blocked: '■',
   known: '~',
+  flaky: '≈',
   fixed: '⚑',
 };
 
 /** Outcomes, worst first. */
-export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'known', 'pass', 'not_applicable'] as const;
+export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'flaky', 'known', 'pass', 'not_applicable'] as const;
 
 /** The worst outcome among checks. */
 export function worst(checks: readonly CheckResult[]): Outcome {
@@ -146,6 +148,13 @@ export function tally(report: Report): string {
   return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
 
+/** What the target declares and the run saw otherwise, a sentence each. */
+export const differencesIn = ({ declarations }: Report): string[] =>
+  differences(declarations).map((one) => printable(differenceInWords(one)));
+
+/** Of these the heading. */
+export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
+
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -171,9 +180,9 @@ export function findingText(result: CheckResult): string {
     line('cause', result.consequence_of && `the same as of ${result.consequence_of}`),
     line('try', tryLine(result)),
     (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
-    (result.exchanges ?? []).flatMap((exchange) => [
-      `exchange   ${headline(exchange)}`,
-      ...bodyLines(exchange).map((body) => `           ${body}`),
+    exchangesOf(result).flatMap(({ headline, lines: shown }) => [
+      `exchange   ${headline}`,
+      ...shown.map((text) => `           ${text}`),
     ]),
     line('again', result.replay_command),
   ).join('\n');
@@ -189,31 +198,8 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-const LINES = 6;
-/** Longest line of a body, in characters. */
-const COLUMNS = 160;
-const PATH = 200;
 /** Longest command; a shell may not take a longer one. */
 const TRY = 4000;
-
-/** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
-export function headline(exchange: Recorded): string {
-  const answer =
-    exchange.status === undefined
-      ? (exchange.error ?? 'no answer')
-      : [exchange.status, exchange.response_headers?.['content-type'] ?? ''].join(' ').trim();
-  const path = shortened(exchange.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', PATH);
-  return printable(`${exchange.method} ${path} → ${answer} (${readableDuration(exchange.duration_ms)})`);
-}
-
-/** The bodies, shortened, `>` for what was sent and `<` for what came back. */
-export function bodyLines(exchange: Recorded, columns: number = COLUMNS): string[] {
-  return [
-    ...excerpt(exchange.request_body, columns).map((line) => `> ${line}`),
-    ...excerpt(exchange.response_body, columns).map((line) => `< ${line}`),
-    ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
-  ];
-}
 
 /** The script that drives the target and asks it again, by lines. */
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
@@ -222,21 +208,3 @@ export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
 /** The line that shows the finding, shortened. */
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
   curl === undefined ? undefined : printable(shortened(curl, TRY));
-
-/** Of a text that was cut before, it says how long that was. */
-const shortened = (text: string, limit: number): string =>
-  text.length <= limit
-    ? text
-    : `${text.slice(0, PATH)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
-
-/** Leaves out empty lines, such as those between the frames of a stream. */
-function excerpt(body: string | undefined, columns: number): string[] {
-  if (body === undefined || body === '') return [];
-  const lines = printable(body.replaceAll('\r\n', '\n'))
-    .split('\n')
-    .filter((line) => line.trim() !== '');
-  const fit = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
-  // "1 more line" would take the place of that line.
-  if (lines.length <= LINES + 1) return lines.slice(0, LINES + 1).map(fit);
-  return [...lines.slice(0, LINES).map(fit), `… ${lines.length - LINES} more lines`];
-}

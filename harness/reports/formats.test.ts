@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { memoryPages, validateXML } from 'xmllint-wasm';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { presentableReport } from '../runner/results.ts';
+import { badge } from './certificate/certificate.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { annotations } from './github.ts';
 import { htmlFormat } from './html.ts';
@@ -29,14 +30,15 @@ test('a report with every outcome is valid JUnit', async () => {
   expect(await problems(junitFormat.document(sampleReport()))).toEqual([]);
 });
 
-test('failures are failures, what is stale is an error; blocked, not applicable and known are skipped', () => {
+test('failures are failures, what is stale is an error; blocked, not applicable, known and flaky are skipped', () => {
   const xml = junitFormat.document(sampleReport());
-  expect(xml).toMatch(/<testsuites .* tests="11" failures="1" errors="1" skipped="4"/);
+  expect(xml).toMatch(/<testsuites .* tests="12" failures="1" errors="1" skipped="5"/);
   expect(xml).toMatch(/name="device.events.replay.exclusive"[^>]*>\s*<failure message="expected a first event/);
   expect(xml).toMatch(/name="device.events.expired.410"[^>]*>\s*<skipped message="blocked: control: POST/);
   expect(xml).toMatch(/name="device.version.prefix"[^>]*>\s*<error /);
   expect(xml).toMatch(/name="device.loopback.discovery"[^>]*>\s*<skipped message="not applicable: needs loopback/);
   expect(xml).toMatch(/name="device.events.after-wins"[^>]*>\s*<skipped message="known: /);
+  expect(xml).toMatch(/name="device.events.replay.seam"[^>]*>\s*<skipped message="flaky: passed this time/);
   expect(xml).toMatch(/name="device.events.heartbeat"[^>]*>\s*<system-out>/);
 });
 
@@ -73,7 +75,7 @@ test('a report with every outcome is valid CTRF', () => {
 
 test('the CTRF totals count its tests', () => {
   const { summary, tests } = document().results;
-  expect(summary).toMatchObject({ tests: 11, passed: 5, failed: 1, skipped: 3, pending: 0, other: 2 });
+  expect(summary).toMatchObject({ tests: 12, passed: 5, failed: 1, skipped: 4, flaky: 1, pending: 0, other: 2 });
   for (const status of ['passed', 'failed', 'skipped', 'other']) {
     expect(tests.filter((item: { status: string }) => item.status === status)).toHaveLength(summary[status]);
   }
@@ -86,6 +88,7 @@ test('the CTRF schema refuses other documents', () => {
 test('the HTML page has every check and every finding, and loads nothing', () => {
   const page = htmlFormat.document(sampleReport());
   for (const { id } of sampleReport().checks) expect(page).toContain(id);
+  expect(page).toContain('Flaky: may pass or fail by the baseline (1)');
   expect(page).toContain('a first event with an id above 7');
   expect(page).toContain('default-src &#39;none&#39;');
   expect(page).not.toMatch(/<(link|img|iframe)\b|\ssrc=|url\(|@import|fetch\(/);
@@ -197,6 +200,25 @@ test('HTML, GitHub: a target that was not reached is why, not a list of all chec
     expect.stringMatching(/^::error title=the target could not be reached::unix:.*no such socket/),
     expect.stringMatching(/^::notice title=muster%3A incomplete::the target could not be reached/),
   ]);
+});
+
+test('what is flaky is counted apart in every format for people, and no plain pass', () => {
+  const flaky = sampleResult({ id: 'device.b', outcome: 'flaky', reason: 'passed this time: lost under load' });
+  const report = sampleReport([sampleResult(), flaky]);
+  expect(report.summary).toMatchObject({ pass: 1, flaky: 1 });
+  expect(report.exit_code).toBe(0);
+  for (const text of [htmlFormat.document(report), markdownReport(report), annotations(report).join('')]) {
+    expect(text.replaceAll('\\', '')).toMatch(/no failure found/i);
+    expect(text).toContain('but for 1 flaky, which may pass or fail by the baseline');
+  }
+  expect(markdownReport(report)).toMatch(/<summary>Flaky \(1\)<\/summary>\n\n- passed this time: lost under load: /);
+  expect(badge(report)).toContain('>partly checked');
+  const replayed = (change: object) =>
+    annotations(
+      sampleReport([{ ...flaky, ...change }], { replay_of: { file: 'r', outcomes: { 'device.b': 'fail' } } }),
+    ).at(-1);
+  expect(replayed({})).toContain('did not happen again');
+  expect(replayed({ expected: 'a', actual: 'b' })).toContain('happened again::');
 });
 
 test.each([

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedOtherwise, type FindingGroup, findingsOf, lines, plural, tryLine } from './findings.ts';
+import { blockedOtherwise, differencesIn, type FindingGroup, findingsOf, lines, plural, tryLine } from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
@@ -40,6 +40,7 @@ export function annotations(report: Report): string[] {
     ...limited('error', [
       ...annotationsFor('fail'),
       ...(report.unreachable === undefined ? [] : [['the target could not be reached', report.unreachable] as const]),
+      ...differencesIn(report).map((text) => ['not as declared', text] as const),
       ...annotationsOf(undecided.filter(isFault), 'a fault in Muster: '),
       ...annotationsOf(stale),
     ]),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Mark } from '../client/recorder.ts';
+import type { Mark } from '../client/timeline.ts';
 import { timelineOf } from './html.ts';
 
 const marks: Mark[] = [

@@ -1,6 +1,6 @@
 /** The report as one HTML file. It loads nothing, and can be read without its script. */
 
-import type { Mark, MarkKind, Recorded } from '../client/recorder.ts';
+import type { Mark, MarkKind } from '../client/timeline.ts';
 import { ticks } from '../common/axis.ts';
 import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
@@ -8,19 +8,20 @@ import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
+import { exchangesOf } from './exchanges.ts';
 import {
   AT_ONCE,
   BY_WEIGHT,
   blockedOtherwise,
-  bodyLines,
   byReason,
   bySection,
   checksIn,
   counterexample,
   counts,
+  differencesIn,
   type FindingGroup,
   findingsOf,
-  headline,
+  NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
   type SectionGroup,
@@ -143,6 +144,7 @@ function page(report: Report): string {
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
 ${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}
+${declared(report)}
 ${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}
 ${
@@ -151,6 +153,7 @@ ${
 ${observed(report)}${undecided(report)}`
     : NOTHING
 }${grouped('Known, excused by the baseline', report.checks, 'known')}
+${grouped('Flaky: may pass or fail by the baseline', report.checks, 'flaky')}
 <footer>muster ${report.muster} · requirements of ${report.requirements_version} · ${report.started_at}</footer>`;
   return reportPage(title, main, {
     style: new URL('./report-page.css', import.meta.url),
@@ -247,6 +250,14 @@ function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Ma
   return html`<section><h2>${heading} (${found.length})${more}</h2>${cards}</section>`;
 }
 
+/** What the target says of itself, where the run saw something else. */
+function declared(report: Report): Markup {
+  const found = differencesIn(report);
+  if (found.length === 0) return NOTHING;
+  return html`<h2 class="blocked">${NOT_AS_DECLARED} (${found.length})</h2>
+<ul>${found.map((text) => html`<li>${text}</li>`)}</ul>`;
+}
+
 function section({ section: number, title, checks }: SectionGroup): Markup {
   const state = worst(checks);
   return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span>
@@ -267,11 +278,7 @@ ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>
 <span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
-function grouped(
-  heading: string,
-  checks: readonly CheckResult[],
-  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
-): Markup {
+function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): Markup {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return NOTHING;
   return html`<h2 class="${outcome}">${heading} (${checksIn(groups)})</h2>${groups.map(
@@ -295,7 +302,7 @@ const BRIEF = 120;
 function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
-  const exchanges = result.exchanges ?? [];
+  const exchanges = exchangesOf(result).map(({ headline, lines }) => [headline, ...lines].join('\n  '));
   const line = tryLine(result);
   const again = result.replay_command;
   const where = `section ${result.section} ${sectionTitle(result.section)}`;
@@ -310,7 +317,7 @@ ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', ht
 ${timelineOf(result.timeline ?? [])}
 ${line === undefined ? NOTHING : part('Try it', copied(line))}
 ${scripted(result)}
-${exchanges.length === 0 ? NOTHING : part('Exchanges', html`<pre>${exchanges.map(exchange).join('\n\n')}</pre>`)}
+${exchanges.length === 0 ? NOTHING : part('Exchanges', html`<pre>${exchanges.join('\n\n')}</pre>`)}
 ${again === undefined ? NOTHING : part('Run it again', copied(again))}
 ${followers(consequences)}${held(blocked)}</div></details>
 `;
@@ -370,7 +377,3 @@ function row(label: string, text: string | undefined, tone?: string): Markup {
 
 const copied = (line: string): Markup =>
   html`<div class="line"><pre>${line}</pre><button class="copy" type="button">copy</button></div>`;
-
-function exchange(recorded: Recorded): string {
-  return [headline(recorded), ...bodyLines(recorded).map((line) => `  ${line}`)].join('\n');
-}

@@ -1,7 +1,7 @@
 /** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 
 import Type from 'typebox';
-import { MARK_KINDS } from '../client/recorder.ts';
+import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -42,6 +42,9 @@ const exchange = Type.Object({
   error: optionalText,
   duration_ms: Type.Number({ minimum: 0 }),
   curl: text,
+  times: Type.Optional(
+    Type.Integer({ minimum: 2, description: 'How often it was made one after the other with the same answer' }),
+  ),
 });
 
 const mark = Type.Object({
@@ -80,8 +83,17 @@ const check = Type.Object({
   replay_path: optionalText,
   curl: optionalText,
   script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
-  blocked_by: told('Id of the failed check that this one rests on'),
-  consequence_of: told('Id of the failed check that shows the cause more plainly'),
+  blocked_by: told('Id of the failed check without which it could not be asked'),
+  consequence_of: told('Id of the failed check from which it may follow: it shows the cause more plainly'),
+  allowed_for: Type.Optional(
+    Type.Array(Type.String(), { description: 'Names of the deviations that its readers allowed for' }),
+  ),
+  deviation: Type.Optional(
+    Type.Object(
+      { name: Type.String(), allowance: Type.String() },
+      { description: 'What the readers of later checks allowed for once this one had failed' },
+    ),
+  ),
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
   replay_command: told('Runs this check alone again'),
   exchanges: Type.Optional(Type.Array(exchange)),
@@ -157,6 +169,11 @@ export const jsonReportShape = objectShape(
       { description: 'How much of the requirement set was decided' },
     ),
     unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
+    declarations: Type.Optional(
+      Type.Array(Type.Object({ name: text, declared: text, observed: text, holds: Type.Boolean() }), {
+        description: 'What the target declares that the run has seen; one that does not hold leaves the run incomplete',
+      }),
+    ),
     unreachable: told('Why the target could not be reached'),
     interrupted: Type.Optional(Type.Literal(true)),
     replay_of: Type.Optional(

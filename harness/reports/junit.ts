@@ -9,7 +9,7 @@ import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedWords, bySection, findingText, type SectionGroup } from './findings.ts';
+import { blockedWords, bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided, headlineOf } from './verdict.ts';
 
@@ -37,6 +37,7 @@ function undecidedRun(report: Report): string {
 
 function suite({ section, title, checks }: SectionGroup, report: Report): string {
   const name = `${section} ${title}`.trim();
+  const untrue = differencesIn(report);
   const properties = {
     muster: report.muster,
     seed: report.seed,
@@ -44,6 +45,7 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     profile: report.profile,
     requirements_version: report.requirements_version,
     coverage: decided(report.coverage),
+    ...(untrue.length > 0 && { 'not as declared': untrue.join('; ') }),
   };
   return element('testsuite', { name, ...totals(checks), timestamp: stamp(report) }, [
     element(
@@ -86,6 +88,7 @@ function verdict(result: CheckResult, detail: string): string[] {
       return [element('skipped', { message: blockedWords(result) })];
     case 'not_applicable':
     case 'known':
+    case 'flaky':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
     case 'pass':
     case 'warn':
@@ -101,7 +104,7 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
     tests: checks.length + undecided,
     failures: count('fail'),
     errors: count('fixed') + faults + undecided,
-    skipped: count('blocked', 'not_applicable', 'known') - faults,
+    skipped: count('blocked', 'not_applicable', 'known', 'flaky') - faults,
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
   };
 }

@@ -4,20 +4,21 @@ import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
-import type { CheckResult, Report } from '../runner/types.ts';
+import type { CheckResult, Outcome, Report } from '../runner/types.ts';
+import { exchangesOf } from './exchanges.ts';
 import {
   AT_ONCE,
   blockedOtherwise,
-  bodyLines,
   byReason,
   bySection,
   checksIn,
   counterexample,
   counts,
+  differencesIn,
   type FindingGroup,
   findingsOf,
-  headline,
   lines,
+  NOT_AS_DECLARED,
   plural,
   SYMBOLS,
   scriptLines,
@@ -32,6 +33,8 @@ import { coverageLine, headlineOf } from './verdict.ts';
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
+/** Exchanges of one finding, those that tell most. */
+const EXCHANGES = 3;
 
 /** The whole report; of many findings the first 50. */
 export function markdownReport(report: Report): string {
@@ -48,10 +51,12 @@ export function markdownReport(report: Report): string {
     unreachable !== undefined && [cell(unreachable), ''],
     details('Failed', findingsOf(report, 'fail')),
     reached && grouped('Blocked', blockedOtherwise(report.checks), 'blocked'),
+    declared(report),
     grouped('Stale in the baseline', report.checks, 'fixed'),
     details('Warned', findingsOf(report, 'warn')),
     reached && sections(report),
     reached && grouped('Not applicable', report.checks, 'not_applicable'),
+    grouped('Flaky', report.checks, 'flaky'),
     grouped('Known', report.checks, 'known'),
   );
   const text = printable(all.join('\n'));
@@ -68,6 +73,11 @@ const sections = ({ checks }: Report): string[] => [
   '',
 ];
 
+function declared(report: Report): string[] {
+  const found = differencesIn(report);
+  return found.length === 0 ? [] : [`### ${NOT_AS_DECLARED}`, '', ...found.map((text) => `- ${cell(text)}`), ''];
+}
+
 function details(heading: string, groups: readonly FindingGroup[]): string[] {
   if (groups.length === 0) return [];
   const rest = groups.length - SHOWN;
@@ -82,7 +92,6 @@ function details(heading: string, groups: readonly FindingGroup[]): string[] {
 
 function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
   const smallest = counterexample(result);
-  const exchanges = (result.exchanges ?? []).slice(-3);
   const ids = blocked.map(({ id }) => code(id)).join(' ');
   return lines(
     `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
@@ -98,9 +107,9 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
     fence(
       lines(
         tryLine(result) ?? scriptLines(result),
-        exchanges.flatMap((exchange) => [
-          `# ${headline(exchange)}`,
-          ...bodyLines(exchange).map((line) => `#   ${line}`),
+        exchangesOf(result, { most: EXCHANGES }).flatMap(({ headline, lines: shown }) => [
+          `# ${headline}`,
+          ...shown.map((line) => `#   ${line}`),
         ]),
         result.replay_command,
       ),
@@ -122,11 +131,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
   open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
-function grouped(
-  heading: string,
-  checks: readonly CheckResult[],
-  outcome: 'blocked' | 'fixed' | 'not_applicable' | 'known',
-): string[] {
+function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): string[] {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
   return [

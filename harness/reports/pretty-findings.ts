@@ -3,12 +3,11 @@ import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
+import { exchangesOf } from './exchanges.ts';
 import {
-  bodyLines,
   counterexample,
   type FindingGroup,
   findingsOf,
-  headline,
   lines,
   plural,
   SYMBOLS,
@@ -31,12 +30,13 @@ export const COLOURS = {
   not_applicable: 'dim',
   blocked: 'red',
   known: 'cyan',
+  flaky: 'yellow',
   fixed: 'red',
 } as const;
 
 /** Columns of the label before each field of a finding. */
 const LABEL = 11;
-/** Exchanges shown of one finding, the last ones. */
+/** Exchanges shown of one finding, those that tell most. */
 const EXCHANGES = 3;
 /** Findings shown in full; the others take three lines. */
 const WHOLE = 5;
@@ -99,8 +99,9 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
           4,
           LABEL,
         );
-  const exchanges = (result.exchanges ?? []).slice(-EXCHANGES);
-  const dropped = (result.exchanges?.length ?? 0) - exchanges.length;
+  const exchanges = exchangesOf(result, { columns: room, most: EXCHANGES });
+  const all = result.exchanges?.length ?? 0;
+  const which = all > exchanges.length ? `${exchanges.length} of ${all}` : 'exchange';
   return [
     `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', where)}`,
     ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
@@ -109,9 +110,9 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('smallest', counterexample(result)),
     ...field('reason', result.reason),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
-    ...exchanges.flatMap((exchange, index) => [
-      `    ${label(paint, index === 0 ? (dropped > 0 ? `last ${EXCHANGES}` : 'exchange') : '')}${headline(exchange)}`,
-      ...bodyLines(exchange, room).map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
+    ...exchanges.flatMap(({ headline, lines: shown }, index) => [
+      `    ${label(paint, index === 0 ? which : '')}${headline}`,
+      ...shown.map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
     ]),
     ...again(result, paint),
     ...following(group, { paint, columns, verbose: verbose === true }),

@@ -24,8 +24,10 @@ import {
   bySection,
   checksIn,
   counts,
+  differencesIn,
   findingGroups,
   lines,
+  NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
   SYMBOLS,
@@ -201,8 +203,10 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
     observations(checks, options),
     reasons(checks, 'not_applicable', options),
     reasons(checks, 'known', options),
+    reasons(checks, 'flaky', options),
     reasons(checks, 'fixed', options),
     reasons(blockedOtherwise(checks), 'blocked', options),
+    declared(report, options),
     findings(report, 'warn', options),
     findings(report, 'fail', options),
   ];
@@ -265,7 +269,7 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
 
 function reasons(
   checks: readonly CheckResult[],
-  outcome: 'not_applicable' | 'known' | 'fixed' | 'blocked',
+  outcome: Outcome,
   { paint, columns, verbose }: PrettyOptions,
 ): string[] {
   const groups = byReason(checks, outcome);
@@ -281,6 +285,14 @@ function reasons(
     ]),
     hidden.length > 0 && paint('dim', others),
   );
+}
+
+/** What the target says of itself, where the run saw something else. */
+function declared(report: Report, { paint, columns }: PrettyOptions): string[] {
+  const found = differencesIn(report);
+  if (found.length === 0) return [];
+  const shown = found.flatMap((text) => wrap(text, columns - 2).map((line) => `  ${line}`));
+  return [`${paint(['bold', 'red'], NOT_AS_DECLARED)} ${paint('dim', String(found.length))}`, ...shown];
 }
 
 function closing(report: Report, { paint, columns }: PrettyOptions): string[] {

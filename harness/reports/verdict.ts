@@ -1,6 +1,7 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
-import type { Coverage, Outcome, Report } from '../runner/types.ts';
-import { findingsOf, lines, plural } from './findings.ts';
+import { ran } from '../runner/results.ts';
+import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
+import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
 /** How a report is headed: its verdict, or what came of findings that were run again. */
 export interface Headline {
@@ -30,8 +31,12 @@ export function verdict(report: Report): Verdict {
   }
   const { summary } = report;
   const musts = `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`}`;
-  const known = summary.known > 0 ? `, but for ${summary.known} that the baseline excuses` : '';
-  if (!report.complete || summary.known > 0) {
+  const excused = lines(
+    summary.known > 0 && `${summary.known} that the baseline excuses`,
+    summary.flaky > 0 && `${summary.flaky} flaky, which may pass or fail by the baseline`,
+  );
+  const known = excused.length === 0 ? '' : `, but for ${excused.join(' and ')}`;
+  if (!report.complete || excused.length > 0) {
     const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
     return { word: 'NO FAILURE FOUND', good: true, meaning: `${musts} holds${why}${known}` };
   }
@@ -51,17 +56,18 @@ function failed(report: Report): string {
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
-function troubleOf({ summary, checks, unmet = [], unreachable }: Report): string[] {
+function troubleOf(report: Report): string[] {
+  const { summary, checks, unmet = [], unreachable } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
-  const ran = summary.pass + summary.warn + summary.known + summary.fixed;
   const blocked = summary.blocked - faults;
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
-    ran === 0 && summary.blocked === 0 && 'no check ran',
+    ran(summary) === 0 && summary.blocked === 0 && 'no check ran',
     unmet,
+    differencesIn(report),
   );
 }
 
@@ -75,8 +81,12 @@ export function headlineOf(report: Report): Headline {
 const AGAIN: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'known']);
 const GONE: ReadonlySet<Outcome> = new Set(['pass', 'fixed']);
 
+/** What a check came to, whatever a baseline makes of it. */
+const madeOf = ({ outcome, expected }: CheckResult): Outcome =>
+  outcome !== 'flaky' ? outcome : expected === undefined ? 'pass' : 'fail';
+
 function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>): Headline {
-  const now = new Map(checks.map(({ id, outcome }) => [id, outcome]));
+  const now = new Map(checks.map((check) => [check.id, madeOf(check)]));
   const ids = Object.keys(before);
   const idsOf = (outcomes: ReadonlySet<Outcome>): string[] =>
     ids.filter((id) => outcomes.has(now.get(id) ?? 'blocked'));

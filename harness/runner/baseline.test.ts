@@ -4,20 +4,119 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { sampleFailure, sampleResult } from '../reports/testing/samples.ts';
-import { applyBaseline, type BaselineEntry, readBaseline, updatedBaseline, writeBaseline } from './baseline.ts';
+import {
+  applyBaseline,
+  type BaselineEntry,
+  oldEntries,
+  readBaseline,
+  updatedBaseline,
+  writeBaseline,
+} from './baseline.ts';
+import { coverageOf } from './coverage.ts';
+import { comparable } from './likeness.ts';
 import { exitCode } from './results.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
 const TODAY = '2026-11-21';
 const ids = ['device.a', 'device.b', 'device.c'];
 const suite = { api: 'device', ids } as const;
-const entry = (check: string, expires = '2026-12-31'): BaselineEntry => ({ check, reason: 'until 1.4', expires });
+const { expected = '', actual = '' } = sampleFailure();
+const finding = { expected: 'a first event with an id above #a', actual: 'the first event has id #a' };
+const entry = (check: string, expires = '2026-12-31', change: Partial<BaselineEntry> = {}): BaselineEntry => ({
+  check,
+  finding,
+  reason: 'until 1.4',
+  expires,
+  ...change,
+});
+const flaky = (check: string, expires?: string): BaselineEntry => entry(check, expires, { kind: 'flaky' });
 const code = (results: readonly CheckResult[]) => exitCode(results);
 
 test('a failure that is excused is known, and no failure of the run', () => {
   const results = applyBaseline([sampleFailure({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
-  expect(results).toMatchObject([{ outcome: 'known', reason: 'until 1.4 (excused until 2026-12-31)' }]);
+  expect(results).toMatchObject([{ outcome: 'known', reason: 'until 1.4 (bug, excused until 2026-12-31)' }]);
   expect(code(results)).toBe(0);
+});
+
+test('its kind and its owner are told', () => {
+  const known = [entry('device.a', '2026-12-31', { kind: 'waiver', owner: 'ada' })];
+  const [result] = applyBaseline([sampleFailure({ id: 'device.a' })], { known }, TODAY, suite);
+  expect(result?.reason).toBe('until 1.4 (waiver, owner ada, excused until 2026-12-31)');
+});
+
+test('another finding of the same check is a failure, and says so', () => {
+  const worse = [sampleFailure({ id: 'device.a', actual: 'no event came' })];
+  const results = applyBaseline(worse, { known: [entry('device.a')] }, TODAY, suite);
+  expect(results).toMatchObject([
+    {
+      outcome: 'fail',
+      reason:
+        'the baseline excuses another finding of this check: expected a first event with an id above #a; ' +
+        'actual: the first event has id #a',
+    },
+  ]);
+  expect(code(results)).toBe(1);
+  const both = [entry('device.a'), entry('device.a', '2027-01-01', { finding: { expected, actual: 'no event came' } })];
+  expect(applyBaseline(worse, { known: both }, TODAY, suite)[0]?.outcome).toBe('known');
+});
+
+test('an agent that loses all after a torn line is not excused by an entry for one that loses a line', () => {
+  const where = 'for the log after a torn line and two restarts';
+  const torn = { expected: `the events [49, 50, 51, 52, 53] ${where}`, actual: '[49, 50, 51, 53], missing [52]' };
+  const known = [entry('device.a', '2026-12-31', { finding: torn })];
+  const outcome = (found: Partial<CheckResult>) =>
+    applyBaseline([sampleFailure({ id: 'device.a', ...found })], { known }, TODAY, suite)[0]?.outcome;
+  expect(outcome({ expected: `the events [7, 8, 9] ${where}`, actual: '[7, 9], missing [8]' })).toBe('known');
+  expect(outcome({ expected: torn.expected, actual: '[49, 50, 51], missing [52, 53]' })).toBe('fail');
+});
+
+test('what a known failure blocks stays blocked and undecided', () => {
+  const failed = sampleFailure({ id: 'device.a' });
+  const blocked = sampleResult({
+    id: 'device.b',
+    outcome: 'blocked',
+    reason: 'blocked by device.a',
+    blocked_by: 'device.a',
+  });
+  const results = applyBaseline([failed, blocked], { known: [entry('device.a')] }, TODAY, suite);
+  expect(results[1]).toMatchObject({
+    outcome: 'blocked',
+    blocked_by: 'device.a',
+    reason: 'blocked by device.a, whose failure the baseline excuses',
+  });
+  expect(code(results)).toBe(2);
+  const plan = { size: 2, narrowedBy: [], checks: results.map((check) => ({ check })) };
+  expect(coverageOf(plan, results, []).decided).toBe(1);
+});
+
+test('a flaky check may pass or show its finding, and is counted apart; another finding is a failure', () => {
+  const settle = (result: CheckResult, today = TODAY) =>
+    applyBaseline([result], { known: [flaky('device.a')] }, today, suite);
+  const failing = sampleFailure({ id: 'device.a' });
+  const [passed, failed] = [settle(sampleResult({ id: 'device.a' })), settle(failing)];
+  expect(passed[0]).toMatchObject({
+    outcome: 'flaky',
+    reason: 'passed this time: until 1.4 (flaky, excused until 2026-12-31)',
+  });
+  expect(failed[0]).toMatchObject({ outcome: 'flaky', reason: expect.stringMatching(/^failed this time: until 1.4/) });
+  expect([passed, failed].map(code)).toEqual([0, 0]);
+  const plan = { size: 1, narrowedBy: [], checks: [{ check: failing }] };
+  expect(coverageOf(plan, failed, []).decided).toBe(1);
+  expect(settle(sampleFailure({ id: 'device.a', actual: 'no event came' }))[0]?.outcome).toBe('fail');
+  expect(settle(failing, '2027-01-01')[0]?.outcome).toBe('fail');
+  expect(settle(sampleResult({ id: 'device.a' }), '2027-01-01')[0]?.outcome).toBe('fixed');
+});
+
+test('an old entry, without a finding, excuses whatever its check finds, and is named', () => {
+  const { finding: _, ...old } = entry('device.a');
+  const failing = [sampleFailure({ id: 'device.a', actual: 'something else' })];
+  expect(applyBaseline(failing, { known: [old] }, TODAY, suite)[0]?.outcome).toBe('known');
+  expect(oldEntries({ known: [old, entry('device.b')] })).toEqual(['device.a']);
+  const updated = updatedBaseline(failing, { known: [old] }, TODAY, suite);
+  expect(updated.known).toEqual([
+    { ...old, kind: 'bug', finding: { expected: 'a first event with an id above #', actual: 'something else' } },
+  ]);
+  expect(oldEntries(updated)).toEqual([]);
 });
 
 test('it is excused on its last day, and no longer on the next', () => {
@@ -32,6 +131,18 @@ test('an entry whose check passes is an error', () => {
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
   expect(results[0]?.outcome).toBe('fixed');
   expect(code(results)).toBe(2);
+});
+
+test('a stale entry says where it is, and what removes it', () => {
+  const path = join(folder, 'stale.yaml');
+  writeBaseline(path, { known: [entry('device.a'), entry('device.b')] });
+  const passing = [sampleResult({ id: 'device.b' })];
+  const [result] = applyBaseline(passing, readBaseline(path), TODAY, suite);
+  const [, from, to] = /^holds now: remove lines (\d+)-(\d+) of .*stale\.yaml, or/.exec(result?.reason ?? '') ?? [];
+  expect(result?.reason).toMatch(/, or run this again with --update-baseline \(was excused: until 1\.4\)$/);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  writeFileSync(path, lines.filter((_, index) => index + 1 < Number(from) || index + 1 > Number(to)).join('\n'));
+  expect(readBaseline(path).known).toEqual([entry('device.a')]);
 });
 
 test('an entry that names no check is an error, one of another API is not', () => {
@@ -60,8 +171,33 @@ test('an entry about which nothing was decided changes nothing', () => {
   expect(applyBaseline(results, { known }, TODAY, suite)).toEqual(results);
 });
 
+test('an update says what it adds, keeps and removes', () => {
+  const results = [
+    sampleFailure({ id: 'device.a' }),
+    sampleResult({ id: 'device.b' }),
+    sampleFailure({ id: 'device.c', actual: 'no event came' }),
+  ];
+  const known = [entry('device.b'), flaky('device.c'), entry('device.gone'), entry('platform.x')];
+  const update = updatedBaseline(results, { known }, TODAY, suite);
+  expect(update.changes).toEqual([
+    '+ device.a: expected a first event with an id above #a; actual: the first event has id #a',
+    '+ device.c: expected a first event with an id above #; actual: no event came',
+    '= device.c: until 1.4 (flaky, excused until 2026-12-31)',
+    '- device.b: holds now (was excused: until 1.4)',
+    '- device.gone: no check has this id (was excused: until 1.4)',
+  ]);
+  expect(update.known.find(({ check }) => check === 'device.a')).toEqual({
+    check: 'device.a',
+    finding,
+    kind: 'bug',
+    reason: `found on ${TODAY}: expected ${expected}; actual: ${actual}`,
+    owner: 'unassigned',
+    expires: '2026-12-21',
+  });
+});
+
 test('after an update the baseline has no errors, and no undecided entry is lost', () => {
-  const outcome = fc.constantFrom(...OUTCOMES.filter((name) => name !== 'known' && name !== 'fixed'));
+  const outcome = fc.constantFrom(...OUTCOMES.filter((name) => !['known', 'fixed', 'flaky'].includes(name)));
   const day = fc.constantFrom('2026-01-01', TODAY, '2027-01-01');
   fc.assert(
     fc.property(
@@ -91,10 +227,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test.each(['baseline.yaml', 'baseline.json'])('%s is read as it was written', (name) => {
   const path = join(folder, name);
   const baseline = {
-    known: [entry('device.a'), { check: 'device.b', reason: 'a: "b" # c\nd', expires: '2027-02-28' }],
+    known: [flaky('device.a'), { check: 'device.b', reason: 'a: "b" # c\nd', owner: 'ada', expires: '2027-02-28' }],
   };
   writeBaseline(path, baseline);
-  expect(readBaseline(path)).toEqual(baseline);
+  expect(readBaseline(path).known).toEqual(baseline.known);
 });
 
 test('a file written by hand may leave its days unquoted', () => {
@@ -107,7 +243,8 @@ test.each([
   ['known: [', /baseline-bad\.yaml:\d/],
   ['known:\n  - check: device.a\n', /\/known\/0 lacks .*"reason"/],
   ['known:\n  - {check: a, reason: b, expires: soon}\n', /\/known\/0\/expires/],
-  ['known:\n  - &e {check: a, reason: b, expires: 2027-01-01}\n  - *e\n', /a is listed twice/],
+  ['known:\n  - &e {check: a, reason: b, expires: 2027-01-01}\n  - *e\n', /a is listed twice with one finding/],
+  ['known:\n  - {check: a, kind: wontfix, reason: b, expires: 2027-01-01}\n', /kind must be one of "bug", "waiver"/],
 ])('%j is refused, with the place', (text, words) => {
   const path = join(folder, 'baseline-bad.yaml');
   writeFileSync(path, text);
@@ -121,7 +258,11 @@ test('a missing file is an error unless it is about to be written', () => {
   expect(readBaseline(path, { mayBeMissing: true })).toEqual({ known: [] });
 });
 
-test('the example that is shown is a baseline', () => {
-  const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines/example.yaml'));
-  expect(known.map(({ expires }) => expires)).toEqual(['2027-01-31', '2027-06-30']);
+test.each([
+  ['example.yaml', ['2027-01-31', '2027-06-30']],
+  ['miru-agent.yaml', ['2027-11-30', '2027-11-30']],
+])('%s is a baseline, each finding in comparable words', (name, days) => {
+  const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines', name));
+  expect(known.map(({ expires }) => expires)).toEqual(days);
+  expect(known.map(({ finding: has }) => comparable(has ?? {}))).toEqual(known.map(({ finding: has }) => has));
 });

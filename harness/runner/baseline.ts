@@ -1,15 +1,18 @@
 /**
- * Known failures and their file: each is excused by name, with a reason and until a day. An entry whose check passes is
- * an error.
+ * Known findings and their file: each is excused by its words, with a reason and until a day. An entry whose check
+ * passes is an error, unless it says that the check fails now and then.
  */
 import { existsSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
-import { LineCounter, parseDocument, stringify } from 'yaml';
+import { isCollection, isNode, LineCounter, parseDocument, stringify } from 'yaml';
 import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
-import { shape } from '../contract/shape.ts';
+import { exact, oneOf, shape } from '../contract/shape.ts';
+import { comparable, type FindingText } from './likeness.ts';
 import type { Api, CheckResult } from './types.ts';
+
+const words = (description: string) => Type.String({ minLength: 1, description });
 
 /** Shape of the file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
 export const baselineFile = shape(
@@ -18,85 +21,126 @@ export const baselineFile = shape(
     {
       $schema: Type.Optional(Type.String()),
       known: Type.Array(
-        Type.Object(
-          {
-            check: Type.String({ minLength: 1, description: 'Id of a check (`muster list`)' }),
-            reason: Type.String({ minLength: 1, description: 'Why it fails, for the readers of reports' }),
-            expires: Type.String({
-              pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-              description: 'Last day on which it is excused (YYYY-MM-DD)',
-            }),
-          },
-          { additionalProperties: false },
-        ),
+        exact({
+          check: words('Id of a check (`muster list`)'),
+          finding: Type.Optional(
+            Type.Object(
+              { expected: Type.String(), actual: Type.String() },
+              {
+                additionalProperties: false,
+                description:
+                  'The finding that is excused, as a report has it; ids and numbers do not count. Without it, ' +
+                  'whatever the check finds is excused, as in files of older versions',
+              },
+            ),
+          ),
+          kind: Type.Optional(
+            oneOf(
+              ['bug', 'waiver', 'erratum', 'flaky'],
+              'bug (the default): to be mended. waiver: accepted. erratum: the specification is to change. flaky: ' +
+                'fails now and then, so that the check may pass as well',
+            ),
+          ),
+          reason: words('Why it fails, for the readers of reports'),
+          owner: Type.Optional(words('Who answers for it')),
+          expires: Type.String({
+            pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+            description: 'Last day on which it is excused (YYYY-MM-DD)',
+          }),
+        }),
       ),
     },
     {
       additionalProperties: false,
       title: 'Muster baseline',
-      description: 'Checks that are known to fail, with a reason and for a time',
+      description: 'Findings that are known, with a reason and for a time',
     },
   ),
 );
 
-/** The excused checks of all APIs. */
-export type Baseline = Readonly<Pick<Static<typeof baselineFile.schema>, 'known'>>;
-/** One excused check. */
-export type BaselineEntry = Baseline['known'][number];
+/** The excused findings of all APIs. */
+export interface Baseline extends Readonly<Pick<Static<typeof baselineFile.schema>, 'known'>> {
+  /** Where entries stand: `lines 3-9 of muster.baseline.yaml`. */
+  readonly places?: ReadonlyMap<BaselineEntry, string>;
+}
+/** One excused finding. */
+export type BaselineEntry = Static<typeof baselineFile.schema>['known'][number];
+
+/** A suite to which a baseline is applied: every check, also those that a narrowed run left out. */
+interface Scope {
+  api: Api;
+  ids: readonly string[];
+}
 
 /**
- * Applies a baseline to results. A failure that an entry names becomes `known`. These are errors: an entry whose check
- * passes (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries
- * of checks that were left out or blocked change nothing, and neither do those of another API. Pure.
+ * Applies a baseline to results. The finding of an entry becomes `known`, or `flaky`, which a check may also pass; any
+ * other stays as it is. What a known failure blocks stays blocked. These are errors: an entry whose check passes
+ * (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries of
+ * checks that were left out or blocked change nothing, and neither do those of another API. Pure.
  *
- * @param ids every check of the suite, also those that a narrowed run left out
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(
   results: readonly CheckResult[],
   baseline: Baseline,
   today: string,
-  suite: { api: Api; ids: readonly string[] },
+  suite: Scope,
 ): CheckResult[] {
-  const entries = new Map(baseline.known.map((entry) => [entry.check, entry]));
-  const excused = results.map((result) => {
-    const entry = entries.get(result.id);
-    return entry === undefined ? result : settle(result, entry, today);
-  });
-  const known = new Map(excused.filter(({ outcome }) => outcome === 'known').map((result) => [result.id, result]));
-  // What rests on a known failure cannot be decided before that is mended, so it is known as well.
-  const settled = excused.map((result): CheckResult => {
-    const cause = known.get(result.blocked_by ?? '');
-    return cause === undefined ? result : { ...result, outcome: 'known', reason: `${result.reason}: ${cause.reason}` };
-  });
-  const seen = new Map(results.map((result) => [result.id, result]));
-  const extra = baseline.known.flatMap((entry) => {
-    if (apiOf(entry.check) !== suite.api) return [];
-    if (!suite.ids.includes(entry.check)) return [complaint(entry, 'no check has this id: correct or remove it')];
-    const outcome = seen.get(entry.check)?.outcome;
+  const entries = Map.groupBy(baseline.known, ({ check }) => check);
+  const settled = new Map(
+    results.map((result) => [result.id, settle(result, entries.get(result.id) ?? [], today, baseline)]),
+  );
+  const extra = [...entries].flatMap(([check, [entry]]) => {
+    if (entry === undefined || apiOf(check) !== suite.api) return [];
+    if (!suite.ids.includes(check))
+      return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
+    const expired = entries.get(check)?.find((each) => isOver(each, today));
     // A failure that is no longer excused is an error by itself; a warning would hide that the entry has expired.
-    return outcome === 'warn' && isOver(entry, today) ? [complaint(entry, over(entry))] : [];
+    return settled.get(check)?.outcome === 'warn' && expired !== undefined ? [complaint(entry, over(expired))] : [];
   });
-  return [...settled, ...extra];
+  return [
+    ...[...settled.values()].map((result) => {
+      const cause = settled.get(result.blocked_by ?? '')?.outcome;
+      return cause === 'known' || cause === 'flaky'
+        ? { ...result, reason: `${result.reason}, whose failure the baseline excuses` }
+        : result;
+    }),
+    ...extra,
+  ];
 }
 
-function settle(result: CheckResult, entry: BaselineEntry, today: string): CheckResult {
-  switch (result.outcome) {
-    case 'fail':
-    case 'warn':
-      return isOver(entry, today)
-        ? { ...result, reason: over(entry) }
-        : { ...result, outcome: 'known', reason: `${entry.reason} (excused until ${entry.expires})` };
-    case 'pass':
-      return {
-        ...result,
-        outcome: 'fixed',
-        reason: `holds now: remove it from the baseline (was excused: ${entry.reason})`,
-      };
-    default:
-      return result;
+function settle(
+  result: CheckResult,
+  entries: readonly BaselineEntry[],
+  today: string,
+  baseline: Baseline,
+): CheckResult {
+  if (entries.length === 0) return result;
+  if (isFinding(result)) {
+    const fitting = entries.filter((entry) => fits(entry, result));
+    const excuse = fitting.find((entry) => !isOver(entry, today));
+    if (excuse?.kind === 'flaky') return { ...result, outcome: 'flaky', reason: `failed this time: ${about(excuse)}` };
+    if (excuse !== undefined) return { ...result, outcome: 'known', reason: about(excuse) };
+    const [expired] = fitting;
+    const others = entries.map(({ finding }) => inWords(finding)).join(', or ');
+    const reason = expired ? over(expired) : `the baseline excuses another finding of this check: ${others}`;
+    return { ...result, reason };
   }
+  if (result.outcome !== 'pass') return result;
+  const stale = entries.filter((entry) => isStale(entry, today));
+  const [flaky] = entries;
+  if (stale.length === 0 && flaky) return { ...result, outcome: 'flaky', reason: `passed this time: ${about(flaky)}` };
+  const where = stale.map((entry) => placeOf(entry, baseline)).join(' and ');
+  const excused = stale.map(({ reason }) => reason).join('; ');
+  return {
+    ...result,
+    outcome: 'fixed',
+    reason: `holds now: remove ${where}, or run this again with --update-baseline (was excused: ${excused})`,
+  };
 }
+
+const placeOf = (entry: BaselineEntry, { places }: Baseline): string =>
+  places?.get(entry) ?? 'its entry in the baseline';
 
 function complaint(entry: BaselineEntry, reason: string): CheckResult {
   return {
@@ -111,53 +155,104 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
   };
 }
 
+/** Whether the finding is that of the entry. An entry may have it in the words of a report. */
+function fits({ finding }: BaselineEntry, result: CheckResult): boolean {
+  if (finding === undefined) return true;
+  const found = inWords(comparable(result));
+  return found === inWords(finding) || found === inWords(comparable(finding));
+}
+
+/** Whether a baseline excuses that finding. */
+export const excuses = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
+  known.some((entry) => entry.check === result.id && !isOver(entry, today) && fits(entry, result));
+
+/** Ids of the checks of which a baseline excuses whatever they find. */
+export const oldEntries = ({ known }: Baseline): string[] =>
+  known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
+
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isOver = (entry: BaselineEntry, today: string): boolean => entry.expires < today;
+/** Of an entry whose check passes. */
+const isStale = (entry: BaselineEntry, today: string): boolean => entry.kind !== 'flaky' || isOver(entry, today);
 const over = (entry: BaselineEntry): string => `its excuse ended on ${entry.expires} (${entry.reason})`;
 const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
+const inWords = (finding: FindingText | undefined): string =>
+  finding === undefined ? 'any' : `expected ${finding.expected}; actual: ${finding.actual}`;
+const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string =>
+  `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
+/** The owner of a new entry, until somebody names one. */
+export const UNASSIGNED = 'unassigned';
+
+/** A baseline that is about to be written. */
+export interface Update extends Baseline {
+  /** A line for each entry of the suite that is added (`+`), kept (`=`) or removed (`-`). */
+  readonly changes: readonly string[];
+}
 
 /**
  * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new
- * ones get the finding as reason, and thirty days. Entries of other APIs, and of checks that this run did not decide,
- * stay. Pure.
+ * ones have thirty days, and an owner to be named. An entry without a finding gets the one that its check shows.
+ * Entries of other APIs, of checks that this run did not decide, and of other findings of a check that fails, stay.
+ * Pure.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],
   baseline: Baseline,
   today: string,
-  suite: { api: Api; ids: readonly string[] },
-): Baseline {
+  suite: Scope,
+): Update {
   const byId = new Map(results.map((result) => [result.id, result]));
-  const undecided = new Set(['blocked', 'not_applicable']);
-  const kept = baseline.known.filter((entry) => {
-    if (apiOf(entry.check) !== suite.api) return true;
-    if (!suite.ids.includes(entry.check)) return false;
-    const outcome = byId.get(entry.check)?.outcome;
-    if (outcome === undefined || undecided.has(outcome)) return true;
-    return (outcome === 'fail' || outcome === 'warn' || outcome === 'known') && !isOver(entry, today);
+  const removed: string[] = [];
+  const kept = baseline.known.flatMap((entry): BaselineEntry[] => {
+    if (apiOf(entry.check) !== suite.api) return [entry];
+    const result = byId.get(entry.check);
+    const why = whyRemoved(entry, result, today, suite);
+    if (why === undefined) return [result === undefined ? entry : withFinding(entry, result)];
+    removed.push(`- ${entry.check}: ${why} (was excused: ${entry.reason})`);
+    return [];
   });
-  const named = new Set(kept.map((entry) => entry.check));
   const added = results
-    .filter((result) => result.outcome === 'fail' && !named.has(result.id))
-    .map((result) => ({
-      check: result.id,
-      reason: printable(
-        `found on ${today}: expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
-          `${result.actual ?? 'it does not'}`,
-      ),
-      expires: daysAfter(today, EXCUSED_DAYS),
-    }));
-  return { known: [...kept, ...added].sort((a, b) => a.check.localeCompare(b.check, 'en')) };
+    .filter((result) => result.outcome === 'fail' && !excuses({ known: kept }, result, today))
+    .map((result): BaselineEntry => {
+      const { id, expected = 'the requirement to hold', actual = 'it does not' } = result;
+      const reason = printable(`found on ${today}: ${inWords({ expected, actual })}`);
+      const expires = daysAfter(today, EXCUSED_DAYS);
+      return { check: id, finding: comparable(result), kind: 'bug', reason, owner: UNASSIGNED, expires };
+    });
+  const ours = kept.filter(({ check }) => apiOf(check) === suite.api);
+  return {
+    known: [...kept, ...added].sort((a, b) => a.check.localeCompare(b.check, 'en')),
+    changes: [
+      ...added.map(({ check, finding }) => `+ ${check}: ${inWords(finding)}`),
+      ...ours.map((entry) => `= ${entry.check}: ${about(entry)}`),
+      ...removed,
+    ],
+  };
 }
+
+function whyRemoved(
+  entry: BaselineEntry,
+  result: CheckResult | undefined,
+  today: string,
+  { ids }: Scope,
+): string | undefined {
+  if (!ids.includes(entry.check)) return 'no check has this id';
+  if (result?.outcome === 'pass' && isStale(entry, today)) return 'holds now';
+  return result !== undefined && isFinding(result) && isOver(entry, today) ? 'its time is over' : undefined;
+}
+
+const withFinding = (entry: BaselineEntry, result: CheckResult): BaselineEntry =>
+  entry.finding === undefined && isFinding(result) ? { kind: 'bug', ...entry, finding: comparable(result) } : entry;
 
 function daysAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 /**
- * Reads a baseline. Throws UsageError with the line. A missing file is an empty baseline only when it is about to be
- * written.
+ * Reads a baseline, with the places of its entries. Throws UsageError with the line. A missing file is an empty
+ * baseline only when it is about to be written.
  */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
@@ -166,7 +261,8 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   }
   const lines = new LineCounter();
   // Days stay text: `core` reads an unquoted date as a string.
-  const document = parseDocument(textOf(path), { lineCounter: lines, schema: 'core' });
+  const text = textOf(path);
+  const document = parseDocument(text, { lineCounter: lines, schema: 'core' });
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
@@ -178,13 +274,23 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
   if (!baselineFile.is(content)) {
     const [problem] = baselineFile.problems(content);
     throw new UsageError(
-      `--baseline ${path}: ${problem?.path || '/'} ${problem?.message ?? ''}; an entry is {check, reason, ` +
-        'expires: YYYY-MM-DD}',
+      `--baseline ${path}: ${problem?.path || '/'} ${problem?.message ?? ''}; an entry is {check, finding: ` +
+        '{expected, actual}, kind, reason, owner, expires: YYYY-MM-DD}',
     );
   }
-  const twice = content.known.find((entry, index) => content.known.findIndex((at) => at.check === entry.check) < index);
-  if (twice !== undefined) throw new UsageError(`--baseline ${path}: ${twice.check} is listed twice`);
-  return { known: content.known };
+  const { known } = content;
+  const isAgain = (entry: BaselineEntry, other: BaselineEntry): boolean =>
+    entry.check === other.check && inWords(entry.finding) === inWords(other.finding);
+  const twice = known.find((entry, index) => known.slice(0, index).some((other) => isAgain(entry, other)));
+  if (twice !== undefined) throw new UsageError(`--baseline ${path}: ${twice.check} is listed twice with one finding`);
+  const nodes: unknown = document.get('known');
+  const places = known.map((entry, index) => {
+    const node = isCollection(nodes) ? nodes.items[index] : undefined;
+    const [from = 0, to = 0] = (isNode(node) && node.range) || [];
+    const end = from + text.slice(from, to).trimEnd().length;
+    return [entry, `lines ${lines.linePos(from).line}-${lines.linePos(end).line} of ${path}`] as const;
+  });
+  return { known, places: new Map(places) };
 }
 
 function textOf(path: string): string {
@@ -195,8 +301,8 @@ function textOf(path: string): string {
   }
 }
 
-const HEADING = `# Checks that are known to fail. Each is excused until the day it expires; an entry whose check \
-passes is an error.
+const HEADING = `# Findings that are known, each until the day it expires. A check that passes: an error, if not flaky.
+# Of new entries fill in the reason, the owner and the kind: bug, waiver, erratum, flaky.
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 

@@ -2,6 +2,7 @@
  * Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its
  * consequences.
  */
+import { withoutNumbers } from './likeness.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
@@ -25,7 +26,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
     const cause = leads.find(
       (lead) =>
         lead.requirement_id === finding.requirement_id ||
-        (lead.outcome === 'fail' && premises.some((premise) => isDecidedBy(premise, lead))) ||
+        (mayCause(lead, finding) && premises.some((premise) => isDecidedBy(premise, lead))) ||
         isSameAnswer(lead, finding),
     );
     if (cause === undefined) leads.push(finding);
@@ -63,6 +64,10 @@ function plainestFirst(
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
+/** What its readers allowed for may still show, and what no reader came across shows nowhere. */
+const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
+  outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
+
 /** Whether the failed check is the premise, or the plainest check of its requirement. */
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
@@ -97,10 +102,6 @@ function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   }
   return all;
 }
-
-/** Ids, times and lengths differ from one request to the next, so numbers do not count. */
-const withoutNumbers = (text: string): string =>
-  text.replaceAll(/\[[\d, ….]*\](?: \(\d+\))?/g, '[#]').replaceAll(/\d+/g, '#');
 
 function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   const answer = ({ expected = '', actual = '' }: CheckResult): string => withoutNumbers(`${expected}\n${actual}`);

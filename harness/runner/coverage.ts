@@ -12,7 +12,7 @@ type Planned = Pick<Plan<never>, 'size' | 'narrowedBy'> & {
   readonly checks: readonly { readonly check: { readonly id: string }; readonly leftOutBy?: string }[];
 };
 
-const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'fixed']);
+const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /** The coverage of a run. `results` may hold complaints about the baseline, which are no checks. */
 export function coverageOf(

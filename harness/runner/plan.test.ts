@@ -48,14 +48,14 @@ describe('plan', () => {
 const broken = async (context: CheckContext): Promise<void> => context.must(false, { expected: 'one', actual: 'two' });
 
 describe('premises', () => {
-  it('block what rests on a failed check, directly or not, and name the check that failed', async () => {
+  it('block what rests on a failed essential check, directly or not, and name the check that failed', async () => {
     const started: string[] = [];
     const rests = (id: string, premise: string): Check<object> =>
       declared(id, { premises: [premise] }, async () => void started.push(id));
     const report = await run([
       rests('test.third', 'test.second'),
       rests('test.second', 'test.first'),
-      declared('test.first', {}, broken),
+      declared('test.first', { essential: true }, broken),
       rests('test.other', 'test.fine'),
       declared('test.fine'),
     ]);
@@ -68,6 +68,45 @@ describe('premises', () => {
       { id: 'test.fine', outcome: 'pass' },
     ]);
     expect(report.exit_code).toBe(1);
+  });
+
+  it('that failed and are not essential block nothing: what rests on them may follow from them', async () => {
+    const report = await run([
+      declared('test.second', { premises: ['test.first'] }, broken),
+      declared('test.third', { premises: ['test.second'] }),
+      declared('test.first', {}, broken),
+    ]);
+    expect(report.checks).toMatchObject([
+      { id: 'test.second', outcome: 'fail', consequence_of: 'test.first' },
+      { id: 'test.third', outcome: 'pass' },
+      { id: 'test.first', outcome: 'fail' },
+    ]);
+    expect(report.coverage).toMatchObject({ checks: 3, decided: 3 });
+  });
+
+  it('tell later readers what to allow for, but not other checks of their own requirement', async () => {
+    const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out' };
+    const first = declared('test.first', { deviation }, broken);
+    const seen: Record<string, boolean> = {};
+    const reads = (id: string): Check<object> =>
+      declared(id, { premises: ['test.first'] }, async (t: CheckContext) => {
+        seen[id] = t.allowsFor(deviation);
+        t.must(false, { expected: 'three', actual: 'four' });
+      });
+    const twin = { ...reads('test.first.again'), requirement: first.requirement };
+    const different = async (t: CheckContext): Promise<void> => t.must(false, { expected: 'five', actual: 'six' });
+    const blind = declared('test.blind', { premises: ['test.first'] }, different);
+    const report = await run([first, reads('test.second'), twin, blind]);
+    expect(seen).toEqual({ 'test.second': true, 'test.first.again': false });
+    expect(report.checks).toMatchObject([
+      { id: 'test.first', deviation },
+      { id: 'test.second', allowed_for: ['cursor-repeated'], consequence_of: 'test.first' },
+      { id: 'test.first.again', consequence_of: 'test.first' },
+      { id: 'test.blind', outcome: 'fail' },
+    ]);
+    // What no reader came across follows from something else.
+    expect(report.checks.at(-1)).not.toHaveProperty('consequence_of');
+    expect(report.checks.at(-1)).not.toHaveProperty('allowed_for');
   });
 
   it('let a check run whose premise only warned, could not be decided, or is not part of the run', async () => {
@@ -145,7 +184,7 @@ describe('the end of a run', () => {
 
   it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((name) => declared(`test.${name}`, { sharing: 'exclusive' }, broken));
-    const report = await run(checks, { bail: 2, excuses: (id) => id === 'test.a' });
+    const report = await run(checks, { bail: 2, excuses: ({ id }) => id === 'test.a' });
     expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
     expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
     expect(report.exit_code).toBe(1);

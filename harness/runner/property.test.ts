@@ -1,13 +1,22 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
-import type { Recorder } from '../client/recorder.ts';
+import type { Recorded, Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
-import { boundedProperty, eachAtOnce, type PropertyBounds, runProperty } from './property.ts';
+import { sampleExchange } from '../reports/testing/samples.ts';
+import {
+  boundedProperty,
+  codePoint,
+  describeCommands,
+  eachAtOnce,
+  type PropertyBounds,
+  runProperty,
+} from './property.ts';
 import { one, outcome, run } from './testing/checks.ts';
-import type { CheckContext, CheckResult } from './types.ts';
-import { Blocked, Violation } from './violation.ts';
+import type { Check, CheckContext, CheckResult } from './types.ts';
+import { Blocked, show, Violation } from './violation.ts';
 
+const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 describe('properties', () => {
   const replayOf = (result?: CheckResult) => ({
     check: result?.id ?? '',
@@ -51,11 +60,38 @@ describe('properties', () => {
     expect((await run([warning], { context })).checks[0]).toMatchObject({ outcome: 'warn', curl: 'curl /first' });
   });
 
+  it('show nothing of what the check did after it had found them', async () => {
+    let sent = (url: string): Recorded => sampleExchange({ url });
+    const context = (recorder: Recorder): object => {
+      sent = (url) => recorder.add(sampleExchange({ url, curl: `curl ${url}` }));
+      return {};
+    };
+    const tidying = (body: (tools: CheckContext) => Promise<void>): Check<object> =>
+      one(async (tools) => {
+        try {
+          await body(tools);
+        } finally {
+          sent('/tidied');
+        }
+      });
+    const found = tidying(async (tools: CheckContext) => {
+      sent('/first');
+      sent('/second');
+      tools.must(false, { expected: 'a', actual: 'b' });
+    });
+    const urls = async (check: Check<object>): Promise<unknown> => {
+      const [result] = (await run([check], { context })).checks;
+      return [result?.curl, result?.exchanges?.map(({ url }) => url)];
+    };
+    expect(await urls(found)).toEqual(['curl /second', ['/first', '/second']]);
+  });
+
   it('replay in the property that failed, when a check has several', async () => {
     const values: number[] = [];
+    const others: number[] = [];
     let least = 10;
     const two = one(async (context: CheckContext) => {
-      await context.property(fc.nat(), async () => {});
+      await context.property(fc.nat(), async () => void others.push(0));
       await context.property(fc.nat(), async (value) => {
         values.push(value);
         context.must(value < least, { expected: `less than ${least}`, actual: value });
@@ -64,9 +100,10 @@ describe('properties', () => {
     const [result] = (await run([two])).checks;
     expect(result?.path).toMatch(/^1\//);
     values.length = 0;
+    others.length = 0;
     const replays = [replayOf(result)];
     const again = await run([two], { replays });
-    expect([values, again.checks[0]?.path]).toEqual([[10], result?.path]);
+    expect([values, again.checks[0]?.path, others.length]).toEqual([[10], result?.path, 25]);
     values.length = 0;
     // Mended: that value passes, and no other is tried.
     least = 11;
@@ -117,6 +154,30 @@ describe('properties', () => {
     expect(Number(result?.counterexample)).toBeGreaterThanOrEqual(10);
   });
 
+  it.each<[string, unknown, object, string]>([
+    ['a bigint', 2n ** 60n, {}, '1152921504606846976'],
+    ['what the check calls it', 7, { describe: (value: unknown) => `seven (${value})` }, 'seven (7)'],
+    ['what the finding calls it', 7, { counterexample: { of: 'its own' } }, '{"of":"its own"}'],
+    ['text, cut', 'x'.repeat(3000), {}, `"${'x'.repeat(1999)}… (3002 characters)`],
+  ])('show %s', async (_, value, { counterexample, ...options }: { counterexample?: object }, shown) => {
+    const finding = { expected: 'a', actual: 'b', ...(counterexample === undefined ? {} : { counterexample }) };
+    const fails = one((t) => t.property(fc.constant<unknown>(value), async () => t.must(false, finding), options));
+    expect((await run([fails])).checks[0]?.counterexample).toBe(shown);
+  });
+
+  it('name the path of the commands of a model, and describe them without it', async () => {
+    const command = { check: () => true, run: () => Promise.reject(violation('b')), toString: () => 'publish(1)' };
+    let described = '';
+    const commands = fc.commands([fc.constant(command)], { maxCommands: 3 });
+    const describe = (value: Iterable<unknown>) => (described = describeCommands(value));
+    const model = async (value: Iterable<fc.AsyncCommand<object, object>>) =>
+      fc.asyncModelRun(() => ({ model: {}, real: {} }), value);
+    const fails = one((t) => t.property(commands, model, { describe }));
+    const [result] = (await run([fails])).checks;
+    expect(result).toMatchObject({ outcome: 'fail', counterexample: 'publish(1)', replay_path: expect.any(String) });
+    expect(described).toBe('publish(1)');
+  });
+
   it('do not shrink trouble into a verdict', async () => {
     const check = one((context) =>
       context.property(fc.nat(), async () => {
@@ -130,7 +191,6 @@ describe('properties', () => {
 describe('a bounded property', () => {
   const random = fc.integer({ min: 1000, max: 2000 });
   const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
-  const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 
   function propertyWithin(bounds: Partial<PropertyBounds>, signal = new AbortController().signal) {
     const notes: string[] = [];
@@ -241,4 +301,37 @@ describe('each at once', () => {
     await eachAtOnce({ signal }, Array.from({ length: 20 }).map(String), body);
     expect(most).toBe(8);
   });
+
+  it('passes when one that failed does not by itself, and not when what it threw decides nothing', async () => {
+    const failing = (error: Error) => {
+      let times = 0;
+      return async () => {
+        times += 1;
+        if (times === 1) throw error;
+      };
+    };
+    await expect(eachAtOnce({ signal }, ['a', 'b'], failing(violation('beside b')))).rejects.toThrow('beside b');
+    await expect(eachAtOnce({ signal }, ['a', 'b'], failing(new Blocked('429')))).rejects.toThrow('429');
+    const over = { signal: AbortSignal.abort(new Blocked('over')) };
+    await expect(eachAtOnce(over, ['a'], failing(violation()))).rejects.toThrow('over');
+  });
+});
+
+test('a code point is any but half of a pair', () => {
+  const drawn = fc.sample(codePoint, { seed: 1, numRuns: 20_000 }).map((text) => text.codePointAt(0) ?? -1);
+  expect(drawn.filter((point) => point >= 0xd800 && point < 0xe000)).toEqual([]);
+  expect([Math.min(...drawn) < 0x80, drawn.some((point) => point >= 0xe000 && point < 0xffff)]).toEqual([true, true]);
+  expect(Math.max(...drawn)).toBeGreaterThan(0x10_f000);
+});
+
+test.each<[unknown, string]>([
+  ['text', 'text'],
+  [undefined, 'nothing'],
+  [new Error('why'), 'why'],
+  [{ id: 2n ** 60n }, '{"id":"1152921504606846976"}'],
+  [Symbol.for('a'), 'Symbol(a)'],
+  ['x'.repeat(10), 'xxxxxxxxxx'],
+  ['x'.repeat(11), 'xxxxxxxxxx… (11 characters)'],
+])('%o is shown as it can be read', (value, shown) => {
+  expect(show(value, 10 + 20 * Number(typeof value !== 'string'))).toBe(shown);
 });

@@ -200,7 +200,8 @@ async function trySeveral<T>(
 }
 
 /** The commands of a model as a reader follows them, without the coordinates that fast-check writes behind them. */
-export const describeCommands = (commands: Iterable<unknown>): string => String(commands).replace(/ *\/\*.*\*\/$/s, '');
+export const describeCommands = (commands: Iterable<unknown>): string =>
+  String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;

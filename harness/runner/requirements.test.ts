@@ -3,7 +3,7 @@ import { Redactor } from '../client/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan, type PlanOptions } from './plan.ts';
-import { REQUIREMENT_SETS, requirementSet, requirementsDigest } from './requirements.ts';
+import { REQUIREMENT_SETS, requirementSet, requirementsDigest, requirementsOf } from './requirements.ts';
 import { runSuite } from './run.ts';
 import type { Report } from './types.ts';
 
@@ -21,6 +21,9 @@ describe('a requirement set', () => {
     expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
     expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
     expect(idsOf({})).toHaveLength(SETS.length);
+    const named = ['b', 'c', 'a'].map((name) => check(since('2026-11-21', `device.${name}`), {}, async () => {}));
+    const held = requirementsOf(suite<object>('device', [named], SETS), '2026-11-21');
+    expect(held.map(({ id }) => id)).toEqual(['device.a', 'device.b', 'device.c']);
   });
 
   it('holds a requirement up to the set that ends it', () => {
@@ -74,7 +77,14 @@ describe('the digest of a set', () => {
   });
 
   it('depends on neither the order nor the quoted clause', () => {
-    expect(requirementsDigest([two, one])).toBe(requirementsDigest([one, two]));
+    // sha256sum of both as above, device.one first.
+    const both = 'sha256:d9e5dc009ad478ea0e10920a25d72c05766ebce15c12b60b9a483c5248e1c4f0';
+    expect(
+      [
+        [two, one],
+        [one, two],
+      ].map(requirementsDigest),
+    ).toEqual([both, both]);
     expect(requirementsDigest([{ ...one, clause: 'Frames have ids.' }])).toBe(requirementsDigest([one]));
   });
 

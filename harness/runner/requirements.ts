@@ -8,7 +8,7 @@ import { UsageError } from '../common/usage.ts';
 import type { Requirement, RequirementSet, Suite } from './types.ts';
 
 /** Dates of all sets, oldest first. */
-export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23'];
+export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
 /**
  * The set of a suite with that date, or its newest one.

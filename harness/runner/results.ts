@@ -34,7 +34,7 @@ export function summarise(checks: readonly CheckResult[]): Summary {
 
 /** How many checks ran to an outcome about the target. */
 export const ran = (summary: Summary): number =>
-  summary.pass + summary.fail + summary.warn + summary.known + summary.fixed;
+  summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
 /**
  * The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`.

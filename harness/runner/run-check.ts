@@ -1,7 +1,9 @@
 /** Runs one check and turns whatever happens into one of the outcomes. */
 import { createHash } from 'node:crypto';
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
-import type { Recorder } from '../client/recorder.ts';
+import type { Recorder, Snapshot } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
+import { telling } from '../common/excerpt.ts';
 import { findingOf, runProperty } from './property.ts';
 import { choicesInWords, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
@@ -51,8 +53,12 @@ const SHOWN_EXCHANGES = 8;
 interface CheckRecord {
   observations: string[];
   observed: Observed[];
+  /** Names of deviations that its readers allowed for. */
+  allowedFor: Set<string>;
   /** The first SHOULD that did not hold. */
-  warning?: Partial<CheckResult>;
+  warning?: Violation;
+  /** What had been recorded when something was found: what comes after it says nothing about it. */
+  seen: WeakMap<object, Snapshot>;
 }
 
 /** What an error means in view of what the target knows; `standing`: this one has been looked at already. */
@@ -64,7 +70,7 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
  */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: CheckRecord = { observations: [], observed: [] };
+  const record: CheckRecord = { observations: [], observed: [], allowedFor: new Set(), seen: new WeakMap() };
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -73,11 +79,11 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
       } catch (error) {
         if (!(error instanceof AskAgain)) throw error;
         run.recorder.restore({ exchanges: [], steps: [], marks: [] });
-        Object.assign(record, { observations: [], observed: [], warning: undefined });
+        Object.assign(record, { observations: [], observed: [], allowedFor: new Set(), warning: undefined });
         await attempt(run, record, signal);
       }
     });
-    ended = record.warning === undefined ? { outcome: 'pass' } : { outcome: 'warn', ...record.warning };
+    ended = record.warning === undefined ? { outcome: 'pass' } : warned(record.warning, run, record);
   } catch (error) {
     ended = endedBy(error, run, record);
   }
@@ -108,11 +114,12 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
   if (ending !== undefined) throw ending;
 }
 
-function recorded({ observations, observed }: CheckRecord): Pick<CheckResult, 'observations' | 'observed'> {
+function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<CheckResult> {
   const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
     ...(choices.length === 0 ? {} : { observed: choices }),
+    ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
   };
 }
 
@@ -128,13 +135,9 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
 }
 
 /** Throws what a SHOULD that did not hold means, when that is not the target's doing. */
-async function expectStanding(
-  { expected = '', actual = '' }: Partial<CheckResult>,
-  reconsider: Reconsider,
-): Promise<void> {
-  const violation = new Violation({ expected, actual });
-  const meant = await reconsider(violation);
-  if (meant !== violation) throw meant;
+async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
+  const meant = await reconsider(warning);
+  if (meant !== warning) throw meant;
 }
 
 /** What the check is given beside the context of its API. */
@@ -147,13 +150,18 @@ function toolsFor<Context>(
   const { recorder, session, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
+  const found = (finding: Parameters<CheckContext['must']>[1]): Violation => {
+    const violation = new Violation({ ...finding, actual: shown(finding.actual, SHOWN) });
+    record.seen.set(violation, recorder.snapshot());
+    return violation;
+  };
   return {
     must(holds, finding): asserts holds {
-      if (!holds) throw new Violation({ ...finding, actual: shown(finding.actual, SHOWN) });
+      if (!holds) throw found(finding);
     },
     should(holds, { expected, actual }) {
       if (holds) return;
-      record.warning ??= { ...evidence(recorder), level: 'SHOULD', expected, actual: shown(actual, SHOWN) };
+      record.warning ??= found({ expected, actual });
       record.observations.push(`should: expected ${expected}; actual: ${shown(actual, SHOWN_IN_OBSERVATION)}`);
     },
     note: (observation) => void record.observations.push(observation),
@@ -167,6 +175,12 @@ function toolsFor<Context>(
     property: propertyFor(recorder, { seed, runs, signal, reconsider }, replay?.path),
     replayPath: replay?.replay_path,
     session,
+    allowsFor(deviation) {
+      const reportedBy = session.deviations.get(deviation);
+      const deviates = reportedBy !== undefined && reportedBy !== run.check.requirement.id;
+      if (deviates) record.allowedFor.add(deviation.name);
+      return deviates;
+    },
     lenient: run.check.requirement.level !== 'MUST',
     seed,
     signal,
@@ -262,15 +276,33 @@ function endedBy<Context>(
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   // Once the run is over, what a check still throws only says that its requests were aborted.
-  if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder), ...whyOver(signal) };
+  if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder, {}), ...whyOver(signal) };
   const finding = findingOf(error);
-  if (finding === undefined) return { outcome: 'blocked', ...evidence(recorder), ...whyBlocked(error) };
+  if (finding === undefined) {
+    const why = whyBlocked(error);
+    return { outcome: 'blocked', ...evidence(recorder, defined({ actual: why.reason })), ...why };
+  }
   const { level = check.requirement.level } = finding;
   if (level === 'INFO') {
     record.observations.push(`${finding.actual} (usual: ${finding.expected})`);
     return { outcome: 'pass' };
   }
-  return { outcome: level === 'MUST' ? 'fail' : 'warn', ...evidence(recorder), ...finding };
+  const seen = record.seen.get(error as Error);
+  return {
+    outcome: level === 'MUST' ? 'fail' : 'warn',
+    ...evidence(recorder, finding, seen),
+    ...finding,
+  };
+}
+
+/** A SHOULD did not hold inside a check that went on. */
+function warned<Context>(
+  warning: Violation,
+  { recorder }: CheckRun<Context>,
+  { seen }: CheckRecord,
+): Partial<CheckResult> & { outcome: Outcome } {
+  const { finding } = warning;
+  return { outcome: 'warn', level: 'SHOULD', ...evidence(recorder, finding, seen.get(warning)), ...finding };
 }
 
 /** Errors that say why nothing was decided. */
@@ -290,9 +322,17 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
-/** The last request alone shows a finding only where nothing had to be driven before it. */
-function evidence(recorder: Recorder): Partial<CheckResult> {
-  const exchanges = recorder.exchanges.slice(-SHOWN_EXCHANGES);
+/**
+ * The exchanges of what was found, as of `seen`; a check that records its exchanges at its end has none by then. The
+ * last request alone shows a finding only where nothing had to be driven before it.
+ */
+function evidence(
+  recorder: Recorder,
+  about: { expected?: string; actual?: string },
+  seen?: Snapshot,
+): Partial<CheckResult> {
+  if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
+  const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);
   const last = exchanges.at(-1);
   const marks = recorder.timeline;
   const timeline = marks.length === 0 ? {} : { timeline: marks };

@@ -7,6 +7,7 @@ import { readableDuration } from '../common/durations.ts';
 import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
+import { type Declaration, differences } from './declarations.ts';
 import { type Plan, type Planned, schedule } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, resultOf, summarise } from './results.ts';
 import { type Replay, runCheck, whyOver } from './run-check.ts';
@@ -49,8 +50,8 @@ export interface RunOptions<Context> {
   maxTimeMs?: number;
   /** Ends the run after this many failed MUSTs. Default: never. */
   bail?: number;
-  /** Whether a baseline excuses that check, so that its failure does not count for `bail`. */
-  excuses?(id: string): boolean;
+  /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
+  excuses?(result: CheckResult): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
   /** What the run has to decide at least. */
@@ -97,9 +98,11 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       seed,
     }),
   );
-  const results = await runChecks(options, audience, started);
+  const session = new Session();
+  const results = await runChecks(options, audience, started, session);
   const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
-  const report = presentableReport(redactor.value(reportOf(suite, options, settled, startedAt, started)));
+  const declarations = session.declarations.all;
+  const report = presentableReport(redactor.value(reportOf(suite, options, settled, declarations, startedAt, started)));
   await audience.end(report);
   return report;
 }
@@ -142,10 +145,10 @@ async function runChecks<Context>(
   options: RunOptions<Context>,
   audience: Audience,
   started: number,
+  session: Session,
 ): Promise<CheckResult[]> {
   const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
   using end = endOfRun(options);
-  const session = new Session();
   const results = new Map<string, CheckResult>();
   const settle = (result: CheckResult): CheckResult => {
     results.set(result.id, result);
@@ -155,7 +158,7 @@ async function runChecks<Context>(
   };
   const runOne = async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     if (end.signal.aborted) return settle(undecided(check, 'blocked', whyOver(end.signal)));
-    const cause = causeAmong(premises);
+    const cause = essentialAmong(premises, plan);
     if (cause !== undefined)
       return settle(undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause }));
     audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
@@ -174,7 +177,10 @@ async function runChecks<Context>(
       deadline: started + maxTimeMs,
       ...defined({ replay }),
     });
-    return settle(result);
+    const { deviation } = check;
+    if (deviation === undefined || result.outcome !== 'fail') return settle(result);
+    session.deviations.set(deviation, check.requirement.id);
+    return settle({ ...result, deviation });
   };
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
@@ -200,8 +206,8 @@ function endOfRun({
   let failed = 0;
   return {
     signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
-    count: ({ id, outcome }: CheckResult): void => {
-      if (outcome !== 'fail' || excuses(id)) return;
+    count: (result: CheckResult): void => {
+      if (result.outcome !== 'fail' || excuses(result)) return;
       failed += 1;
       if (failed >= bail) over.abort(new RunOver(`not run to its end: --bail ${bail}`));
     },
@@ -209,10 +215,11 @@ function endOfRun({
   };
 }
 
-/** The failed check on which the premises rest, or which is one of them. */
-function causeAmong(premises: readonly CheckResult[]): string | undefined {
+/** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
+function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
+  const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {
-    if (outcome === 'fail') return id;
+    if (outcome === 'fail' && isEssential(id)) return id;
     if (blocked_by !== undefined) return blocked_by;
   }
   return undefined;
@@ -228,6 +235,7 @@ function reportOf<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
   results: readonly CheckResult[],
+  declarations: Declaration[],
   startedAt: Date,
   started: number,
 ): Report {
@@ -258,10 +266,11 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
-    exit_code: code === EXIT.conformant && unmet.length > 0 ? EXIT.incomplete : code,
+    exit_code: code === EXIT.conformant && unmet.length + differences(declarations).length > 0 ? EXIT.incomplete : code,
     summary,
     coverage,
     ...(unmet.length === 0 ? {} : { unmet }),
+    declarations,
     ...defined({ unreachable: options.unreachable }),
     ...(signal?.aborted === true && !(signal.reason instanceof RunOver) ? { interrupted: true } : {}),
     ...defined({ replay_of: options.replayOf }),
@@ -271,4 +280,4 @@ function reportOf<Context>(
   };
 }
 
-const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known']);
+const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

@@ -65,6 +65,55 @@ test('a cursor that has nothing to do with what was driven stays as it is', () =
   expect(ran(script, '{"first_id":1,"last_id":1}')).toMatch(/after=1099511627776\n(.|\n)*after=-1\n/);
 });
 
+test('a cursor follows the nearest id, of equally near ones that of the last drive, and before it too', () => {
+  const script = scriptOf([
+    call('curl http://control/events', { first_id: '1000', last_id: '2000' }),
+    call('curl http://control/events', { first_id: '2000', last_id: '2000' }),
+    asked(`curl -s -i '${url}?after=1999'`),
+    asked(`curl -s -i '${url}?after=1001'`),
+    asked(`curl -s -i '${url}?after=102000'`),
+    asked(`curl -s -i '${url}?after=102001'`),
+  ]);
+  expect(script).toContain('first1=$(value 1 first_id)\n');
+  expect(script).not.toMatch(/^(last1|first2)=/m);
+  expect(script).toMatch(/\$\(\(last2 - 1\)\).*\$\(\(first1 \+ 1\)\).*\$\(\(last2 \+ 100000\)\).*after=102001'/s);
+});
+
+test('an id is told from others, within double quotes and behind an escaped one too', () => {
+  const script = scriptOf([
+    call('curl http://control/', { id: 'd1' }),
+    call(String.raw`curl "it's d1" \'d1 'd1"' -d1 d1-`),
+  ]);
+  expect(script).toContain(String.raw`curl "it's "$deployment1"" \'"$deployment1" ''"$deployment1"'"' -d1 d1-`);
+});
+
+test('each step is told with its number, what it asks, and no more than a line of it', () => {
+  const exchange = (curl: string, address: string): Step => ({ exchange: sampleExchange({ curl, url: address }) });
+  const said = ran(
+    scriptOf([
+      call('curl http://control/'),
+      exchange(`curl -s '${url}'`, `http://x/events?types=${'a'.repeat(200)}`),
+      exchange(`curl -s '${url}'`, 'no address'),
+      exchange(`curl -sN --max-time 300 '${url}'`, 'http://x/events'),
+    ]),
+    '{}',
+  );
+  expect(said.split('\n')).toEqual([
+    '# 1. POST /events',
+    '{}',
+    `# 2. ${`GET /events?types=${'a'.repeat(200)}`.slice(0, 100)}`,
+    `asked -s ${url}`,
+    '',
+    '# 3. GET',
+    `asked -s ${url}`,
+    '',
+    '# 4. GET /events: opens a stream',
+    '# 4. came on that stream:',
+    `asked -sN --max-time 10 ${url}`,
+    '',
+  ]);
+});
+
 test('text of a target runs nothing', () => {
   const step: Step = {
     drive: { what: "POST /x' `touch /hacked` $(x)\n", line: 'curl http://control/', ids: { id: '$(x)' } },
@@ -76,6 +125,8 @@ test('text of a target runs nothing', () => {
 
 test('there is no script where nothing was driven, where a call has no line, and where it would have no end', () => {
   expect(scriptOf([asked('curl x')])).toBeUndefined();
+  expect(scriptOf(undefined)).toBeUndefined();
+  for (const line of ['# an upload', 'curl x\ny']) expect(scriptOf([call('curl y'), asked(line)])).toBeUndefined();
   expect(scriptOf([{ drive: { what: 'stops the process' } }, asked('curl x')])).toBeUndefined();
   expect(scriptOf([call(`curl http://control/${'x'.repeat(10_000)}`)])).toBeUndefined();
   const recorder = new Recorder();

@@ -1,5 +1,5 @@
 /** What one run learns of its target: how long to wait, how much to ask for, and when to pause. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Fact, Gate, retryThrottled, Session, WAIT_POLICIES, Waits } from './session.ts';
 
 const PATIENCE = 10_000;
@@ -44,6 +44,7 @@ describe('a wait for a device', () => {
     // A slow target is never cut off.
     waits.succeeded('event', 4000);
     expect(waits.within('event', PATIENCE)).toBe(12_000);
+    expect([waits.slowestMs('event'), waits.slowestMs('stream')]).toEqual([4000, 0]);
   });
 
   it('of a MUST is not shortened by a SHOULD', () => {
@@ -79,6 +80,7 @@ describe('a wait for', () => {
     waits.timedOut('deploy');
     waits.timedOut('deploy');
     expect([waits.within('deploy', Number.POSITIVE_INFINITY), waits.inVain('deploy')]).toEqual([6000, 2]);
+    expect(waits.inVain('compact')).toBe(0);
     waits.succeeded('deploy', 1);
     expect([waits.within('deploy', Number.POSITIVE_INFINITY), waits.inVain('deploy')]).toEqual([
       Number.POSITIVE_INFINITY,
@@ -113,6 +115,31 @@ describe('what a target takes', () => {
     // The agent may be right and quick: what control takes its time for gets the whole of the run.
     expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
     expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
+  });
+
+  it('is what each of the last batch took, and for a few events what a single one takes', () => {
+    const { session } = sessionAt();
+    session.took('publish', 400, 9);
+    expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([false, 400]);
+    session.took('publish', 30, 10);
+    for (const ms of [900, 800, 700, 600]) session.took('publish', ms);
+    expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([true, 30]);
+    for (let count = 0; count < 5; count += 1) session.took('publish', 1000);
+    expect(session.whyTooMuch('publish', 10, 9000)).toContain('10 events at 1 s each take 10 s, and 9 s of --max-time');
+    expect(session.whyTooMuch('publish', 11, 9000)).toBeUndefined();
+    for (let count = 0; count < 20; count += 1) session.took('publish', 1000);
+    expect(session.knowsBatches).toBe(false);
+  });
+
+  it('tells the time in milliseconds where it is short, and in whole seconds where it is long', () => {
+    const { session } = sessionAt();
+    session.took('deployment', 99.5);
+    expect(session.whyTooMuch('deployment', 10, 99)).toContain('at 100 ms each take 1 s, and 99 ms of --max-time');
+    session.took('restart', 12_345);
+    expect(session.whyTooMuch('restart', 1, 0)).toContain('1 restart at 12 s each take 12 s, and 0 s of --max-time');
+    session.took('answer', 19);
+    expect(session.whyTooMuch('answer', 10, 0)).toBeUndefined();
+    expect(session.whyTooMuch('answer', 11, 0)).toContain('11 answers at 19 ms each take 0.2 s');
   });
 
   it('matters when the run is late', () => {
@@ -198,7 +225,15 @@ describe('a request that is throttled', () => {
     expect(attempts).toEqual([0, 1]);
   });
 
-  it('is given back where another attempt is of no use', async () => {
+  it('is given back after a minute, and where another attempt is of no use', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const waiting = () => {
+      now += 30_000;
+      return 0;
+    };
+    expect(await sending([429, 429, 429, 200], waiting)).toEqual({ answer: 429, discarded: [429, 429] });
     expect(await sending([429, 200], () => undefined)).toEqual({ answer: 429, discarded: [] });
   });
 });

@@ -4,6 +4,7 @@
  * `t.session`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Declarations } from './declarations.ts';
 
 /** A place for one thing that checks find out about their target, empty or new in each session. */
 export class Fact<T> {
@@ -11,6 +12,17 @@ export class Fact<T> {
   constructor(initial: () => T) {
     this.initial = initial;
   }
+}
+
+/**
+ * A way to depart from the specification that a reader can live with. The check that reports it names it; once that has
+ * failed, readers allow for it in one place, so that one finding hides no other.
+ */
+export interface Deviation {
+  /** E.g. `cursor-repeated`. */
+  name: string;
+  /** What readers do from then on, as a sentence in the present tense. */
+  allowance: string;
 }
 
 /** How the waits for one family of things depend on what the target has shown of them. */
@@ -173,6 +185,10 @@ export class Session {
     platform: new Waits(WAIT_POLICIES.platform),
     effect: new Waits(WAIT_POLICIES.effect),
   };
+  /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
+  readonly deviations = new Map<Deviation, string>();
+  /** What the target declares of itself, as far as it was seen. */
+  readonly declarations = new Declarations();
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates = new Map<string, Gate>();
   readonly #quiet = new Set<Promise<void>>();

@@ -1,7 +1,9 @@
 /** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
-import type { Mark, Recorded } from '../client/recorder.ts';
+import type { Recorded } from '../client/recorder.ts';
+import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
-import type { Session } from './session.ts';
+import type { Declaration } from './declarations.ts';
+import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
@@ -57,10 +59,14 @@ export interface Check<Context> {
   /** `core` checks run in both profiles; `full` (default) only in the full one. */
   profile?: 'core' | 'full';
   /**
-   * Ids of checks without which this one means nothing. It waits for those that run too, and is blocked by one that has
-   * failed. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of plainer checks, on which this one rests. It waits for those that run too, and what it finds may follow from
+   * what they found. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
+  /** Without what this check asks for, nothing can be asked that rests on it: when it fails, that is blocked. */
+  essential?: boolean;
+  /** What the readers of later checks allow for once this one has failed. */
+  deviation?: Deviation;
   run(context: Context & CheckContext): Promise<void>;
 }
 
@@ -81,11 +87,12 @@ export interface RequirementSet {
 }
 
 /** What can come of a check. */
-export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'fixed'] as const;
+export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'flaky', 'fixed'] as const;
 /**
  * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out
  * by an option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
- * `fixed`: the baseline says it fails, and it does not.
+ * `flaky`: fails now and then, as the baseline says; it may have passed this time. `fixed`: the baseline says it fails,
+ * and it does not.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -153,6 +160,8 @@ export interface CheckContext {
   ): Promise<void>;
   /** What is known of the target, shared by all checks of it. */
   readonly session: Session;
+  /** Whether the target has been seen to deviate so. The reader then allows for it, and the report says so. */
+  allowsFor(deviation: Deviation): boolean;
   /** The requirement is no MUST: a wait in vain shortens no wait of one. */
   readonly lenient: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
@@ -191,12 +200,16 @@ export interface CheckResult extends Partial<Finding> {
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;
-  /** Why it is not applicable, blocked, known or fixed. */
+  /** Why it is not applicable, blocked, known, flaky or fixed; why the baseline does not excuse it. */
   reason?: string;
-  /** Id of the failed check that this one rests on; given when that is why it is blocked. */
+  /** Id of the failed check without which this one could not be asked; given when that is why it is blocked. */
   blocked_by?: string;
-  /** Id of the failed check that shows the same cause more plainly. */
+  /** Id of the failed check from which this finding may follow: it shows the cause more plainly. */
   consequence_of?: string;
+  /** Names of the deviations that its readers allowed for, so that it looked at what it is about. */
+  allowed_for?: string[];
+  /** Of a failed check: the deviation that later checks allowed for. */
+  deviation?: Deviation;
   /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
   fault?: true;
   /** What was recorded where the specification is silent, and SHOULDs noted on the way, in words. */
@@ -273,6 +286,8 @@ export interface Report {
   coverage: Coverage;
   /** What `--require` and `--min-decided` asked for in vain, a sentence each; the exit code is 2 then, or worse. */
   unmet?: string[];
+  /** What the target declares that the run has seen; where one does not hold, the exit code is 2, or worse. */
+  declarations?: Declaration[];
   /** Why the target could not be reached, and what to try; then nothing was decided. */
   unreachable?: string;
   /** The run was interrupted. */

@@ -33,7 +33,7 @@ test('an artifact that cannot be read is refused', () => {
 
 test('a digest goes when what ran has changed, and stays when it has not', () => {
   const description = { digest: 'd', digest_of: 'executable' } as TargetDescription;
-  concludeIdentity(description, undefined);
+  for (const ran of [undefined, { of: 'image' } as const]) concludeIdentity(description, ran);
   concludeIdentity(description, { of: 'executable', changed: () => undefined });
   expect(description).toEqual({ digest: 'd', digest_of: 'executable' });
   concludeIdentity(description, { of: 'executable', changed: () => 'it was replaced' });
@@ -67,6 +67,11 @@ test.each([
 ])('the file that %s executes', (line, found) => {
   const expected = found === agent ? { file: agent } : { problem: found };
   expect(executableOf(line, folder, { PATH: `/nonexistent:${folder}` })).toEqual(expected);
+});
+
+test('an empty entry of PATH is the folder itself', () => {
+  expect(executableOf('"an agent"', folder, { PATH: '/nonexistent:' })).toEqual({ file: agent });
+  expect(executableOf('"an agent"', folder, { PATH: '/nonexistent' })).toHaveProperty('problem');
 });
 
 test('what a line executes is measured, and measured again', () => {

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { HttpControl } from './control/http-control.ts';
 import { openDeviceTarget } from './open-device.ts';
@@ -23,6 +24,10 @@ test('reaches a unix socket without a credential, below the version prefix', asy
   expect(target.transport).toMatchObject({ kind: 'unix', socketPath: socket });
   expect(target.capabilities.has('unix')).toBe(true);
   expect((await target.http.get('/events')).json).toEqual({ path: '/v0.2/events' });
+  const recorder = new Recorder();
+  const check = target.context(recorder, new AbortController().signal);
+  expect((await check.http.get('/events')).json).toEqual({ path: '/v0.2/events' });
+  expect([recorder.exchanges.length, check.patienceMs]).toEqual([1, 10_000]);
   expect(target.description).toMatchObject({ kind: 'unix', address: `unix:${socket}`, control: 'none' });
 });
 

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Patience } from '../common/waiting.ts';
@@ -36,7 +37,13 @@ test('declares what the platform turns out to have', async () => {
   const found = ['limited-key', 'offline-device', 'online-device', 'seed-data', 'write'];
   expect(target.capabilities).toEqual(new Set([...found, ...SUPPORTED_CODENAMES.slice(0, -1)]));
   expect(target).toMatchObject({ onlineDevice: 'dvc_2', offlineDevice: 'dvc_1', versionHeader: 'Service-Version' });
-  expect(target.description).toMatchObject({ address: `${url}/beta`, dialect: 'spec' });
+  const control = 'the API itself';
+  expect(target.description).toMatchObject({ kind: 'url', address: `${url}/beta`, dialect: 'spec', control });
+  const recorder = new Recorder();
+  const check = target.context(recorder, new AbortController().signal);
+  expect((await check.http.get('/devices')).status).toBe(200);
+  expect(recorder.exchanges).toHaveLength(1);
+  expect(check).toMatchObject({ apiKey: 'the-api-key', onlineDevice: 'dvc_2', patienceMs: 10_000 });
 });
 
 test('drops the capability to write with read-only, even when it is declared; a named device wins', async () => {
@@ -44,6 +51,7 @@ test('drops the capability to write with read-only, even when it is declared; a 
   const named = { readOnly: true, capability: ['write'], onlineDevice: 'dvc_x' };
   await using target = await openPlatformTarget({ ...options(), ...named, url, apiVersion: '2026-03-09.tetons' });
   expect(target.onlineDevice).toBe('dvc_x');
+  expect(target.description.control).toBe('none (read-only)');
   expect([...target.capabilities]).toEqual(expect.arrayContaining(['seed-data', 'online-device']));
   expect(target.capabilities).not.toContain('write');
 });
@@ -79,9 +87,10 @@ test('leaves it to the checks to find what alone hangs', async () => {
 
 test('declares nothing for a platform that answers nonsense', async () => {
   const url = await serve((_, response) => response.end('[]'));
-  await using target = await openPlatformTarget({ ...options(), url });
+  await using target = await openPlatformTarget({ ...options(), url, readOnly: true });
   expect(target.unreachable).toBeUndefined();
   expect(target.onlineDevice).toBeUndefined();
+  expect(target.capabilities).toEqual(new Set(SUPPORTED_CODENAMES));
 });
 
 test('reports a platform that is not there with what to try', async () => {

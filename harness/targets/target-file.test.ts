@@ -72,7 +72,10 @@ test.each([
   ['device: {image: {nam: a}}\n', /bad\.yaml:1:\d+: \/device\/image/],
   ['device: {socket: 7}\n', /bad\.yaml:1:10: \/device\/socket/],
   ['capabilities: [fly]\n', /must be one of .*"drive"/],
-  ['extends: bad.yaml\n', /a circle/],
+  ['device: {"a~/b": 1}\n', /bad\.yaml:1:10: \/device\/a~0~1b is not known here/],
+  ['{}\nx', /bad\.yaml:2:1: /],
+  ['extends: .\n', /: cannot be read \(/],
+  ['extends: bad.yaml\n', /--target: \S+bad\.yaml extends \S+bad\.yaml: a circle/],
   ['extends: gone.yaml\n', /gone\.yaml: no such file \(extended by/],
   [`name: "${variable('NOT_SET')}"\n`, /the environment variable NOT_SET is not set/],
 ])('refuses %j with the position', (text, words) => {

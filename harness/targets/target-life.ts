@@ -5,7 +5,7 @@
 import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
-import { type Recorded, Recorder } from '../client/recorder.ts';
+import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
 import { pollWithin } from '../common/waiting.ts';
 import type { TargetHooks } from '../runner/types.ts';
 import { AskAgain, Blocked, TargetEnded } from '../runner/violation.ts';
@@ -150,9 +150,9 @@ export class TargetLife {
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
-    const reached = exchanges.filter(({ error = '' }) => !NOT_SENT.test(error));
-    const waiting = reached.filter(({ status }) => status === undefined).slice(-MOST_ASKED);
-    const keep = (last: Recorded | undefined): void => {
+    const reached = exchanges.filter(({ exchange }) => wasSent(exchange));
+    const waiting = reached.filter(({ exchange }) => exchange.status === undefined).slice(-MOST_ASKED);
+    const keep = (last: Snapshot['exchanges'][number] | undefined): void => {
       const until = last === undefined ? reached : reached.slice(0, reached.indexOf(last) + 1);
       run.recorder.restore({ ...kept, exchanges: until });
     };
@@ -160,7 +160,7 @@ export class TargetLife {
     if (waiting.length < 2 || this.#options.start === undefined) return waiting.length;
     for (const one of waiting) {
       if (!(await this.#startAgain(how, this.#lastOf(run), run.signal))) break;
-      await this.#options.ask(run.signal, (http) => askAgain(http, one)).catch(() => {});
+      await this.#options.ask(run.signal, (http) => askAgain(http, one.exchange)).catch(() => {});
       if ((await this.#howEnded(run.signal, one, true)) === undefined) continue;
       keep(one);
       return 1;
@@ -235,6 +235,7 @@ export class TargetLife {
 
 /** Of a request that was never sent, as no connection could be made. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
+const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
 /** No process listens there. */
 const GONE = /connection refused|no such socket/;
 const BACK = Symbol('it takes connections');
@@ -247,8 +248,8 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
 function requestOf(recorder: Recorder): string | undefined {
-  const { exchanges, steps } = recorder.snapshot();
-  const reached = exchanges.filter(({ error = '' }) => !NOT_SENT.test(error));
+  const { steps } = recorder.snapshot();
+  const reached = recorder.exchanges.filter(wasSent);
   const waiting = reached.findLast(({ status }) => status === undefined);
   const last = waiting ?? reached.at(-1);
   const step = steps.findLast((one) => 'drive' in one || one.exchange === last);

@@ -54,6 +54,8 @@ export interface TransportBehaviour {
   permit(path: string, mode: number, folder: string): void;
   /** Address that the loopback transport binds to. */
   readonly host: string;
+  /** Connections that may wait until they are taken. */
+  readonly backlog: number;
   /** Whether one more connection is taken when `open` of them are open. */
   accepts(open: number): boolean;
   /** Sees each connection before anything is read from it or written to it. */
@@ -139,6 +141,10 @@ export interface LiveSubscriber {
 export interface LogBehaviour {
   /** How far apart ids are. */
   readonly idStep: number;
+  /** Events kept at most; `configured` is what the options say. */
+  retain(configured: number): number;
+  /** Whether the control API names that number. */
+  readonly tellsRetention: boolean;
   /** A batch as it is written: one line for each event, each with its line break. */
   lines(events: readonly StoredEvent[]): string;
   /** Highest id that counts as assigned when the log ends with `last`. */
@@ -189,6 +195,7 @@ export const referenceBehaviour: DeviceBehaviour = {
   transport: {
     permit: (path, mode) => chmodSync(path, mode),
     host: '127.0.0.1',
+    backlog: 4_096,
     accepts: () => true,
     connected: () => {},
     discovery: (file) => file,
@@ -226,6 +233,8 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
   log: {
     idStep: 1,
+    retain: (configured) => configured,
+    tellsRetention: true,
     lines: (events) => events.map(({ json }) => `${json}\n`).join(''),
     highest: highestGivenOut,
     opening: () => 'repair',

@@ -249,10 +249,10 @@ const MACHINE: Environment = {
 };
 
 /** What the control API says about a device with these settings. */
-export function infoOf({ dir, retain, heartbeatMs }: Settings): ControlInfo {
+export function infoOf({ dir, retain, heartbeatMs, behaviour }: Settings): ControlInfo {
   return {
     capabilities: ['drive', 'compact', 'restart', 'log', 'files'],
-    retention: retain,
+    ...(behaviour.log.tellsRetention && { retention: retain }),
     heartbeat_seconds: heartbeatMs / 1_000,
     event_log: `${dir}/${LOG_FILE}`,
     config_root: `${dir}/root`,

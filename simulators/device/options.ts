@@ -89,14 +89,15 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** Applies the defaults. Throws RangeError naming the option and what is accepted. */
 export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
+  const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
   return {
     dir,
     endpoints: [...endpointsOf(options), ...(options.endpoints ?? [])],
-    retain: within('retain', options.retain ?? 2_000, 1),
+    retain: behaviour.log.retain(within('retain', options.retain ?? 2_000, 1)),
     retainBytes: within('retainBytes', options.retainBytes ?? Number.MAX_SAFE_INTEGER, 1),
     heartbeatMs: within('heartbeatMs', options.heartbeatMs ?? 30_000, 1, LONGEST_MS),
     durability: options.durability ?? 'sync',
-    behaviour: options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec'),
+    behaviour,
     faults: (options.faults ?? []).map(parseFault),
     clock: options.clock ?? systemClock,
     seed: options.seed ?? dir,

@@ -166,7 +166,7 @@ class LoopbackEndpoint implements Endpoint {
     const token = randomBytes(32).toString('hex');
     const entrance = { transport: loopback.name, token };
     const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
-    await listening(server, { port: 0, host: rules.host, backlog: 4_096 });
+    await listening(server, { port: 0, host: rules.host, backlog: rules.backlog });
     const address = server.address();
     const port = typeof address === 'object' && address ? address.port : 0;
     const content = `${JSON.stringify(rules.discovery({ port, token }))}\n`;
@@ -254,7 +254,10 @@ class UnixEndpoint implements Endpoint {
 
   listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const permit = (path: string) => rules.permit(path, this.#mode, dirname(this.#path));
-    return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), check);
+    return listenUnix(this.#path, permit, (socket) => onConnection(socket, ENTRANCE), {
+      check,
+      backlog: rules.backlog,
+    });
   }
 }
 
@@ -267,7 +270,7 @@ export async function listenUnix(
   path: string,
   permit: (path: string) => void,
   onConnection: (socket: net.Socket) => void,
-  check: () => void = () => {},
+  { check = () => {}, backlog = BACKLOG }: { check?: () => void; backlog?: number } = {},
 ): Promise<Listener> {
   if (Buffer.byteLength(path) > LONGEST_PATH) {
     throw new Error(
@@ -278,7 +281,7 @@ export async function listenUnix(
   check();
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection);
   using folder = privateFolder(dirname(path));
-  await listening(server, { path: folder.socket, backlog: BACKLOG });
+  await listening(server, { path: folder.socket, backlog });
   try {
     check();
     permit(folder.socket);

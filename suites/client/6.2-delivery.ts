@@ -109,7 +109,15 @@ check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t
   run.current.cut();
   const again = await run.stream();
   await again.send(frames(all.slice(1)));
-  await expectDispatched(run, all);
+  await expectDispatched(run, all).finally(() => {
+    const ids = run.dispatched.map(({ id }) => id);
+    const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
+    const observed = twice.length === 0 ? 'each event once' : `events ${twice.join(', ')} dispatched twice`;
+    t.session.declarations.saw({
+      ...{ name: 'capability deduplicates', declared: 'an event that is repeated is dispatched once' },
+      ...{ observed, holds: twice.length === 0 },
+    });
+  });
 });
 
 /** Fails unless the request carries that cursor, and no other one. */

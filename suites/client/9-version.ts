@@ -1,7 +1,7 @@
 /** Section 9: the API version that a client names. */
 
 import type { PlatformJob } from '../../harness/contract/client.ts';
-import { END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
+import { DIALECT_NAMES, DIALECTS, END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
 import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
 import { section } from './support/check.ts';
@@ -15,6 +15,7 @@ const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
   await using run: JobRun = await JobRun.whole(t, { job, answer });
+  seeDialect(t, run);
   const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
   const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);
   run.must(wrong === -1, {
@@ -24,6 +25,23 @@ async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob):
   const ended = END_OF_LIFE_VERSIONS.find((version) => version === named[0]);
   t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
 }
+
+/** The version stands in the header of the dialect that was named, and not in that of another. */
+function seeDialect({ versionHeader, session }: ClientContext & CheckContext, { requests }: JobRun): void {
+  const has = (name: string): boolean => requests.some(({ headers }) => headers[name.toLowerCase()] !== undefined);
+  const others = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader).filter((name) => name !== versionHeader);
+  const other = has(versionHeader) ? undefined : others.find(has);
+  if (other === undefined && !has(versionHeader)) return;
+  session.declarations.saw({
+    name: 'dialect',
+    declared: `the version in ${versionHeader}`,
+    observed: other === undefined ? versionHeader : `${other} (add --dialect ${dialectOf(other)})`,
+    holds: other === undefined,
+  });
+}
+
+const dialectOf = (header: string): string | undefined =>
+  DIALECTS.find((name) => DIALECT_NAMES[name].versionHeader === header);
 
 const ping = requirement({
   id: 'client.version.ping',

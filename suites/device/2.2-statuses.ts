@@ -4,8 +4,8 @@ import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../h
 import { CURRENT_SHOWN, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';
-import { sampleRetained } from './support/replays.ts';
 import { currentDeployment, isObject } from './support/requests.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 
 export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
@@ -25,14 +25,21 @@ check(merge, { profile: 'core', premises: STREAM }, async (t: Device, streams) =
   const body = await currentDeployment(t);
   if (body !== undefined && expectMergedStatus(t, body, 'the current deployment')) seen += 1;
   const past = await sampleRetained(t, streams);
-  for (const { event, data } of past?.stream.frames ?? []) {
-    // The same names may mean something else in events of other resources.
-    if (event?.startsWith('deployment.') !== true) continue;
-    const payload = parseObject(data ?? '')?.['data'];
-    if (isObject(payload) && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
+  for (const { event = '', data = '' } of past?.stream.frames ?? []) {
+    const payload = parseObject(data)?.['data'];
+    if (!isObject(payload)) continue;
+    if (event === 'deployment.deployed' && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
+    // Section 6.3 shows no other payload, so the same names may mean something else there.
+    if (event === 'deployment.removed') observeStatus(t, payload);
   }
   if (seen === 0) t.notApplicable('the device shows no deployment: neither a current one nor one in a retained event');
 });
+
+function observeStatus(t: Device, { status, activity_status, error_status }: Record<string, unknown>): void {
+  const merged = error_status === 'none' ? activity_status : error_status;
+  const how = status === undefined ? 'none' : status === merged ? 'merged' : `${status}, which is not merged`;
+  t.observe('the status in deployment.removed', how);
+}
 
 check(merge, { aspect: 'driven', needs: ['drive'], profile: 'core', premises: CURRENT_SHOWN }, async (t: Device) => {
   const reached = new Set<string>();

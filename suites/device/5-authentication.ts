@@ -33,7 +33,7 @@ const noToken = requirement({
   clause: 'No token is used.',
   text: 'Requests over the unix socket succeed without any credential.',
 });
-check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX }, (t: Device) =>
+check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: true }, (t: Device) =>
   expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
 
@@ -75,7 +75,7 @@ const discovery = requirement({
 });
 check(
   discovery,
-  { needs: ['loopback'], profile: 'core', premises: PREFIX, runsWhenUnreachable: true },
+  { needs: ['loopback'], profile: 'core', premises: PREFIX, essential: true, runsWhenUnreachable: true },
   async (t: Device) => {
     if (!(t.transport instanceof LoopbackConnection))
       return t.notApplicable('the target is not reached by a discovery file');

@@ -2,7 +2,8 @@
 import type { Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
 import { eventsOf, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { requireRetained } from './support/replays.ts';
+import { retainedFrom } from './support/retention.ts';
+import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
@@ -21,8 +22,8 @@ check(
   { needs: ['drive'], profile: 'core', premises: ['device.events.frame'] },
   async (t: Device, streams) => {
     const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    await publishEveryEventKind(t);
-    const both = [live, await streams.open({ after: cursor })];
+    const { last: id } = await publishEveryEventKind(t);
+    const both = [live, await streams.open({ after: retainedFrom(t, cursor, [{ id }]) })];
     // At the same time, so that giving out ids and storing events must agree.
     const portion = Math.ceil(eventBudget(t, 40) / 4);
     await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));

@@ -4,6 +4,7 @@ import { StreamTimeout } from '../../harness/client/sse.ts';
 import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
+import { endIfGone, requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-21' });
@@ -17,6 +18,7 @@ const client = requirement({
     'and after a broken connection resumes by Last-Event-ID without losing any.',
 });
 check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
+  requireRoomFor(t, 1);
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, 1));
@@ -26,8 +28,15 @@ check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: D
   try {
     const first = await firstMessage(t, source);
     await readUpTo(live, await publish(t, eventBudget(t, 5)));
+    const expectNewest = async (): Promise<void> => {
+      const newest = live.events.at(-1);
+      if (newest !== undefined) await expectReceived(t, source, newest);
+    };
+    // A small log keeps few events for a client that is behind.
+    await expectNewest();
     // What is published while the client is cut off has to be replayed.
     await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
+    await expectNewest();
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, 1));
     const due = distinct(live.events).filter(({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type));
@@ -65,6 +74,8 @@ async function expectReceived(t: Device, source: EventSourceClient, event: SeenE
   const received = inTime(t, 'event', (within) => source.until(isSame, { within, for: what }));
   await received.catch((error: unknown) => {
     if (!(error instanceof StreamTimeout)) throw error;
+    const cursor = source.messages.at(-1)?.lastEventId;
+    if (source.closed && cursor !== undefined) endIfGone(t, { lastEventId: cursor });
     t.must(false, {
       expected: `${what} at an EventSource client that was cut off and reconnected`,
       actual: error.message,

@@ -1,11 +1,12 @@
 /** Section 6.2, rule 3: heartbeats, and the idle streams that they keep open. */
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
+import { heartbeatsSeen } from '../../harness/runner/declarations.ts';
 import { type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
-import { sampleRetained } from './support/replays.ts';
+import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
 
@@ -37,6 +38,7 @@ const SHORT_SECONDS = 5;
 function shouldBeRare(t: Device, subscription: Subscription): void {
   const elapsed = performance.now() - subscription.stream.openedAt;
   const length = heartbeatsOf(subscription).length + subscription.stream.comments.dropped;
+  t.session.declarations.saw(heartbeatsSeen(t.heartbeatSeconds, length, elapsed));
   t.should(length <= 3 + (2 * elapsed) / (t.heartbeatSeconds * 1000), {
     expected: `a heartbeat about every ${t.heartbeatSeconds} s`,
     actual: `${length} in ${Math.round(elapsed)} ms`,

@@ -7,6 +7,7 @@ import { complete } from './6.2-replay.ts';
 import { type LogModel, type LogReality, logCommands } from './models/event-log.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { eventBudget, subscribeAtKnownCursor } from './support/drive.ts';
+import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -31,8 +32,12 @@ check(
   (t: Device) => expectModelFollowed(t, { disruptive: true, runs: 8 }),
 );
 
-function expectModelFollowed(t: Device, { disruptive, runs }: { disruptive: boolean; runs: number }): Promise<void> {
-  return t.property(
+async function expectModelFollowed(
+  t: Device,
+  { disruptive, runs }: { disruptive: boolean; runs: number },
+): Promise<void> {
+  requireRoomFor(t, 2);
+  await t.property(
     logCommands({ disruptive, replayPath: t.replayPath }),
     (commands) =>
       withStreams(t, async (streams) => {

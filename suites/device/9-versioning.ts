@@ -22,7 +22,7 @@ const prefix = requirement({
  * What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked
  * for.
  */
-check(prefix, { profile: 'core' }, async (t: Device, streams) => {
+check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;

@@ -80,7 +80,7 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
   const wrong = statuses.find((status) => !accepts(status));
   t.must(wrong === undefined, { expected, actual: wrong });
   // A server may close after any answer that announces it.
-  const announced = end === 'closed' && /\bclose\b/i.test(responses.at(-1)?.headers['connection'] ?? '');
+  const announced = end === 'closed' && responses.at(-1)?.closes === true;
   t.must(end === 'answered' || announced || (mayHangUp && end === 'closed'), {
     expected,
     actual:

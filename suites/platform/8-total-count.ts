@@ -61,7 +61,7 @@ async function mustOmitCountWithOtherExpansion(t: Platform, collection: Collecti
 
 check(
   totalCount,
-  { sharing: 'exclusive', profile: 'core', premises: ['platform.list.beyond-end'] },
+  { sharing: 'exclusive', profile: 'core', premises: ['platform.list.past-end'] },
   async (t: Platform) => {
     const counts = await countItems(t);
     const anyPage = fc.record({

@@ -9,7 +9,7 @@ import {
 } from '../../harness/contract/versions.ts';
 import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
-import { describeResponse, refused, serverError, speaking } from './support/requests.ts';
+import { describeResponse, ok, refused, serverError, speaking } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
@@ -35,8 +35,23 @@ check(supported, { profile: 'core' }, async (t: Platform) => {
 });
 for (const codename of SUPPORTED_CODENAMES)
   check(supported, { aspect: codename, needs: [codename] }, async (t: Platform) => {
-    await mustServeVersion(t, versionNamed(codename));
+    const version = versionNamed(codename);
+    if (version !== t.apiVersion) await seeDeclared(t, version);
+    await mustServeVersion(t, version);
   });
+
+/** Statuses of a refusal that may have nothing to do with the version. */
+const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
+
+/** A platform that says it has a version does not refuse it where it serves the same request in another. */
+async function seeDeclared(t: Platform, version: string): Promise<void> {
+  const asked = ['devices', { limit: 1 }] as const;
+  const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, speaking(t, version))];
+  if (!ok(other)) return;
+  const holds = !refused(own) || OTHERWISE.has(own.status);
+  const observed = holds ? `answered with ${own.status}` : `${describeResponse(own)} to GET /devices`;
+  t.session.declarations.saw({ name: `version ${version}`, declared: 'accepted', observed, holds });
+}
 
 async function mustServeVersion(t: Platform, version: string): Promise<void> {
   const http = speaking(t, version);

@@ -11,6 +11,11 @@ it('archives staged deployments after a failure', async () => {
   const { url, apiKey } = platform;
   const report = await runPlatformSuite({ url, apiKey }, { only: ['platform.deployment.forward-only'] });
   expect(resultsWith(report, 'warn')).toHaveLength(1);
+  // It is no evidence of what was found.
+  const [{ exchanges = [], script = '', curl = '' } = {}] = report.checks;
+  expect(exchanges.length).toBeGreaterThan(0);
+  expect(exchanges.filter(({ url }) => url.endsWith('/archive'))).toEqual([]);
+  expect(`${script}${curl}`).not.toContain('/archive');
   const response = await fetch(`${url}/deployments?limit=100`, {
     headers: { 'x-api-key': apiKey, 'service-version': NEWEST_VERSION },
   });

@@ -7,7 +7,7 @@ import { simulatePlatform } from '../../simulators/platform/index.ts';
 import { COLLECTIONS } from './support/lists.ts';
 
 /** Checks that could take the write of another client for a fault. */
-const OBSERVING = ['has-more', 'walk', 'stable', 'beyond-end', 'total-count', 'defaults'].map(
+const OBSERVING = ['has-more', 'walk-once', 'stable', 'past-end', 'total-count', 'defaults'].map(
   (id) => `platform.list.${id}`,
 );
 

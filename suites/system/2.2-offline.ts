@@ -54,7 +54,7 @@ const newest = requirement({
   clause: 'deployed as soon as the device is online',
   text: 'After several deployments to an offline device, the newest is its current one when it is online again.',
 });
-check(newest, { ...options, premises: [...options.premises, 'system.replace', queued.id] }, async (t: System) => {
+check(newest, { ...options, premises: [...options.premises, 'system.newer', queued.id] }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   await deploy(t, events);

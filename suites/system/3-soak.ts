@@ -23,7 +23,7 @@ const agreement = requirement({
 });
 check(
   agreement,
-  { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy', 'system.replace', 'system.offline'] },
+  { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy', 'system.newer', 'system.offline'] },
   async (t: System) => {
     await t.property(
       outageCommands(t.device.capabilities.has('restart'), t.replayPath),

@@ -96,7 +96,11 @@ function how(check: CataloguedCheck): string {
     ...(check.writes ? ['writes to the platform (--read-only leaves it out)'] : []),
     ...(check.profile === 'core' ? ['part of --profile core'] : []),
   ].join('; ');
-  return check.premises.length === 0 ? does : `${does}. Not run when one of these fails: ${check.premises.join(', ')}`;
+  return [
+    does,
+    ...(check.essential ? ['When it fails, nothing that rests on it is asked'] : []),
+    ...(check.premises.length === 0 ? [] : [`What it finds may follow from ${check.premises.join(', ')}`]),
+  ].join('. ');
 }
 
 /** What a check that needs a capability does with the target. */

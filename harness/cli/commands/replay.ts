@@ -70,7 +70,7 @@ function readReport(file: string): ReplayableReport {
 }
 
 function chosen(report: Report, file: string, only: readonly string[] | undefined): CheckResult[] {
-  const failed = report.checks.filter(({ outcome }) => ['fail', 'warn', 'known'].includes(outcome));
+  const failed = report.checks.filter(({ outcome }) => ['fail', 'warn', 'known', 'flaky'].includes(outcome));
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;

@@ -64,6 +64,22 @@ test.each<[string, RegExp, (statement: Statement) => unknown]>([
   expect(() => verifyCertificate(forged(change), publicKey)).toThrow(words);
 });
 
+test('what was not as declared is on the certificate of a failed run, and keeps any other from being issued', () => {
+  const untrue = { name: 'retention', declared: 'at most 10 events', observed: '900 events', holds: false };
+  const held = { ...untrue, name: 'heartbeat', holds: true };
+  const sentence = 'retention: declared at most 10 events, and seen: 900 events';
+  const declarations = [untrue, held];
+  expect(() => statementOf({ ...complete(), declarations }, suites)).toThrow(`no certificate: ${sentence}`);
+  expect(statementOf({ ...complete(), declarations: [held] }, suites).predicate.muster).not.toHaveProperty(
+    'declarations',
+  );
+  const failing = sampleReport([sampleFailure()], { declarations });
+  const statement = statementOf({ ...failing, complete: true }, suites);
+  const { holds: _, ...told } = untrue;
+  expect(statement.predicate.muster.declarations).toEqual([told]);
+  expect(claimsOf(statement).claims).toContain(`It is not what it says of itself: ${sentence}.`);
+});
+
 test('a certificate of the same version is held against the suites at hand', () => {
   const own = {
     version: '0.1.0',
@@ -133,6 +149,12 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
   const failed = certificate(complete([...good, sampleFailure({ id: 'device.d', outcome: 'known', reason: 'later' })]));
   const { predicate } = verifyCertificate(failed, publicKey);
   expect(predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
+  const flaky = certificate(complete([...good, sampleResult({ id: 'device.d', outcome: 'flaky', reason: 'later' })]));
+  const statement = verifyCertificate(flaky, publicKey);
+  expect(statement.predicate).toMatchObject({ result: 'FAILED', failedTests: ['device.d'] });
+  expect(claimsOf(statement).claims).toContain(
+    'Of these fail now and then, and may have passed in this run: device.d.',
+  );
 });
 
 test('a certificate says in words what it claims and what it does not', () => {

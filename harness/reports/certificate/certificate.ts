@@ -8,6 +8,7 @@ import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
+import { differenceInWords } from '../../runner/declarations.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Outcome, Report, Suite } from '../../runner/types.ts';
 import { lines } from '../findings.ts';
@@ -15,6 +16,7 @@ import { type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
   declaredDigest,
+  FAILED,
   type Predicate,
   requirementsName,
   type Statement,
@@ -95,7 +97,7 @@ function consistent({ predicate }: Statement): void {
   };
   same('passedTests', 'pass');
   same('warnedTests', 'warn');
-  same('failedTests', 'fail', 'known');
+  same('failedTests', ...FAILED);
   const result = predicate.failedTests.length > 0 ? 'FAILED' : predicate.warnedTests.length > 0 ? 'WARNED' : 'PASSED';
   if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
 }
@@ -180,8 +182,9 @@ export function verdictOf({ result, muster: { profile } }: Predicate): string {
 /** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
-  const count = (...outcomes: Outcome[]): number =>
-    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const named = (...outcomes: Outcome[]): string[] =>
+    muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id);
+  const count = (...outcomes: Outcome[]): number => named(...outcomes).length;
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
   const identity = identityIn(subject, muster);
@@ -193,9 +196,12 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
-        ? `${count('fail', 'known')} checks failed: ${predicate.failedTests.join(', ')}.`
+        ? `${count(...FAILED)} checks failed: ${predicate.failedTests.join(', ')}.`
         : `Every MUST that applied held (${musts} ` +
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
+      count('flaky') > 0 &&
+        `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
+      (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
     ),

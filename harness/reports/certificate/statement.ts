@@ -6,15 +6,19 @@ import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
+import { differences } from '../../runner/declarations.ts';
+import { ran } from '../../runner/results.ts';
 import {
   APIS,
   CAPABILITIES,
   type CheckResult,
   LEVELS,
   OUTCOMES,
+  type Outcome,
   type Report,
   type TargetDescription,
 } from '../../runner/types.ts';
+import { differencesIn } from '../findings.ts';
 import { Refused } from './envelope.ts';
 
 /** Type of the statement. */
@@ -73,6 +77,7 @@ export const statement = shape(
         artifact: Type.Optional(exact({ name: text, digest: sha256 })),
         verdicts: Type.Array(verdict, { minItems: 1 }),
         observed: Type.Optional(Type.Array(exact({ check: text, name: text, value: text }))),
+        declarations: Type.Optional(Type.Array(exact({ name: text, declared: text, observed: text }))),
       }),
     }),
   }),
@@ -82,14 +87,18 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
+/** A check that a baseline excuses failed all the same, and one that fails now and then does not hold. */
+export const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
+
 /** Why a run cannot be certified; undefined when it can. */
 export function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
-  if (summary.pass + summary.fail + summary.warn + summary.known === 0) return 'no check ran';
+  if (ran(summary) === 0) return 'no check ran';
   if (report.unmet !== undefined) return report.unmet.join('; ');
+  if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
   if (!report.complete) return 'the run did not end';
   if (
     target.digest === undefined &&
@@ -112,8 +121,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
   const { target } = report;
   const named = (...outcomes: string[]): string[] =>
     report.checks.filter((check) => outcomes.includes(check.outcome)).map((check) => check.id);
-  // A check that the baseline excuses failed all the same.
-  const failedTests = named('fail', 'known');
+  const failedTests = named(...FAILED);
   const warnedTests = named('warn');
   return {
     _type: STATEMENT_TYPE,
@@ -145,6 +153,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         ...subjectDetails(target),
         verdicts: report.checks.map(judged),
         ...observedIn(report),
+        ...untrueIn(report),
       },
     },
   };
@@ -205,6 +214,12 @@ function observedIn({ checks }: Report): Pick<Own, 'observed'> {
     choices.map((choice) => ({ check: id, ...choice })),
   );
   return observed.length === 0 ? {} : { observed };
+}
+
+/** What the target declares and the run saw otherwise. */
+function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
+  const untrue = differences(declarations).map(({ name, declared, observed }) => ({ name, declared, observed }));
+  return untrue.length === 0 ? {} : { declarations: untrue };
 }
 
 /** The suites of one Muster. */

@@ -44,6 +44,8 @@ it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: numb
   ['pass', 'fail', 1],
   ['pass', 'warn', 1],
   ['pass', 'known', 1],
+  ['pass', 'flaky', 1],
+  ['flaky', 'pass', 0],
   ['pass', 'blocked', 2],
   ['pass', 'pass', 0],
   ['fail', 'pass', 0],

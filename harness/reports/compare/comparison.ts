@@ -180,7 +180,7 @@ export interface Changes {
 }
 
 const HELD: ReadonlySet<Outcome | undefined> = new Set(['pass', 'fixed']);
-const BROKEN: ReadonlySet<Outcome | undefined> = new Set(['fail', 'warn', 'known']);
+const BROKEN: ReadonlySet<Outcome | undefined> = new Set(['fail', 'warn', 'known', 'flaky']);
 
 /** @throws UsageError when there are fewer than two entries, or entries of different APIs */
 export function compare(given: readonly Entry[]): Comparison {

@@ -1,7 +1,7 @@
 /** What a check's control remembers, and whose doing it says a finding is. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
@@ -187,7 +187,7 @@ test('with its check a call ends, though it was answered, and nothing is called 
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
     expect([status, String(reason)]).toEqual(['rejected', 'ControlError: control: the check is over']);
   await expect(made.own.publish(1)).rejects.toThrow('control: the check is over');
-  expect(made.calls).toHaveLength(2);
+  expect([made.calls.length, made.agent.calls.inVain('publish')]).toEqual([2, 0]);
 });
 
 test('a stop that did not happen is no stop', async () => {
@@ -203,6 +203,14 @@ test('an agent that a check left stopped is started for the next', async () => {
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
 });
 
+test('an agent that came back by itself is not started', async () => {
+  const made = await checking({ stop: () => made.device[Symbol.asyncDispose]() });
+  await made.own.stop();
+  await made.device.listen();
+  await made.next().own.prepare();
+  expect(made.calls.map(({ name }) => name)).toEqual(['stop']);
+});
+
 test.each([
   ['said that it was', () => undefined, 'the check that stopped it ended before it had started it again'],
   ['said that it was not', failing(new ControlError('no way')), 'no way'],
@@ -212,4 +220,41 @@ test.each([
   for (const each of [made.next(), made.next()])
     await expect(each.own.prepare()).rejects.toThrow(`the agent was not started again: ${why}`);
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
+});
+
+test.each([
+  ['fails', new ControlError('no'), 'stop,start,start'],
+  // It would hold up every check.
+  ['is late', new ControlLate('no'), 'stop,start'],
+])(
+  'where the start of the check itself %s, the next one starts the agent only if that is quick',
+  async (_, error, all) => {
+    const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: failing(error) });
+    await made.own.stop();
+    await expect(made.own.start()).rejects.toThrow('no');
+    await expect(made.next().own.prepare()).rejects.toThrow('the agent was not started again: no');
+    expect(made.calls.map(({ name }) => name).join()).toBe(all);
+  },
+);
+
+test('after one that was late, a call has the time that such calls take, and counts as late beyond it', async () => {
+  const limit = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => limit.signal);
+  onTestFinished(() => timeout.mockRestore());
+  let first = true;
+  const { own, calls } = await checking({
+    publish: (_, signal) => {
+      if (first) throw new ControlLate('it hung');
+      const hanging = hangs(_, signal);
+      limit.abort();
+      return hanging;
+    },
+  });
+  await expect(own.publish(1)).rejects.toThrow('it hung');
+  first = false;
+  const publishing = own.publish(1).catch((error: unknown) => error);
+  const message = 'control publish: no answer in time, after one that came too late';
+  expect(await publishing).toMatchObject({ name: 'ControlLate', message });
+  await expect(own.publish(1)).rejects.toThrow('not called again, as it did not answer the last 2 times');
+  expect(calls).toHaveLength(2);
 });

@@ -27,6 +27,12 @@ test('a TCP proxy carries bytes both ways until it is cut, and again once restor
   const again = open();
   again.write('back');
   expect(String((await once(again, 'data'))[0])).toBe('back');
-  again.destroy();
-  echo.close();
+  await expect(TcpProxy.to('http://robot', Number(new URL(proxy.url).port))).rejects.toThrow('EADDRINUSE');
+  again.resetAndDestroy();
+  // Once its connections have ended too.
+  await new Promise((resolve) => echo.close(resolve));
+  for (const path of ['/', '/beta', '/beta/']) {
+    await using below = await TcpProxy.to(`https://robot${path}`);
+    expect(below.url.replace(/^https:\/\/127\.0\.0\.1:\d+/, '')).toBe(path);
+  }
 });

@@ -1,12 +1,12 @@
 /** When control is contradicted: what it said that it had done, beside what the device and its log show. */
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { poll } from '../../common/waiting.ts';
 import type { Deployment } from '../../contract/device-api.ts';
-import { hostFiles } from '../files/target-files.ts';
+import { FilesUnreadable, hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { type Answer, type ControlCall, ControlError } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
@@ -323,6 +323,42 @@ test('a device that does not answer says nothing for control, and a fault of our
   expect(await confirm()).toBeUndefined();
   http.open = () => Promise.reject(new TypeError('a fault of ours'));
   await expect(confirm()).rejects.toThrow('a fault of ours');
+  await using device = await FakeDevice.start();
+  const { control } = fakeControl({ publish: () => Promise.reject(new TypeError('a fault of control')) });
+  const asked = { control, agent: { ...agent, ask: asking(device.http) }, signal };
+  await expect(contradiction(drives, asked)).rejects.toThrow('a fault of control');
+});
+
+test('a log may be a folder: of its files one that grew, or began again, shows the drive', async () => {
+  const path = join(folder, 'segments');
+  const [old, now] = [join(path, '1'), join(path, '2')];
+  mkdirSync(path);
+  writeFileSync(old, '4 of the past');
+  writeFileSync(now, '');
+  const drives = new Drives({ path, files: hostFiles });
+  await drives.follow(publish, async () => ids(3, 4));
+  const [unseen = expect.unreachable()] = drives.unseen;
+  expect([drives.logChanged, await drives.isInLog(unseen)]).toEqual([false, false]);
+  writeFileSync(now, '3\n4');
+  expect(await drives.isInLog(unseen)).toBe(true);
+  writeFileSync(now, '');
+  writeFileSync(old, '4');
+  expect(await drives.isInLog(unseen)).toBe(true);
+  await drives.follow(publish, async () => {
+    writeFileSync(now, 'x');
+    return ids(5, 6);
+  });
+  expect(drives.logChanged).toBe(true);
+});
+
+test('a log that cannot be read tells nothing, and a fault of ours is thrown', async () => {
+  const failing = (error: Error) => ({ path: '/log', files: { ...hostFiles, stat: () => Promise.reject(error) } });
+  const drives = new Drives(failing(new FilesUnreadable('not by this user')));
+  await drives.follow(publish, async () => ids(3, 4));
+  const [unseen = expect.unreachable()] = drives.unseen;
+  expect([unseen.mark, await drives.isInLog(unseen)]).toEqual([undefined, false]);
+  const faulty = new Drives(failing(new TypeError('a fault of ours')));
+  await expect(faulty.follow(publish, async () => ids(3, 4))).rejects.toThrow('a fault of ours');
 });
 
 test('a drive after which the log changed is not looked for, nor one before a stop', async () => {
@@ -347,4 +383,19 @@ test('a drive after which the log changed is not looked for, nor one before a st
   expect([drives.unseen, drives.all, drives.compacted]).toEqual([[], [], undefined]);
   for (let round = 0; round < 1500; round += 1) await drives.follow(publish, async () => ids(1, 2));
   expect([drives.unseen.length, drives.all.length]).toEqual([1000, 1000]);
+});
+
+test('a log that drops as much as it gains has changed', async () => {
+  const path = join(folder, 'compacted.jsonl');
+  writeFileSync(path, '{"id":1}\n{"id":2}\n');
+  const drives = new Drives({ path, files: hostFiles });
+  await drives.follow(publish, async () => {
+    // A compaction puts another file in place.
+    writeFileSync(`${path}.new`, '{"id":3}\n{"id":4}\n');
+    renameSync(`${path}.new`, path);
+    return ids(3, 4);
+  });
+  expect(drives.unseen).toEqual([]);
+  await drives.follow(publish, async () => ids(5, 6));
+  expect(drives.unseen).toHaveLength(1);
 });

@@ -9,7 +9,7 @@ import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
-import { FilesUnreadable } from '../files/target-files.ts';
+import { type FileInfo, FilesUnreadable } from '../files/target-files.ts';
 import {
   type Answer,
   type CallName,
@@ -36,8 +36,8 @@ export interface Unseen {
   mark: LogMark | undefined;
 }
 
-/** Bytes of each file of the log. */
-type LogMark = ReadonlyMap<string, number>;
+/** Each file of the log. */
+type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
 /** A check that drives without end fills no memory. */
 const MOST_KEPT = 1000;
@@ -121,8 +121,8 @@ async function markOf(log: AgentPlace | undefined): Promise<LogMark | undefined>
   try {
     const found = await files.stat(path);
     if (found === undefined) return undefined;
-    const entries = found.kind === 'folder' ? await files.list(path) : [{ path, size: found.size }];
-    return new Map(entries.map((entry) => [entry.path, entry.size]));
+    const entries = found.kind === 'folder' ? await files.list(path) : [{ path, ...found }];
+    return new Map(entries.map((entry) => [entry.path, entry]));
   } catch (error) {
     if (error instanceof FilesUnreadable) return undefined;
     throw error;
@@ -130,15 +130,19 @@ async function markOf(log: AgentPlace | undefined): Promise<LogMark | undefined>
 }
 
 const changed = (before: LogMark, after: LogMark): boolean =>
-  after.size !== before.size || [...after].some(([file, bytes]) => before.get(file) !== bytes);
+  after.size !== before.size ||
+  [...after].some(([file, { size, version }]) => {
+    const old = before.get(file);
+    return old?.size !== size || old.version !== version;
+  });
 
 /** What was written since the mark; all of a file that is shorter than it was. */
 async function addedSince(log: AgentPlace | undefined, mark: LogMark | undefined): Promise<string> {
   const now = await markOf(log);
   if (log === undefined || now === undefined) return '';
   const parts: string[] = [];
-  for (const [path, bytes] of now) {
-    const old = mark?.get(path) ?? 0;
+  for (const [path, { size: bytes }] of now) {
+    const old = mark?.get(path)?.size ?? 0;
     const content = await log.files.read(path);
     if (content !== undefined) parts.push(content.subarray(old <= bytes ? old : 0).toString('utf8'));
   }

@@ -1,8 +1,8 @@
 /** Control over HTTP: the control API of `fixtures/control.md`. */
 
 import { HttpClient, type HttpResponse } from '../../client/http.ts';
-import { cut } from '../../client/recorder.ts';
 import { curlLine } from '../../client/request-forms.ts';
+import { cut } from '../../client/timeline.ts';
 import { type ControlInfo, controlInfo } from '../../contract/control.ts';
 import { accepts } from '../transports/transport.ts';
 import {

@@ -58,7 +58,7 @@ class Layered extends Control {
   }
 }
 
-const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } = {
+export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } = {
   deploy: 'drive',
   remove: 'drive',
   publish: 'drive',

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
-import { cut } from '../../client/recorder.ts';
+import { cut } from '../../client/timeline.ts';
 import { defined } from '../../common/defined.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
@@ -320,7 +320,7 @@ export class PlatformControl extends Control {
       return current?.id === id ? current : undefined;
     };
     const failure = () => `the agent reported ${id} as deployed, but shows ${shown} as current`;
-    return this.#until(`the device to show ${id}`, look, failure, reach);
+    return this.#until(look, failure, reach);
   }
 
   async #reported(
@@ -338,7 +338,7 @@ export class PlatformControl extends Control {
     const failure = () =>
       `the agent did not report ${id} as ${what} within ${this.#timeoutMs / 1000} s; the platform shows ` +
       `${shown?.activity_status}, error ${shown?.error_status}`;
-    return this.#until(`${id} to be reported as ${what}`, look, failure, reach);
+    return this.#until(look, failure, reach);
   }
 
   /** Does so once at a time. Whatever comes of it, only what the agent reports counts. */
@@ -351,8 +351,8 @@ export class PlatformControl extends Control {
     device.post(this.#syncPath, {}).then(asked, asked);
   }
 
-  #until<T>(what: string, look: () => Promise<T | undefined>, failure: () => string, { signal }: Reach): Promise<T> {
-    return poll(what, look, {
+  #until<T>(look: () => Promise<T | undefined>, failure: () => string, { signal }: Reach): Promise<T> {
+    return poll('the agent', look, {
       timeoutMs: this.#timeoutMs,
       firstPauseMs: POLL_MS,
       growth: POLL_GROWTH,

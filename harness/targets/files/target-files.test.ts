@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/places.ts';
-import { hostFiles, withReadablePaths } from './target-files.ts';
+import { FilesUnreadable, hostFiles, withReadablePaths } from './target-files.ts';
 
 const folder = temporaryFolder();
 const at = (...names: string[]): string => join(folder, ...names);
@@ -41,6 +41,7 @@ test('bytes are added to a file that is there, and none is made', async () => {
   expect(readFileSync(at('log'), 'utf8')).toBe('one\ntw');
   await expect(hostFiles.append(at('other'), Buffer.from('x'))).rejects.toThrow(/there is no file .*other/);
   expect(await hostFiles.stat(at('other'))).toBeUndefined();
+  await expect(hostFiles.append(folder, Buffer.from('x'))).rejects.toThrow('EISDIR');
 });
 
 test('a path that control names and that leads nowhere costs its capability', async () => {
@@ -53,4 +54,15 @@ test('a path that control names and that leads nowhere costs its capability', as
   expect(await withReadablePaths({ capabilities: ['drive'] }, hostFiles, () => {})).toEqual({
     capabilities: ['drive'],
   });
+});
+
+test.each([
+  ['log', hostFiles, 'that is no absolute path'],
+  ['/log', { ...hostFiles, stat: () => Promise.reject(new FilesUnreadable('Docker is gone')) }, 'Docker is gone'],
+])('the log %s is not followed, with the reason', async (event_log, files, why) => {
+  const said: string[] = [];
+  const kept = await withReadablePaths({ capabilities: ['log'], event_log }, files, (text) => void said.push(text));
+  expect([kept, said]).toEqual([{ capabilities: [] }, [expect.stringContaining(`as event_log, and ${why}: going on`)]]);
+  const faulty = { ...hostFiles, stat: () => Promise.reject(new TypeError('a fault of ours')) };
+  await expect(withReadablePaths({ capabilities: [], event_log: '/x' }, faulty, () => {})).rejects.toThrow('of ours');
 });

@@ -10,6 +10,8 @@ export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   /** Bytes; of no meaning for a folder. */
   readonly size: number;
+  /** Another one after each write, where the file system tells: a log that drops what it gains keeps its size. */
+  readonly version?: string;
 }
 
 /** One entry of a folder. A symbolic link shows what it leads to, and is not walked through. */
@@ -63,7 +65,8 @@ export const hostFiles: TargetFiles = {
 
 function infoOf(path: string): FileInfo {
   const stats = statSync(path);
-  return { kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other', size: stats.size };
+  const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
+  return { kind, size: stats.size, version: `${stats.ino}:${stats.mtimeMs}` };
 }
 
 /** An entry that goes away meanwhile is left out. */

@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Redactor } from '../../client/redact.ts';
 import { poll } from '../../common/waiting.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';
-import { temporaryFolder } from '../testing/places.ts';
-import { TRANSPORTS } from '../transports/index.ts';
-import { ProcessGroup, readyLine } from './process.ts';
+import { listening, temporaryFolder } from '../testing/places.ts';
+import { TRANSPORTS, unix } from '../transports/index.ts';
+import { ProcessGroup, readyLine, startCommand } from './process.ts';
 import { Lines, OutputTail, waitUntil } from './started.ts';
 
 const folder = temporaryFolder();
@@ -16,7 +17,8 @@ const folder = temporaryFolder();
 const AGENT = join(folder, 'agent.mjs');
 writeFileSync(
   AGENT,
-  `import { createServer } from 'node:http';
+  `#!/usr/bin/env node
+import { createServer } from 'node:http';
 import { rmSync, writeFileSync } from 'node:fs';
 const [at, ready] = process.argv.slice(2);
 if (at.startsWith('/')) rmSync(at, { force: true });
@@ -28,6 +30,7 @@ server.listen(at === '0' ? { port: 0, host: '127.0.0.1' } : { path: at }, () => 
   if (ready?.startsWith('/')) writeFileSync(ready, JSON.stringify({ port, token: 'the-token-of-it' }));
 });
 `,
+  { mode: 0o755 },
 );
 /** What `read` gives once it is not empty; the time limit only ends what hangs. */
 const appears = (read: () => string | false): Promise<string> =>
@@ -61,13 +64,52 @@ test('waits for a command until its socket serves, and ends it with its children
   expect(said.join('\n')).not.toContain('still runs');
 });
 
-test('kills a command that ignores SIGTERM', async () => {
-  const line = `trap '' TERM; echo $$; while :; do sleep 0.05; done`;
+const DEAF = `trap '' TERM; echo $$; while :; do sleep 0.05; done`;
+test.each([
+  ['ignores SIGTERM', DEAF, 'was ended by SIGKILL'],
+  ['has left something that does', `sh -c "${DEAF.replace('$$', '\\$\\$')}" &`, 'ended with exit code 0'],
+])('kills a command that %s', async (_, line, how) => {
   const group = new ProcessGroup(line, process.env, { cwd: folder, graceMs: 200 });
   await appears(() => group.stdout);
+  if (how.startsWith('ended')) await group.exited;
   await group.stop();
-  expect(group.how).toBe('was ended by SIGKILL');
+  expect(group.how).toBe(how);
   expect(alive(Number(group.stdout))).toBe(false);
+});
+
+test('a line that cannot be started has ended, and says why', async () => {
+  const group = new ProcessGroup('true\nfalse', process.env, { cwd: socket('nowhere') });
+  await Promise.all([group.exited, group.ended, group.stop()]);
+  expect([group.label, group.how]).toEqual(['`true …`', expect.stringMatching(/^could not be started \(.*ENOENT/)]);
+});
+
+test('a command serves once its control API does too; until it is stopped, its end is its own', async () => {
+  const transport = { ...unix, accepts: async () => true, prepare: async () => {} };
+  const path = socket('control.sock');
+  const start = (line: string) =>
+    startCommand({
+      line,
+      at: { transport, address: '/x' },
+      control: path,
+      env: process.env,
+      timeoutMs: 60_000,
+      transports: [],
+      notify: () => {},
+    });
+  await expect(start('sleep 0.1; exit 3')).rejects.toThrow(
+    `ended with exit code 3 before it served its control API at`,
+  );
+  await listening(createServer(), path);
+  const started = await start('echo $$ >&2; exec sleep 600');
+  const end = () => started.restart?.endedByItself?.();
+  expect(end()).toBeUndefined();
+  const pid = (await appears(() => String(started.diagnostics()))).trim();
+  process.kill(Number(pid), 'SIGKILL');
+  const ended = `\`echo $$ >&2; exec sleep 600\` was ended by SIGKILL; the last lines that it wrote:\n${pid}`;
+  expect(await appears(() => end() ?? false)).toBe(ended);
+  expect(started.diagnostics()).toBe(ended);
+  await started.close();
+  expect(end()).toBeUndefined();
 });
 
 test('ends although something outside the group holds its output, and says so once', async () => {
@@ -78,15 +120,21 @@ test('ends although something outside the group holds its output, and says so on
   const command = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec node ${AGENT} ${path}`;
   const notify = (text: string) => void said.push(text);
   const target = await openDeviceTarget({ ...base(), socket: path, command, notify });
-  const pid = Number(await appears(() => existsSync(child) && readFileSync(child, 'utf8').trim()));
+  const helper = async (): Promise<number> => {
+    const pid = Number(await appears(() => existsSync(child) && readFileSync(child, 'utf8').trim()));
+    rmSync(child);
+    return pid;
+  };
+  const pids = [await helper()];
   try {
     await target.control.stop('SIGKILL');
     await target.control.start();
+    pids.push(await helper());
     await target.close();
-    expect(alive(pid)).toBe(true);
+    expect(pids.map(alive)).toEqual([true, true]);
     expect(said.filter((text) => text.includes('still runs and holds its output'))).toHaveLength(1);
   } finally {
-    process.kill(pid, 'SIGKILL');
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
   }
 });
 
@@ -150,6 +198,11 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
     [/is ready, but has not printed .*put \{socket\}/],
   ],
   [
+    'is ready, and serves nowhere',
+    { command: `echo '{"ready":true}'; sleep 600`, socket: socket('never.sock'), startMs: 300 },
+    [/within 0.3 s \(its ready line names no address\); the last lines that it wrote:\n\{"ready":true\}/],
+  ],
+  [
     'names no place',
     { command: 'echo up; exec sleep 600', startMs: 300 },
     [/put \{socket\} or \{discovery\} into it, or give --socket, --discovery, --url/],
@@ -170,15 +223,21 @@ test('refuses an address that something else already serves', async () => {
   expect(second.unreachable).toMatch(/something else already serves/);
 });
 
-test('stops and starts what it started', async () => {
+test('stops and starts what it started, and tells what it is as long as that is so', async () => {
   const path = socket('g.sock');
-  await using target = await openDeviceTarget({ ...base(), command: `exec node ${AGENT} ${path} line` });
+  await using target = await openDeviceTarget({ ...base(), command: `exec ${AGENT} ${path} line` });
   const before = await pidOf(target);
   await target.control.stop('SIGKILL');
   expect(alive(before)).toBe(false);
   await target.control.start();
   expect(await pidOf(target)).not.toBe(before);
   await expect(target.control.deploy()).rejects.toThrow(/the target has no control/);
+  target.conclude();
+  expect(target.description).toMatchObject({ kind: 'command', ended: true, executable: 'agent.mjs' });
+  expect(target.description.digest).toMatch(/^sha256:/);
+  appendFileSync(AGENT, '\n');
+  target.conclude();
+  expect(target.description.digest_missing).toBe('agent.mjs was changed during the run');
 });
 
 test('ends a command when it is interrupted while it starts', async () => {

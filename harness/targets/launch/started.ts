@@ -124,7 +124,7 @@ export class OutputTail {
   }
 
   add(output: Buffer | string): void {
-    const all = this.#kept + (typeof output === 'string' ? output : this.#decoder.write(output));
+    const all = this.#kept + this.#decoder.write(output);
     this.#cut ||= all.length > this.#limit;
     this.#kept = all.slice(-this.#limit);
   }

@@ -59,6 +59,8 @@ describe('loopback', () => {
     ['no file', undefined, /no such discovery file/],
     ['no JSON', '{', /is not JSON/],
     ['no token', { port: 8080 }, /is not a discovery file: .*token/],
+    ['null', null, /d.*\.json is not a discovery file/],
+    ['a port in words', { port: '8o', token: 'a-token' }, /is not a discovery file: \/port/],
   ])('reports %s as the problem of the connection', async (_, content, problem) => {
     const path = content === undefined ? join(folder, 'none.json') : file(content);
     expect(loopback.open(given(path)).problem).toMatch(problem);
@@ -88,8 +90,11 @@ describe('loopback', () => {
 describe('a URL', () => {
   it.each([
     ['ftp://127.0.0.1/', /http:\/\/ or https:\/\//],
-    ['http://a:b@127.0.0.1/', /credentials do not belong/],
+    ['no address', /must be an http/],
+    ['http://a@127.0.0.1/', /credentials do not belong/],
+    ['http://:b@127.0.0.1/', /credentials do not belong/],
     ['http://127.0.0.1/?x=1', /must end with the path/],
+    ['http://127.0.0.1/#x', /must end with the path/],
   ])('is refused as %s', (address, words) => {
     expect(() => url.open(given(address))).toThrow(words);
   });
@@ -102,7 +107,7 @@ describe('a URL', () => {
     const connection = url.open({ ...given(address), fields: { token: 'a-token' } });
     const { endpoint, headers, ...http } = connection.client(new Recorder());
     expect(http.basePath).toBe(basePath);
-    expect(endpoint.origin).toBe('http://127.0.0.1:8080');
+    expect(endpoint).toEqual({ origin: 'http://127.0.0.1:8080' });
     expect(headers).toEqual({ authorization: 'Bearer a-token' });
   });
 });
@@ -118,6 +123,7 @@ describe('a connection', () => {
     expect(connection.hint).toContain(hint);
     if (kind !== 'loopback') expect(await connection.relocate(new Redactor())).toBe(connection);
     expect(connection.capabilities.filter((name) => name !== 'root')).toEqual(kind === 'url' ? [] : [kind]);
+    expect(connection.capabilities.includes('root')).toBe(kind === 'unix' && process.getuid?.() === 0);
   });
 
   it('of loopback sends the token of its file, below the version prefix', () => {

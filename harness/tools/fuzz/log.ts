@@ -11,6 +11,7 @@ import { open } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import type { Device } from '../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../suites/device/support/disk.ts';
+import { Session } from '../../runner/session.ts';
 import { hostFiles } from '../../targets/files/target-files.ts';
 import { anyBytes, bytesOf, type Damage, damaged, damageWith, utf8, words } from './bytes.ts';
 import { fuzzer, pure } from './engine.ts';
@@ -191,7 +192,7 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   if (written.length > 1) mkdirSync(path);
   const nameOf = (index: number): string => (written.length > 1 ? join(path, `${index + 1}.jsonl`) : path);
   for (const [index, text] of written.entries()) writeFileSync(nameOf(index), bytesOf(text));
-  const target = { info: { event_log: path }, files: hostFiles } as unknown as Device;
+  const target = { info: { event_log: path }, files: hostFiles, session: new Session() } as unknown as Device;
   const lines = await readLog(target);
   const expected = written
     .map((text) => bytesOf(text).toString('utf8'))

@@ -67,6 +67,18 @@ describe('a subject', () => {
     },
   );
 
+  it.for(['reference', 'variant'] as const)(
+    'is not ok where a true declaration is said to be untrue: %s',
+    async (kind) => {
+      const untrue = { name: 'retention', declared: 'at most 10 events', observed: '11', holds: false };
+      const run = async () => sampleReport([passes], { declarations: [untrue, { ...untrue, holds: true }] });
+      const { problems: found } = await evaluateSubject(subjectOf(kind, [], { run }));
+      expect(found.map(({ what }) => what)).toEqual([
+        'not as declared: retention: declared at most 10 events, and seen: 11',
+      ]);
+    },
+  );
+
   const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> =>
     (await evaluateSubject(subjectOf(kind, [check], { breaks: [fails.id], ...about }))).problems.map(
       ({ what }) => what,

@@ -1,6 +1,7 @@
 /** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
 import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
+import { differenceInWords, differences } from '../../runner/declarations.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
 
@@ -15,6 +16,12 @@ export interface Verdict {
    * shows the defect.
    */
   headline?: Headline;
+  /** Of a pair of defects: those that no finding shows, though they could be asked about. */
+  hidden?: readonly string[];
+  /** Of a pair of defects: the check without which nothing of the other one could be asked. */
+  essential?: string;
+  /** Of a defect that met the whole suite, and of a pair: the checks that another one blocked. */
+  blockedByOthers?: number;
   durationMs: number;
   /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
   problems: readonly Problem[];
@@ -37,6 +44,8 @@ export interface Problem {
 export interface Manner {
   /** Every check on a defect, and not those alone whose requirements it breaks. */
   whole?: boolean;
+  /** The subjects are pairs of defects, which meet the whole suite. */
+  pairs?: boolean;
   /** Leaves out the checks that have to wait. */
   fast?: boolean;
   /** Holds each subject to its time. Means something only where one runs alone. */
@@ -45,8 +54,9 @@ export interface Manner {
 
 export async function evaluateSubject(
   subject: Subject,
-  { whole = false, fast = false, timed = false }: Manner = {},
+  { pairs = false, whole: asked = false, fast = false, timed = false }: Manner = {},
 ): Promise<Verdict> {
+  const whole = asked || pairs;
   const started = performance.now();
   const ended = (verdict: Omit<Verdict, 'subject' | 'durationMs'>): Verdict => ({
     subject,
@@ -58,12 +68,15 @@ export async function evaluateSubject(
       fast,
       ...(subject.kind === 'defect' && !whole ? defined({ only: subject.breaks }) : {}),
     });
+    const judged = subject.kind === 'defect' && whole;
     return ended({
-      ...(subject.kind === 'defect' && whole ? headlineOf(subject, report) : {}),
+      ...(judged ? headlineOf(subject, report) : {}),
+      ...(judged ? { blockedByOthers: report.checks.filter(({ blocked_by }) => blocked_by !== undefined).length } : {}),
+      ...(pairs ? hidingIn(subject, report) : {}),
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
       red: report.checks.filter(isRed).map(({ id }) => id),
       problems: [
-        ...PROBLEMS[subject.kind](subject, report),
+        ...(pairs ? [] : PROBLEMS[subject.kind](subject, report)),
         ...(timed ? tooLong(subject, performance.now() - started, fast) : []),
       ],
     });
@@ -88,6 +101,24 @@ function tooLong({ kind, slow = false }: Subject, tookMs: number, fast: boolean)
   const what = `took ${(tookMs / 1000).toFixed(1)} s, more than ${seconds} s`;
   return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
+
+/** The defects of a pair of which no check that they break tells anything. */
+function hidingIn({ members = [] }: Subject, { checks }: Report): Pick<Verdict, 'hidden' | 'essential'> {
+  const unseen = members.filter(
+    ({ breaks = [] }) => !breaks.some((broken) => isLeftOut(checks, broken) || isShown(checks, broken)),
+  );
+  const blocker = ({ breaks = [] }: Subject): string | undefined =>
+    checks.find((check) => check.blocked_by !== undefined && breaks.some((broken) => concerns(check, broken)))
+      ?.blocked_by;
+  const essential = unseen.map(blocker).find((id) => id !== undefined);
+  return {
+    hidden: unseen.filter((member) => blocker(member) === undefined).map(({ name }) => name),
+    ...defined({ essential }),
+  };
+}
+
+const isShown = (checks: readonly CheckResult[], broken: string): boolean =>
+  checks.some((check) => isRed(check) && concerns(check, broken));
 
 function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: Headline } {
   if (breaks.every((broken) => isLeftOut(checks, broken))) return {};
@@ -125,12 +156,14 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
       todo: 'read the specification: either the check or the simulator is wrong',
     })),
     ...blocked(report),
+    ...notAsDeclared(report),
   ],
   variant: ({ slow = false }, report) => [
     ...report.checks
       .filter(({ outcome }) => outcome === 'fail')
       .map((check) => ({ what: why(check), todo: 'the specification leaves this open: let the check accept it' })),
     ...blocked(report, slow),
+    ...notAsDeclared(report),
   ],
   null: ({ proves = /./, alone = false }, report) =>
     report.checks
@@ -202,6 +235,12 @@ const blocked = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
     .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));
+
+const notAsDeclared = ({ declarations }: Report): Problem[] =>
+  differences(declarations).map((one) => ({
+    what: `not as declared: ${differenceInWords(one)}`,
+    todo: 'the target is what it says: widen the bound of that declaration',
+  }));
 
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);

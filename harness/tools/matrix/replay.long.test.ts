@@ -91,7 +91,7 @@ describe('a counterexample is replayed', () => {
   it.for([
     ['limit-unbounded', 'platform.list.clamp.high', asProcess],
     ['has-more-on-full-page', 'platform.list.has-more', inProcess],
-    ['pages-skip', 'platform.list.walk', inProcess],
+    ['pages-skip', 'platform.list.walk-once', inProcess],
     ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess],
   ] as const)('of a platform: %s by %s', async ([defect, only, muster]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);

@@ -14,7 +14,7 @@ import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { count, inParallel, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { bundlesOf, evaluateApart, GROUPS, without } from './selection.ts';
+import { bundlesOf, evaluateApart, GROUPS, pairsOf, without } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
@@ -28,6 +28,7 @@ const values = toolOptions('npm run matrix -- [options]', {
   without: names(`leave these groups out: ${Object.keys(GROUPS).join(', ')}`, Object.keys(GROUPS)),
   within: names('these groups alone', Object.keys(GROUPS)),
   whole: flag('run every check on a defect, not only those of what it breaks, and ask if the first finding names that'),
+  pairs: count('run so many pairs of defects of each suite in place of all else: no defect may hide another', 0, 0),
   single: flag('run each variant by itself, and not in bundles'),
   repeat: count('run every subject so many times, each time with another seed', 1),
   busy: count('beside so many loops that each take up a core: no outcome may depend on that', 0, 0),
@@ -59,11 +60,15 @@ if (subjects.length === 0) refuse('no subject is left to run');
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 const variants = subjects.filter(({ kind }) => kind === 'variant');
-const bundles = values.single ? variants : bundlesOf(variants, random(seed).next);
+const bundles = values.single || values.pairs > 0 ? variants : bundlesOf(variants, random(seed).next);
 if (bundles.length < variants.length)
   process.stdout.write(`${variants.length} variants in ${bundles.length} runs, with --seed ${seed}\n`);
 const repeats = Array.from({ length: values.repeat }, (_, index) => index);
-const queue = [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')]
+const pairs = apis.flatMap((api) => {
+  const defects = subjects.filter((subject) => subject.api === api && subject.kind === 'defect');
+  return pairsOf(defects, random(seed).next, values.pairs);
+});
+const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')])
   .toSorted((a, b) => turn(a) - turn(b))
   .flatMap((subject) => repeats.map((index) => repeated(subject, index)));
 
@@ -79,11 +84,16 @@ for (let loops = values.busy; loops > 0; loops -= 1) spawn(process.execPath, ['-
 const started = performance.now();
 const verdicts: Verdict[] = [];
 await inParallel(queue, concurrency, async (subject) => {
-  for (const verdict of await evaluateApart(subject, { whole, fast, timed: concurrency === 1 })) {
+  for (const verdict of await evaluateApart(subject, {
+    whole,
+    fast,
+    pairs: values.pairs > 0,
+    timed: concurrency === 1,
+  })) {
     verdicts.push(verdict);
     if (values.verbose || verdict.problems.length > 0) process.stdout.write(row(verdict));
   }
-  if (process.stderr.isTTY) process.stderr.write(`\r${subjectsIn(verdicts)} of ${subjects.length}\r`);
+  if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${queue.length}\r`);
 });
 
 /** A bound means something only for a subject that has the machine to itself, which takes too long for all of them. */
@@ -112,12 +122,13 @@ function row({ subject: { api, kind, name }, passed, red, headline, problems, du
   return `${mark} ${api.padEnd(8)} ${kind.padEnd(9)} ${name.padEnd(32)} ${duration}  ${found}\n`;
 }
 
-const everyDefect = only === undefined && within === undefined && kinds.includes('defect');
+const everyDefect = values.pairs === 0 && only === undefined && within === undefined && kinds.includes('defect');
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
-  const decisive = (checks as readonly { id: string; requirement: { level: Level } }[])
-    .filter(({ requirement }) => requirement.level !== 'INFO')
+  // What the newest set does not hold any more is not run.
+  const decisive = (checks as readonly { id: string; requirement: { level: Level; until?: string } }[])
+    .filter(({ requirement }) => requirement.level !== 'INFO' && requirement.until === undefined)
     .map(({ id }) => id);
   return {
     api,

@@ -92,14 +92,32 @@ export function bundle(members: readonly Subject[]): Subject {
     name: members.map(({ name }) => name).join(' + '),
     summary: members.map(({ summary }) => summary).join(' '),
     members,
+    ...(first.breaks === undefined ? {} : { breaks: members.flatMap(({ breaks = [] }) => breaks) }),
     run: (narrowed) => run(changes, narrowed),
   };
 }
 
+/**
+ * Pairs of defects that break different requirements and can be together, `most` of them in the order of a draw: no
+ * defect may hide another. `next` gives numbers from 0 to 1.
+ */
+export function pairsOf(defects: readonly Subject[], next: () => number, most: number): Subject[] {
+  const all = defects.flatMap((one, index) => defects.slice(index + 1).map((other) => ({ one, other, order: next() })));
+  const drawn = all.toSorted((a, b) => a.order - b.order).values();
+  return drawn
+    .filter(({ one, other }) => !isSameRequirement(one, other) && fits(one, [other]))
+    .take(most)
+    .map(({ one, other }) => bundle([one, other]))
+    .toArray();
+}
+
+const isSameRequirement = ({ breaks = [] }: Subject, other: Subject): boolean =>
+  breaks.some((broken) => other.breaks?.some((id) => id.startsWith(broken) || broken.startsWith(id)));
+
 /** The verdict on a subject; of a bundle that is not ok, those on its parts, down to the guilty variants. */
 export async function evaluateApart(subject: Subject, manner?: Manner): Promise<Verdict[]> {
   const verdict = await evaluateSubject(subject, manner);
-  const { members = [] } = subject;
+  const { members = [] } = subject.kind === 'variant' ? subject : {};
   if (verdict.problems.length === 0 || members.length === 0) return [verdict];
   const middle = Math.ceil(members.length / 2);
   const parts: Verdict[] = [];

@@ -60,9 +60,9 @@ export interface Subject {
   alone?: boolean;
   /** It may take longer than the others: it is slow, and right. */
   slow?: boolean;
-  /** Of a variant that may run together with others: what it differs by, and a run with these changes or more. */
+  /** Of a defect or a variant: what it differs by, and a run with these changes or more. */
   together?: { changes: Changes; run: RunWith };
-  /** The variants of a bundle. */
+  /** The variants of a bundle, or the two defects of a pair. */
   members?: readonly Subject[];
   /** Starts it, runs the suite against it, stops it. */
   run(choice: RunChoice): Promise<Report>;
@@ -117,15 +117,20 @@ const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
 });
 
 const defective = (api: Api, defects: readonly Declared[], prefixed = false): Subject[] =>
-  defects.map((defect) => ({
-    api,
-    kind: 'defect',
-    ...titleOf(defect, prefixed),
-    file: defect.file,
-    ...defined({ breaks: defect.breaks, tells: defect.tells }),
-    run: (choice) =>
-      RUN_WITH[api](changesBy(defect), { ...defined({ patienceMs: DEFECT_PATIENCE_MS[api] }), ...choice }),
-  }));
+  defects.map((defect) => {
+    const patient = defined({ patienceMs: DEFECT_PATIENCE_MS[api] });
+    const run: RunWith = (changes, choice) => RUN_WITH[api](changes, { ...patient, ...choice });
+    const changes = changesBy(defect);
+    return {
+      api,
+      kind: 'defect',
+      ...titleOf(defect, prefixed),
+      file: defect.file,
+      ...defined({ breaks: defect.breaks, tells: defect.tells }),
+      together: { changes, run },
+      run: (choice) => run(changes, choice),
+    };
+  });
 
 /** A variant that may run together with others. */
 export const variantSubject = (
@@ -166,6 +171,9 @@ const nulls = (
     summary: NULL_SERVERS[name],
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
+
+/** Far more events than a check may read over and over. */
+const LONG_LOG = 100_000;
 
 /** Of a reference that has all that the suite asks for. */
 const NOTHING = /^$/;
@@ -225,6 +233,13 @@ const deviceSubjects = (): Subject[] => [
     name: 'dialect-miru',
     summary: 'Answers as published agents do.',
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
+  },
+  {
+    api: 'device',
+    kind: 'variant',
+    name: 'retains-100000',
+    summary: 'Keeps 100,000 events, and they are there (section 8 shows no size).',
+    run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
   },
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)),
   ...named('device', 'null', QUIET, (name) => ({
@@ -292,7 +307,7 @@ const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>>
   ],
   device: [
     ...['byte-by-byte', 'extra-fields', 'ids-with-gaps', 'line-ends-cr', 'replay-without-cursor', 'silent-at-open'],
-    'times-with-offset',
+    ...['times-with-offset', 'removed-never-sent', 'removed-with-status'],
   ],
 };
 

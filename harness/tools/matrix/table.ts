@@ -1,6 +1,7 @@
 /** The matrix for readers: one line an API, and what is wrong. */
 import { readableDuration } from '../../common/durations.ts';
 import type { Paint } from '../../common/terminal.ts';
+import { lines } from '../../reports/findings.ts';
 import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
@@ -24,6 +25,39 @@ const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
 
 /** The share of defects whose first finding has to name what they break. */
 const RIGHT_HEADLINES = 0.95;
+
+/** The share of pairs that must show both defects. */
+const SHOWN_PAIRS = 0.98;
+
+const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
+
+/** How little one finding hides of the others: a line for pairs of defects, and one for single ones. */
+function hidingShares({ api, verdicts }: Part): string[] {
+  const whole = verdicts.filter(({ blockedByOthers }) => blockedByOthers !== undefined);
+  const free = whole.filter(({ blockedByOthers }) => blockedByOthers === 0);
+  const pairs = whole.filter(({ hidden }) => hidden !== undefined);
+  const asked = pairs.filter(({ essential }) => essential === undefined);
+  const both = asked.filter(({ hidden = [] }) => hidden.length === 0);
+  const essentials = [...new Set(pairs.flatMap(({ essential = [] }) => essential))];
+  return lines(
+    asked.length > 0 && `${api}: ${shareOf(both.length, asked.length)} pairs show both defects`,
+    essentials.length > 0 &&
+      `${api}: ${pairs.length - asked.length} more cannot be asked about both: ${essentials.join(', ')} failed`,
+    whole.length > 0 && `${api}: ${shareOf(free.length, whole.length)} have no check blocked by another`,
+  );
+}
+
+/** A few prove nothing about the share. */
+function hidingProblems({ api, verdicts }: Part): TableProblem[] {
+  const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
+  const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
+  if (hiding.length <= (1 - SHOWN_PAIRS) * pairs.length) return [];
+  return hiding.map(({ subject: { name }, hidden = [] }) => ({
+    where: `${api} pair ${name}`,
+    what: `nothing shows ${hidden.join(', ')}`,
+    todo: 'let a reader allow for what the other one does: `deviation` of the check that finds it',
+  }));
+}
 
 /** Of the defects that met the whole suite: how many first findings name what is broken, and those that do not. */
 function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
@@ -86,6 +120,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
     paint('dim', headings),
     ...parts.map(rowOf),
     ...headlineShares(parts),
+    ...parts.flatMap(hidingShares),
     '',
     ...slowest(parts).map((line) => paint('dim', line)),
     '',
@@ -119,6 +154,7 @@ export function problemsOf(parts: readonly Part[]): TableProblem[] {
       problems.map((problem) => ({ where: placeOf(subject), ...problem })),
     ),
     ...headlineProblems(part),
+    ...hidingProblems(part),
     ...unproven(part).map((id) => ({
       where: `${part.api} check ${id}`,
       what: 'red on no defect, so not proven able to fail',

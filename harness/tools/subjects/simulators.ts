@@ -86,10 +86,21 @@ export async function startRobot(
     behaviour?: DeviceBehaviour;
     /** Nothing has ever happened on it. */
     fresh?: boolean;
+    /** Events of its past, of which a compaction has cut off some. */
+    past?: number;
+    /** Events that it keeps at most. */
+    retain?: number;
     heartbeatMs?: number;
   } = {},
 ): Promise<Robot> {
-  const { transport = 'unix', behaviour, fresh = false, heartbeatMs = HEARTBEAT_MS } = options;
+  const {
+    transport = 'unix',
+    behaviour,
+    fresh = false,
+    past = PAST_EVENTS,
+    retain,
+    heartbeatMs = HEARTBEAT_MS,
+  } = options;
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
   const control = join(path, 'control.sock');
@@ -100,11 +111,11 @@ export async function startRobot(
       control: { path: control },
       heartbeatMs,
       seed: SEED,
-      ...defined({ behaviour }),
+      ...defined({ behaviour, retain }),
     }),
   );
   if (!fresh) {
-    await device.publish(PAST_EVENTS);
+    await device.publish(past);
     await device.compact();
     await device.deploy();
     // Only where there is an error does it show how statuses are merged.

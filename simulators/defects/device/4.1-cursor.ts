@@ -33,14 +33,6 @@ export const defects = [
     CURSOR_MALFORMED,
     refusals(({ code }) => code === 'invalid_cursor', { status: 500 }),
   ),
-  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', CURSOR_MALFORMED, {
-    stream: ({ chooseCursor }) => ({
-      chooseCursor: (request) => {
-        const text = request.after[0] ?? request.lastEventId ?? '';
-        return /^\d+$/.test(text) ? Number(BigInt.asIntN(64, BigInt(text))) : chooseCursor(request);
-      },
-    }),
-  }),
   defect(
     'first-event-without-cursor-lost',
     'Loses the first event of a stream that was opened without a cursor.',

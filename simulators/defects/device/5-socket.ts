@@ -1,5 +1,5 @@
 import { chmodSync, chownSync } from 'node:fs';
-import { defect } from '../define-device.ts';
+import { defect, variant } from '../define-device.ts';
 
 const NOBODY = 65_534;
 
@@ -23,5 +23,13 @@ export const defects = [
     'Binds its loopback port to every address of the machine.',
     ['device.loopback.only'],
     { transport: { host: '0.0.0.0' } },
+  ),
+];
+
+export const variants = [
+  variant(
+    'short-backlog',
+    'Lets five connections wait until it takes them, as the standard library of Python does (no number is stated).',
+    { transport: { backlog: 5 } },
   ),
 ];

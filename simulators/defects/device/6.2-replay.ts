@@ -40,6 +40,14 @@ export const defects = [
       }),
     },
   ),
+  defect('huge-cursor-wraps', 'Lets cursors wrap around at 64 bits.', ['device.events.replay.exclusive'], {
+    stream: ({ chooseCursor }) => ({
+      chooseCursor: (request) => {
+        const text = request.after[0] ?? request.lastEventId ?? '';
+        return /^\d+$/.test(text) ? Number(BigInt.asIntN(64, BigInt(text))) : chooseCursor(request);
+      },
+    }),
+  }),
   defect(
     'replay-skips-first',
     'Begins a replay one event too late.',

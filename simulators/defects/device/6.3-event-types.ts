@@ -118,4 +118,19 @@ export const variants = [
       },
     },
   ),
+  variant(
+    'removed-with-status',
+    'Gives the status that a removed deployment has in deployment.removed, whose payload is not shown (section 6.3).',
+    {
+      deployments: {
+        event: (draft) =>
+          draft.type === 'deployment.removed'
+            ? {
+                type: draft.type,
+                data: { ...draft.data, status: 'removed', activity_status: 'removing', error_status: 'none' },
+              }
+            : draft,
+      },
+    },
+  ),
 ];

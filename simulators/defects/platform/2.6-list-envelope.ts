@@ -32,6 +32,9 @@ export const defects = [
     ['platform.list.items'],
     resources('device', (device) => ({ ...device, object: `${device['status']}_device` })),
   ),
+  defect('envelope-items', 'Gives the items of every list as items, not as data.', ['platform.list.envelope.any'], {
+    envelope: ({ data, ...envelope }) => ({ ...envelope, items: data }),
+  }),
   defect('envelope-object', 'Names its lists `page`.', ['platform.list.envelope'], {
     envelope: (envelope) => ({ ...envelope, object: 'page' }),
   }),

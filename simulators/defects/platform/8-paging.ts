@@ -23,7 +23,7 @@ export const defects = [
   defect(
     'has-more-forgets-offset',
     'Compares limit with the number of all items, whatever the offset.',
-    ['platform.list.beyond-end'],
+    ['platform.list.past-end'],
     { hasMore: ({ limit, total }) => limit < total() },
   ),
 ];

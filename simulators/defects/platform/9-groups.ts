@@ -80,4 +80,10 @@ export const variants = [
       return bodyProblems(operation, value, check);
     },
   })),
+  variant('devices-not-patched', 'Has no PATCH of a device: the specification names none.', ({ bodyProblems }) => ({
+    bodyProblems: (operation, value, check) => {
+      if (operation === 'updateDevice') throw new PlatformError(405, 'method_not_allowed', 'PATCH is not served here');
+      return bodyProblems(operation, value, check);
+    },
+  })),
 ];

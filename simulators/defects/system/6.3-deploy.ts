@@ -18,11 +18,11 @@ export const defects = [
   defect(
     'replaced-stays-deployed',
     'Archives the target of a replaced deployment, never its activity.',
-    ['system.replace'],
+    ['system.newer'],
     ({ mayReport }) => ({
       retired: (activity) => activity,
       mayReport: (from, to) => to !== 'archived' && mayReport(from, to),
     }),
-    { tells: /to be archived on the platform.*activity deployed, error none, target archived/ },
+    { tells: /to be another than deployed on the platform.*activity deployed, error none, target archived/ },
   ),
 ];

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Axis } from '../../../harness/client/recorder.ts';
+import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';

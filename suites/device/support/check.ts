@@ -6,11 +6,12 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { Fact, type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
+import { type Measure, TELLING_BATCH } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
+import { hasCompacted, logMayDiffer, mayHaveDeployed, publishes } from './log-state.ts';
 
 export type Device = DeviceContext & CheckContext;
 
@@ -87,22 +88,6 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-interface LogState {
-  /**
-   * The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is
-   * certainly served.
-   */
-  knownCursor: bigint | undefined;
-  /** How often the log was compacted or the agent stopped. */
-  changes: number;
-}
-export const LOG_STATE = new Fact<LogState>(() => ({ knownCursor: undefined, changes: 0 }));
-
-/** The log is compacted, or the agent stopped: nobody knows what is left. */
-export function logMayDiffer({ session }: Pick<Device, 'session'>): void {
-  session.set(LOG_STATE, { knownCursor: undefined, changes: session.get(LOG_STATE).changes + 1 });
-}
-
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked'>;
 
 /**
@@ -124,15 +109,27 @@ export function pacedControl(t: Driven): Control {
     return result;
   };
   const publishAll = (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> =>
-    timed('publish', count, () => control.publish(count, signal));
+    timed('publish', count, async () => {
+      const answered = publishes(t, count);
+      const range = await control.publish(count, signal).catch((error: unknown) => {
+        answered();
+        throw error;
+      });
+      answered(BigInt(range.first_id), BigInt(range.last_id));
+      return range;
+    });
   // Two events may have waited for a busy machine: a small batch tells before a large one is refused.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isTold = count <= TELLING_BATCH || session.knowsBatches;
     const isSplit = !isTold && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
     const { first_id } = isSplit ? await publishAll(TELLING_BATCH, signal) : { first_id: undefined };
     const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
-    session.get(LOG_STATE).knownCursor = BigInt(rest.last_id);
     return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
+  };
+  const compact = async (signal: AbortSignal | undefined): ReturnType<Control['compact']> => {
+    const left = await control.compact(signal);
+    hasCompacted(t, BigInt(left.earliest_id), BigInt(left.latest_id));
+    return left;
   };
   const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
     const started = performance.now();
@@ -143,10 +140,12 @@ export function pacedControl(t: Driven): Control {
   };
   return layered(control, {
     call: (call, signal) => {
+      if (call.name === 'deploy' || call.name === 'remove') mayHaveDeployed(t);
       if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
       if (call.name === 'publish') return publish(call.count, signal);
       if (call.name === 'stop') afford('restart');
       if (call.name === 'compact' || call.name === 'stop') logMayDiffer(t);
+      if (call.name === 'compact') return compact(signal);
       return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
     },
   });
@@ -165,7 +164,10 @@ export const PREFIX = ['device.version.prefix'];
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
 /** A stream opens, and another one after it. */
-export const STREAM = ['device.events.content-type'];
+export const STREAM = ['device.events.content-type.any'];
+
+/** They are event streams. */
+export const TYPED = ['device.events.content-type'];
 
 /** Retained events can be read, each with an id of its own; without control. */
 export const RETAINED = ['device.events.monotonic.retained'];

@@ -37,6 +37,20 @@ function parse(text: string): LogLine {
   }
 }
 
+/** The lines that store each of the events, by id. */
+export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): ReadonlyMap<bigint, readonly number[]> {
+  const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
+  const wanted = new Map(ids.map((id) => [String(id), id]));
+  for (const [at, line] of lines.entries()) {
+    // Few lines of a long log hold any of the ids, which is sooner seen in the text.
+    for (const text of new Set(line.text.match(/-?\d+/g) ?? [])) {
+      const id = wanted.get(text);
+      if (id !== undefined && storesEvent(line, id)) found.get(id)?.push(at);
+    }
+  }
+  return found;
+}
+
 /** Whether a line stores that event. How an agent lays a line out is not stated, so any member may hold the id. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
   return line.json && line.text.includes(String(id)) && containsId(line.value, id);
@@ -57,6 +71,8 @@ function containsId(line: unknown, id: bigint): boolean {
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = await t.files.stat(path);
+  const seen = { name: 'event_log', declared: path, observed: there?.kind ?? 'nothing is there' };
+  t.session.declarations.saw({ ...seen, holds: there !== undefined });
   if (there === undefined) t.blocked(`control names ${path} as its event_log, and nothing is there`);
   if (there.kind !== 'folder') return [path];
   const entries = await t.files.list(path);

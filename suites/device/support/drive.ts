@@ -1,14 +1,16 @@
 /**
- * Makes events happen, and compacts them away. Other events may come at any time, so a check follows its own by their
+ * Makes events happen. Other events may come at any time, so a check follows its own by their
  * ids.
  */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
-import { type Device, LOG_STATE, recordTimeout, relocate } from './check.ts';
+import { type Device, recordTimeout } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
 import { isObject } from './requests.ts';
+import { eventsAfter, mostEvents } from './retention.ts';
 import type { Question, Streams, Subscription } from './streams.ts';
 
 export interface Published {
@@ -42,7 +44,8 @@ export async function subscribeAtKnownCursor(
   streams: Streams,
 ): Promise<{ cursor: bigint; live: Subscription }> {
   const known = t.session.isSlow('publish') ? t.session.get(LOG_STATE).knownCursor : undefined;
-  const last = known ?? (await publish(t, 1)).last;
+  const isKept = known !== undefined && eventsAfter(t, known) <= mostEvents(t);
+  const last = isKept ? known : (await publish(t, 1)).last;
   return { cursor: last, live: await streams.open({ after: last }) };
 }
 
@@ -131,10 +134,6 @@ export async function readWhatComes(
   return came ? undefined : problems[0];
 }
 
-/** Used where control names no retention limit: few logs keep fewer events. */
-const ASSUMED_RETENTION = 200;
-/** A check may run beside events of other origin, and they count against the same limit. */
-const SHARE_OF_RETENTION = 1 / 4;
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 
@@ -151,10 +150,6 @@ export function eventBudget(t: Device, wanted: number): number {
 /** How many of the `wanted` take no longer than `withinMs` together. At least 2, since one alone shows no order. */
 export const asMany = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
-
-/** As many events as may be published after one without that one being compacted away. */
-export const mostEvents = ({ info }: Device): number =>
-  Math.floor((info.retention ?? ASSUMED_RETENTION) * SHARE_OF_RETENTION);
 
 /** Deploys and reads up to its `deployment.deployed`. */
 export async function deploy(
@@ -201,67 +196,4 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
  */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
-}
-
-/**
- * Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is
- * above that.
- */
-export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
-  const { earliest_id, latest_id } = await t.control.compact();
-  if (t.info.compact_restarts === true) await relocate(t);
-  return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
-}
-
-export interface Compacted {
-  /**
-   * Ids of events that are gone, each with a later one that is gone too: older than the earliest retained event in
-   * every reading.
-   */
-  lost: bigint[];
-  /** The earliest event that is retained: there is one. */
-  earliest: bigint;
-}
-
-/** More than any log keeps whose size is bounded, where the limit is not known. */
-const MOST_EVENTS = 50_000;
-const TIMES_THE_LIMIT = 3;
-const FIRST_BATCH_WITHOUT_LIMIT = 100;
-
-/**
- * Publishes and compacts until events that were seen are no longer retained. Blocked when compaction does not remove
- * them. Where events are published slowly, compaction comes first: it may remove enough.
- */
-export async function compactAway(t: Device, streams: Streams): Promise<Compacted> {
-  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-  await readUpTo(live, await publish(t, Math.max(3, eventBudget(t, 20))));
-  const seen = [cursor, ...live.events.map(({ id }) => id)];
-  await live.close();
-  const { retention } = t.info;
-  const most = retention === undefined ? MOST_EVENTS : TIMES_THE_LIMIT * retention;
-  const enough = (retention ?? FIRST_BATCH_WITHOUT_LIMIT) + 1;
-  let batch = t.session.isSlow('publish') ? 0 : enough;
-  for (let published = 0; published < most; batch = Math.max(enough, 2 * batch)) {
-    const filling = batch === 0 ? undefined : await publishUnread(t, batch);
-    published += batch;
-    const { earliest, latest } = await compact(t);
-    if (t.info.compact_restarts === true) streams.use(t.http);
-    const gone = seen.filter((id) => id < earliest);
-    if (gone.length <= 1) continue;
-    // The last one may lie just before the earliest: a device may serve it as a cursor, since no event after it is
-    // lost.
-    const lost = [...gone.slice(0, -1), ...(filling === undefined ? [] : lostNearBoundary(filling, earliest))];
-    // A log may be compacted to nothing; then the next event is the earliest that it retains.
-    return { lost, earliest: earliest <= latest ? earliest : (await publish(t, 1)).last };
-  }
-  return t.blocked(`compaction removed none of the oldest events, though ${most} more were published`);
-}
-
-/** An implementation that is off by a few is wrong here. */
-const NEAR_THE_BOUNDARY = [4n, 3n, 2n];
-
-/** Ids just before the boundary that were certainly events, because the ids of the batch across it leave no gap. */
-function lostNearBoundary({ first, last, count }: Published, earliest: bigint): bigint[] {
-  if (last - first + 1n !== BigInt(count) || earliest > last) return [];
-  return NEAR_THE_BOUNDARY.map((distance) => earliest - distance).filter((id) => id >= first);
 }

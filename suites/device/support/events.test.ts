@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { Assertions } from './check.ts';
-import { type LogLine, storesEvent } from './disk.ts';
+import { type LogLine, linesOf, storesEvent } from './disk.ts';
 import {
   distinct,
   expectEnvelope,
@@ -127,5 +127,15 @@ describe('lines of a log', () => {
     expect(storesEvent(line('[[12]]'), 12n)).toBe(true);
     expect(storesEvent(line('{"id":123}'), 12n)).toBe(false);
     expect(storesEvent({ text: '{"id":12', value: undefined, json: false }, 12n)).toBe(false);
+  });
+
+  it('are found for many events at once', () => {
+    const lines = ['{"id":-1}', '{"id":12,"n":13}', '{"seq":"13","again":13}', '{"id":"a-14"}'].map(line);
+    expect([...linesOf(lines, [-1n, 12n, 13n, 14n])]).toEqual([
+      [-1n, [0]],
+      [12n, [1]],
+      [13n, [1, 2]],
+      [14n, []],
+    ]);
   });
 });

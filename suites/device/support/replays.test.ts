@@ -1,8 +1,9 @@
 /** Where each event takes a while, checks share a stretch of the log, for as long as it is certainly retained. */
 import { expect, it } from 'vitest';
-import { logMayDiffer } from './check.ts';
 import { publish } from './drive.ts';
+import { logMayDiffer } from './log-state.ts';
 import { record } from './replays.ts';
+import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 it('is shared on a slow target until something may have removed it', async () => {
@@ -42,5 +43,26 @@ it('is shared on a slow target until something may have removed it', async () =>
     slow();
     expect((await record(t, streams, 3)).cursor).toBeGreaterThan(second.cursor);
   });
+  expect(result).toMatchObject({ outcome: 'pass' });
+});
+
+it('is looked for again when compaction overtakes the cursor that was found', async () => {
+  // The first replay that is asked for, after the search, comes too late: ten more events are gone.
+  let earliest = 20;
+  let served = 0;
+  const target = await openTarget((request, response) => {
+    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? 0);
+    if (after === earliest - 1 && served++ === 1) earliest += 10;
+    const isGone = after < earliest - 1;
+    response.writeHead(isGone ? 410 : 200, { 'content-type': 'text/event-stream' });
+    for (let id = after + 1; !isGone && id <= 50; id += 1) response.write(frame(id));
+    response.flushHeaders();
+    if (isGone) response.end();
+  });
+  const result = await runOn(target, async (t, streams) => {
+    const { stream } = await requireRetained(t, streams);
+    expect([...stream.frames][0]?.id).toBe('30');
+  });
+  expect(earliest).toBe(30);
   expect(result).toMatchObject({ outcome: 'pass' });
 });

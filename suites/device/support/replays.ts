@@ -1,15 +1,11 @@
-/**
- * Replays of what a log retains: the sample that even a black box shows, and a long stretch that a check published
- * before.
- */
+/** Replays of what a check published before: a long stretch of the log, or a short one that other replays repeat. */
 
 import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { type Device, inTime, LOG_STATE } from './check.ts';
+import { type Device, inTime } from './check.ts';
 import {
   eventBudget,
-  mostEvents,
   type Published,
   publish,
   publishEveryEventKind,
@@ -17,79 +13,16 @@ import {
   subscribeAtKnownCursor,
 } from './drive.ts';
 import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
-import { describeOpen, type Streams, Subscription } from './streams.ts';
-
-/** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
-const QUIET_MS = 250;
-/** The same once as much has come as in a sample before. */
-const QUIET_AT_THE_END_MS = 40;
-const SAMPLE_MS = 3000;
-/** A stretch of a long log is enough. */
-const SAMPLE_BYTES = 500_000;
-
-/** What the last sample of a target held: the next one is found, and ends, sooner. */
-interface Extent {
-  earliest: bigint;
-  frames: number;
-}
-
-const EXTENT = new Fact<Extent | undefined>(() => undefined);
-
-/**
- * The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is
- * empty.
- */
-export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
-  return (await sampleRetained(t, streams)) ?? t.notApplicable('the device replays no event that it retained');
-}
-
-/** The same; undefined when no cursor is served, or nothing is retained. */
-export async function sampleRetained(t: Device, streams: Streams): Promise<Subscription | undefined> {
-  const known = t.session.get(EXTENT);
-  const cursor = await earliestServed(streams, known?.earliest);
-  if (cursor === undefined) return undefined;
-  const stream = await streams.try({ after: cursor, cutAfterBytes: SAMPLE_BYTES });
-  if (stream.status !== 200) return undefined;
-  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? QUIET_MS : QUIET_AT_THE_END_MS);
-  await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
-  const frames = stream.frames.length;
-  if (frames === 0) return undefined;
-  t.session.set(EXTENT, { earliest: cursor, frames });
-  return new Subscription(t, stream);
-}
-
-/**
- * 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and
- * may still be.
- */
-async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
-  const served = async (cursor: bigint): Promise<boolean | undefined> => {
-    const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
-    await stream.close();
-    return stream.status === 200 ? true : stream.status === 410 ? false : undefined;
-  };
-  const zero = await served(0n);
-  if (zero !== false) return zero === true ? 0n : undefined;
-  // Compaction only removes events, so what was expired is so still.
-  let low = known > 0n ? known - 1n : 0n;
-  let high = low + 1n;
-  for (;;) {
-    const answer = await served(high);
-    if (answer === true) break;
-    if (answer === undefined || high > 2n ** 62n) return undefined;
-    const step = high - low;
-    low = high;
-    high += 2n * step;
-  }
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    const answer = await served(middle);
-    if (answer === undefined) return undefined;
-    if (answer) high = middle;
-    else low = middle;
-  }
-  return high;
-}
+import { LOG_STATE } from './log-state.ts';
+import {
+  EVENTS_OF_EVERY_KIND,
+  eventsAfter,
+  mostEvents,
+  requireRoomFor,
+  retainedFrom,
+  TooFewRetained,
+} from './retention.ts';
+import { describeOpen, type Streams, type Subscription } from './streams.ts';
 
 /**
  * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a
@@ -107,6 +40,8 @@ const MOST_EVENTS = 1500;
 const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
 /** A log that is nearly full may be compacted at any moment, and then the stretch would be lost. */
 const SHARE_OF_RETENTION = 0.9;
+/** One event shows no order. */
+const LEAST_STRETCH = 2;
 const FIRST_PORTION = 50;
 /** A slow device gets fewer events. */
 const FILLING_MS = 6000;
@@ -121,7 +56,8 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   await live.close();
   const { retention } = t.info;
   const kept = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
-  const count = Math.min(most, kept);
+  const count = Math.floor(Math.min(most, kept));
+  requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
   // The first portion is small, since it shows how slow the device is; each is twice the last.
@@ -291,14 +227,39 @@ function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
 
 /** The same, and nothing but what others cause has come since. */
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
+  requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
   // Deployments change while their events stay as they were sent.
-  await publishEveryEventKind(t);
-  const published = await publish(t, eventBudget(t, count));
+  if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
+  const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
+  const published = await publish(t, Math.min(eventBudget(t, count), room));
   const replay = await streams.open({ after: cursor });
   const all = laterThan(cursor, await readUpTo(replay, published));
   await replay.close();
   return { all, cursor, published };
+}
+
+/**
+ * Opens a stream after the earliest of the events, or the one before them, that a small log still keeps. Gives that
+ * cursor too.
+ */
+export async function openRetained(
+  t: Device,
+  streams: Streams,
+  before: bigint,
+  events: readonly SeenEvent[],
+): Promise<{ after: bigint; replay: Subscription }> {
+  const first = retainedFrom(t, before, events);
+  const cursors = [first, ...events.map(({ id }) => id).filter((id) => id > first)];
+  for (const after of cursors.slice(0, -1)) {
+    try {
+      return { after, replay: await streams.open({ after }) };
+    } catch (error) {
+      if (!(error instanceof TooFewRetained)) throw error;
+    }
+  }
+  const after = cursors.at(-1) ?? first;
+  return { after, replay: await streams.open({ after }) };
 }
 
 /** Whether a replay repeats its cursor is a requirement of its own. */

@@ -5,6 +5,8 @@ import type { Capability, Check, Requirement, Sharing } from '../../../harness/r
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { sections } from '../../section.ts';
 import { type Device, pacedControl, relocate } from './check.ts';
+import { watchedControl } from './declared.ts';
+import { TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
 const declare = checks<DeviceContext>();
@@ -21,13 +23,26 @@ export const check = (
 ): Check<DeviceContext> => {
   const { needs, sharing = usualSharing(needs) } = options;
   return declare(requirement, { ...options, sharing }, async (given) => {
-    const t = { ...given, capabilities: usable(given), control: pacedControl(given), property: boundedBy(given) };
+    const t = {
+      ...given,
+      capabilities: usable(given),
+      control: watchedControl(pacedControl(given), given),
+      property: boundedBy(given),
+    };
     const useless = needs?.find((name) => given.capabilities.has(name) && !t.capabilities.has(name));
-    if (useless !== undefined)
-      given.notApplicable(`the capability "${useless}" is declared, but control does not give its ${PATHS[useless]}`);
+    if (useless !== undefined) {
+      const lacks = `control does not give its ${PATHS[useless]}`;
+      t.session.declarations.refused(useless, lacks);
+      given.notApplicable(`the capability "${useless}" is declared, but ${lacks}`);
+    }
     if (sharing === 'exclusive') await t.session.quiet();
     await relocate(t);
-    await withStreams(t, (streams) => run(t, streams));
+    const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
+    // How many events a log keeps may show only now, and it may keep a few more when a check begins at another moment.
+    await once().catch((error: unknown) => {
+      if (!(error instanceof TooFewRetained)) throw error;
+      return once();
+    });
   });
 };
 

@@ -13,8 +13,11 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
 import { type Device, inTime, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
+import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
 import { countOpen, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
+import { endIfGone, observeCursor } from './retention.ts';
 
 // A stream of events as checks read it. An event that does not come in time is a finding of the check.
 
@@ -193,6 +196,10 @@ export class Subscription {
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
+      // A device may replay all that it retains where no cursor is given.
+      const { newest = event.id } = this.#t.session.get(LOG_STATE);
+      if (this.#bytes > MOST_BYTES && event.id < newest)
+        this.#t.notApplicable(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
       this.#t.must(this.#bytes <= MOST_BYTES, {
         expected: wait.what,
         actual: `${this.events.length} other events: ${showIds(this.events)}`,
@@ -355,7 +362,9 @@ export class Streams {
     return new Subscription(this.#t, stream, async (last) => {
       const cursor = last ?? after ?? lastEventId;
       if (cursor === undefined || query !== undefined) return undefined;
-      const again = await this.try({ after: cursor, ...defined({ types, headers }) }, http);
+      const opening = { after: cursor, ...defined({ types, headers }) };
+      const again = await this.try(opening, http);
+      if (again.status === 410) endIfGone(this.#t, opening);
       return again.status === 200 ? again : undefined;
     });
   }
@@ -376,7 +385,7 @@ export class Streams {
   }
 
   #send(http: HttpClient, options: OpenEvents): Promise<EventStream> {
-    return inTime(this.#t, 'stream', (within) => openEvents(http, { within, ...options }));
+    return inTime(this.#t, 'stream', (within) => openEvents(http, { within, ...allowing(this.#t, options) }));
   }
 
   /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
@@ -397,6 +406,7 @@ export class Streams {
         await stream.close();
         throw new Throttled();
       }
+      observeCursor(t, options, stream.status);
       this.#opened.set(stream, options);
       all.add(stream);
       return stream;
@@ -408,8 +418,19 @@ export class Streams {
   }
 }
 
+const ENDS_AT_ONCE_MS = 300;
+
+/** Whether an answer whose type says nothing is a stream: it is not over at once. */
+export async function staysOpen({ patienceMs }: Device, stream: EventStream): Promise<boolean> {
+  const within = Math.min(2 * ENDS_AT_ONCE_MS, patienceMs);
+  await stream.idle(ENDS_AT_ONCE_MS, { within, for: 'the end of an answer' });
+  return stream.ended === undefined;
+}
+
 async function expectServed(t: Device, stream: EventStream, options: OpenEvents): Promise<void> {
-  if (stream.status === 200 && mediaType(stream.headers) === 'text/event-stream') return;
+  const isTyped = mediaType(stream.headers) === 'text/event-stream';
+  if (stream.status === 200 && (isTyped || (t.allowsFor(CONTENT_TYPE_ODD) && (await staysOpen(t, stream))))) return;
+  if (stream.status === 410) endIfGone(t, options);
   t.must(false, {
     expected: `200 with an event stream for ${describeOpen(options)}`,
     actual: await describeAnswer(t, stream),

@@ -14,6 +14,8 @@ const declare = checks<PlatformContext>();
 
 /** The check that at least one collection answers with a list: where none does, no other check means anything. */
 export const ANY_LIST = 'platform.list.envelope.any';
+/** Readers of pages allow for what this one finds. */
+const ENVELOPE = 'platform.list.envelope';
 
 /** So many random values are tried however slow the platform is. */
 const LEAST_RANDOM = 2;
@@ -40,8 +42,9 @@ function check(
   options: Parameters<typeof declare>[1],
   run: (t: Platform) => Promise<void>,
 ): Check<PlatformContext> {
-  const isFirst = `${requirement.id}.${options.aspect}` === ANY_LIST;
-  const premises = isFirst ? [] : [ANY_LIST, ...(options.premises ?? [])];
+  const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
+  const plainer = [ANY_LIST, ENVELOPE];
+  const premises = [...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...(options.premises ?? [])];
   return declare(requirement, { ...writing(options), premises }, async (given) => {
     const t: Platform = { ...given, state: new CheckState(), property: boundedProperty(given, BOUNDS) };
     try {

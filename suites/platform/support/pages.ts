@@ -210,7 +210,41 @@ export interface WalkPlan {
  * Fails the check if a walk with `limit` misses, repeats or reorders items of a walk with limit 100 while nothing
  * changes.
  */
-export async function mustWalkInSameOrder(t: Platform, collection: string, plan: WalkPlan): Promise<void> {
+export const mustWalkInSameOrder = (t: Platform, collection: string, plan: WalkPlan): Promise<void> =>
+  mustWalk(t, collection, plan, ({ walked, whole }, [first, second]) => {
+    const covered = (seen: readonly string[]): readonly string[] => (whole ? seen : seen.slice(0, walked.length));
+    return firstDifference(walked, covered(first)) ?? firstDifference(covered(second), covered(first));
+  });
+
+/** The same, but items may be in another order than with limit 100: which one they have is not stated. */
+export const mustWalkOnce = (t: Platform, collection: string, plan: WalkPlan): Promise<void> =>
+  mustWalk(t, collection, plan, ({ walked, whole, offset }, [first]) => {
+    const places = walked.map((id) => first.indexOf(id));
+    const isSameOrder = places.every((place, at) => place > (places[at - 1] ?? -1));
+    if (!isSameOrder) t.observe('the order of a list', 'differs with the limit, or from one read to the next');
+    // In another order, a part of a list tells nothing of what is missing from it.
+    if (!isSameOrder && !(whole && offset === 0)) return undefined;
+    const seen = new Set(walked);
+    const due = whole ? first : first.slice(0, (places.at(-1) ?? -1) + 1);
+    const missing = due.find((id) => !seen.has(id));
+    return missing && `${missing} is missing, which a walk with limit ${REFERENCE_LIMIT} gives`;
+  });
+
+type Three = [string[], string[], string[]];
+
+interface Walked {
+  /** Ids, in their order. */
+  walked: readonly string[];
+  /** It came to the end of the list. */
+  whole: boolean;
+  /** Where it began. */
+  offset: number;
+}
+
+/** How a walk differs from two with limit 100, one before it and one after it; undefined when it does not. */
+type Compare = (walk: Walked, references: readonly [readonly string[], readonly string[]]) => string | undefined;
+
+async function mustWalk(t: Platform, collection: string, plan: WalkPlan, compare: Compare): Promise<void> {
   const { limit, from, items } = plan;
   const inTime = Math.floor(LONGEST_WALK_MS / Math.max(1, t.session.typicalMs('answer')));
   const most = Math.min(MOST_PAGES, Math.max(LEAST_PAGES, inTime));
@@ -228,12 +262,11 @@ export async function mustWalkInSameOrder(t: Platform, collection: string, plan:
     const first = await reference();
     const walked = await walk(t, collection, { limit, offset, pages, strict: true });
     const second = await reference();
-    const covered = (seen: Item[]): string[] => ids(walked.whole ? seen : seen.slice(0, walked.items.length));
+    const [walkedIds, firstIds, secondIds] = [walked, first, second].map(({ items: seen }) => ids(seen)) as Three;
     const difference =
-      firstRepetition(ids(walked.items)) ??
-      firstRepetition(covered(first.items)) ??
-      firstDifference(ids(walked.items), covered(first.items)) ??
-      firstDifference(covered(second.items), covered(first.items));
+      firstRepetition(walkedIds) ??
+      firstRepetition(walked.whole ? firstIds : firstIds.slice(0, walkedIds.length)) ??
+      compare({ walked: walkedIds, whole: walked.whole, offset }, [firstIds, secondIds]);
     if (difference === undefined) return undefined;
     const after = await totalCount(t, collection);
     return {

@@ -82,8 +82,8 @@ export function blockIfUndecided(t: Platform): void {
 }
 
 const reorderedReason = (collections: string): string =>
-  `${collections}: the same items, in another order from one read to the next (platform.list.walk and .stable ` +
-  'decide about that)';
+  `${collections}: the same items, in another order from one read to the next (platform.list.stable ` +
+  'decides about that)';
 
 const ORDER_ROUNDS = 4;
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { Recorder } from '../../../../harness/client/recorder.ts';
 import { Redactor } from '../../../../harness/client/redact.ts';
+import { defined } from '../../../../harness/common/defined.ts';
 import { requirement } from '../../../../harness/runner/define.ts';
 import { runCheck } from '../../../../harness/runner/run-check.ts';
 import { Session } from '../../../../harness/runner/session.ts';
@@ -23,16 +24,23 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-/** A device that answers so. With `publish`, its control publishes events. It is closed when the test ends. */
-export async function openTarget(answer: RequestListener, publish?: Publish): Promise<OpenDeviceTarget> {
+/**
+ * A device that answers so. With `publish`, its control publishes events; it may name the `retention` too. Both are
+ * closed when the test ends.
+ */
+export async function openTarget(
+  answer: RequestListener,
+  publish?: Publish,
+  retention?: number,
+): Promise<OpenDeviceTarget> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const control = layered(noControl, {
-    info: async () => ({ capabilities: ['drive'] }),
+    info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
     call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const attach = publish && (async () => control);
+  const attach = (publish ?? retention) && (async () => control);
   const target = await openDeviceTarget({ url, redactor: new Redactor(), env: {}, ...(attach && { attach }) });
   onTestFinished(async () => {
     await target.close();

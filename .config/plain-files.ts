@@ -1,9 +1,12 @@
-/** Copies what pages have beside TypeScript to where the compiled project is: `node .config/page-files.ts dist`. */
+/**
+ * Copies the launcher, and what pages have beside TypeScript, to where the compiled project is: `node
+ * .config/plain-files.ts dist`.
+ */
 import { cpSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 
 const ROOT = join(import.meta.dirname, '..');
 const [compiled = 'dist'] = process.argv.slice(2);
-for (const file of globSync('{harness,simulators}/**/{*.css,*-page.js}', { cwd: ROOT }))
+for (const file of globSync('{harness,simulators}/**/{*.css,*-page.js,*.cjs}', { cwd: ROOT }))
   cpSync(join(ROOT, file), join(compiled, file));

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/**
+ * The installed command `muster`: says which Node it needs where this one cannot run it. Written in the JavaScript of
+ * Node 12, which reads a file to its end before it runs any of it.
+ */
+const [place, main] = findMain();
+const { engines } = require(place);
+const needed = engines.node.replace('>=', '');
+// That of EXIT.harness, which an old Node cannot load; 1 would mean that a MUST failed.
+const FAILED = 3;
+
+if (isOlder(process.versions.node, needed)) {
+  const found = `this is Node ${process.versions.node} (${process.execPath})`;
+  process.stderr.write(`muster: needs Node ${needed} or later, and ${found}\n`);
+  process.exitCode = FAILED;
+} else {
+  import(main).catch((error) => {
+    process.stderr.write(`muster: ${error.stack}\n`);
+    process.exitCode = FAILED;
+  });
+}
+
+/** Where the package's description is, and the command: compiled in a package, TypeScript in a checkout. */
+function findMain() {
+  try {
+    return [require.resolve('../../package.json'), './main.ts'];
+  } catch (_) {
+    return [require.resolve('../../../package.json'), './main.js'];
+  }
+}
+
+function isOlder(version, than) {
+  const [major, minor] = version.split('.').map(Number);
+  const [leastMajor, leastMinor] = than.split('.').map(Number);
+  return major < leastMajor || (major === leastMajor && minor < leastMinor);
+}

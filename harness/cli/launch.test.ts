@@ -1,0 +1,106 @@
+/** The installed command, on each Node that somebody may have. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { EXIT } from '../common/usage.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const LAUNCHER = join(import.meta.dirname, 'launch.cjs');
+const folder = mkdtempSync(join(tmpdir(), 'muster-launch-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const needed = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { engines: { node: string } }).engines
+  .node;
+/** Of `>=22.22`: [22, 22]. */
+const [major = 0, minor = 0] = needed.replace('>=', '').split('.').map(Number);
+
+/** The launcher on this Node, which says that it is of another version. */
+function launchedOn(version: string, launcher = LAUNCHER): { code: number | null; stdout: string; stderr: string } {
+  const disguise = join(folder, 'disguise.cjs');
+  writeFileSync(
+    disguise,
+    `const { FAKE_NODE: node, ...env } = process.env;
+process.env = env;
+Object.defineProperty(process, 'versions', { value: { ...process.versions, node } });`,
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', disguise, launcher, '--version'], {
+    encoding: 'utf8',
+    env: { ...process.env, FAKE_NODE: version },
+  });
+  return { code: status, stdout, stderr };
+}
+
+test('the package’s command is the launcher', () => {
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { bin: Record<string, string> };
+  expect(bin).toEqual({ muster: 'dist/harness/cli/launch.cjs' });
+  expect(needed).toMatch(/^>=\d+\.\d+$/);
+});
+
+test.each(['12.22.12', `${major - 1}.99.0`, `${major}.${minor - 1}.9`])('Node %s is told what is needed', (version) => {
+  const { code, stdout, stderr } = launchedOn(version);
+  expect(stderr).toBe(
+    `muster: needs Node ${major}.${minor} or later, and this is Node ${version} (${process.execPath})\n`,
+  );
+  expect(stdout).toBe('');
+  expect(code).toBe(EXIT.harness);
+});
+
+test.each([`${major}.${minor}.0`, `${major}.${minor + 1}.0`, `${major + 1}.0.0`, '100.0.0'])(
+  'Node %s runs the command',
+  (version) => {
+    const { code, stdout, stderr } = launchedOn(version);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(code).toBe(0);
+  },
+);
+
+describe('as it is installed', () => {
+  const compiled = join(folder, 'dist/harness/cli');
+  beforeAll(() => {
+    mkdirSync(compiled, { recursive: true });
+    execFileSync(process.execPath, [join(ROOT, '.config/plain-files.ts'), join(folder, 'dist')]);
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  });
+  const launcher = join(compiled, 'launch.cjs');
+
+  it('starts what was compiled', () => {
+    writeFileSync(join(compiled, 'main.js'), 'process.stdout.write(process.argv[2]); process.exitCode = 64;');
+    expect(launchedOn(process.versions.node, launcher)).toEqual({ code: 64, stdout: '--version', stderr: '' });
+    expect(launchedOn('20.20.2', launcher).stderr).toMatch(/^muster: needs Node \d+\.\d+ or later/);
+  });
+
+  it('is a failure of Muster, and of no MUST, when a file cannot be loaded', () => {
+    writeFileSync(join(compiled, 'main.js'), "import './gone.js';");
+    const { code, stderr } = launchedOn(process.versions.node, launcher);
+    expect(stderr).toMatch(/^muster: .*gone\.js/);
+    expect(code).toBe(EXIT.harness);
+  });
+});
+
+describe('its grammar', () => {
+  /** What the compiler makes of it for a version of the language: what is newer is written in an older way. */
+  function written(target: string, source: string): string {
+    const file = join(folder, 'source.cjs');
+    writeFileSync(file, source);
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const options = ['--ignoreConfig', '--checkJs', '--strict', 'false', '--module', 'nodenext', '--types', 'node'];
+    const places = ['--typeRoots', join(ROOT, 'node_modules/@types'), '--outDir', join(folder, target)];
+    execFileSync(process.execPath, [tsc, ...options, ...places, '--target', target, '--skipLibCheck', file]);
+    return readFileSync(join(folder, target, 'source.cjs'), 'utf8');
+  }
+
+  it('is known to Node 12', () => {
+    const source = readFileSync(LAUNCHER, 'utf8');
+    expect(written('es2019', source)).toBe(written('esnext', source));
+  });
+
+  it.each(['exports.name = process.env.NAME ?? "none";', 'exports.length = process.env.NAME?.length;'])(
+    'would be seen to be too new: %s',
+    (source) => {
+      expect(written('es2019', source)).not.toBe(written('esnext', source));
+    },
+  );
+});

@@ -1,0 +1,99 @@
+/** Connections to a listener that lets few of them wait. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { Unreachable } from './errors.ts';
+import { HttpClient } from './http.ts';
+
+/** As many as Python's `socketserver` lets wait. */
+const BACKLOG = 5;
+const AT_ONCE = 40;
+
+function temporarySocket(): string {
+  const folder = scratch();
+  onTestFinished(() => folder[Symbol.dispose]());
+  return join(folder.path, 'short.sock');
+}
+
+function clientOf(socketPath: string, timeoutMs = 10_000): HttpClient {
+  const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, timeoutMs });
+  onTestFinished(() => http.close());
+  return http;
+}
+
+/** What becomes of so many requests at once, each on a connection of its own, and of as many bare connections. */
+async function crowd(http: HttpClient): Promise<(number | string)[]> {
+  const told = (error: Error): string => error.message;
+  const requests = Array.from({ length: AT_ONCE }, () => http.get('/').then(({ status }) => status, told));
+  const sockets = Array.from({ length: AT_ONCE }, () =>
+    http.connect().then((socket) => {
+      socket.destroy();
+      return 204;
+    }, told),
+  );
+  return [...new Set(await Promise.all([...requests, ...sockets]))];
+}
+
+it('wait for a listener in this process that is full', async () => {
+  const path = temporarySocket();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'));
+  });
+  await new Promise<void>((resolve) => server.listen({ path, backlog: BACKLOG }, resolve));
+  onTestFinished(() => void server.close());
+  expect(await crowd(clientOf(path))).toEqual([204]);
+});
+
+/** The plainest server of Python's standard library, with its own backlog. */
+const PYTHON = `
+import http.server, socketserver, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_GET(self):
+        self.send_response(204)
+        self.end_headers()
+    def address_string(self):
+        return 'client'
+    def log_message(self, *args):
+        pass
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+with Server(sys.argv[1], Handler) as server:
+    print(server.request_queue_size, flush=True)
+    server.serve_forever()
+`;
+
+/** Resolves with its first line. */
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  const [chunk] = (await once(stdout ?? process.stdin, 'data')) as [Buffer];
+  return chunk.toString().trim();
+}
+
+it('wait for the listener of Python’s socketserver', async () => {
+  const path = temporarySocket();
+  const python = spawn('python3', ['-c', PYTHON, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void python.kill());
+  expect(await firstLine(python)).toBe(String(BACKLOG));
+  expect(await crowd(clientOf(path))).toEqual([204]);
+});
+
+it('are given up in time when the listener stays full', async () => {
+  const path = temporarySocket();
+  // It never accepts: its process is stopped as soon as it listens.
+  const source = `
+    const server = require('node:net').createServer().listen({ path: process.argv[1], backlog: 1 }, () => {
+      process.stdout.write('ready', () => process.kill(process.pid, 'SIGSTOP'));
+    });`;
+  const stopped = spawn(process.execPath, ['-e', source, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void stopped.kill('SIGKILL'));
+  expect(await firstLine(stopped)).toBe('ready');
+  const http = clientOf(path, 300);
+  const connections = await Promise.allSettled(Array.from({ length: 6 }, () => http.connect()));
+  const [full] = connections.flatMap((settled) => (settled.status === 'rejected' ? [settled.reason] : []));
+  expect(full).toBeInstanceOf(Unreachable);
+  expect(String(full)).toContain('EAGAIN');
+});

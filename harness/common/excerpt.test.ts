@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { excerpt, telling, tellingMost } from './excerpt.ts';
+
+const item = (number: number, more = ''): string => `{"object":"device","id":"dvc_${number}","name":"robot"${more}}`;
+const list = (count: number, wrong: number, more: string): string =>
+  `{"data":[${Array.from({ length: count }, (_, at) => item(at, at === wrong ? more : '')).join(',')}]}`;
+
+test('a text that fits stays as it is', () => {
+  expect(excerpt('short', 10)).toBe('short');
+  expect(excerpt('x'.repeat(20), 10)).toBe(`${'x'.repeat(10)}…`);
+});
+
+test.each([0, 1, 40, 98, 99])('what a finding names is shown, with its surroundings: item %i', (wrong) => {
+  const body = list(100, wrong, ',"status":"exploded"');
+  const about = telling({ expected: 'one of "online", "offline"', actual: `"exploded" as status of dvc_${wrong}` });
+  const shown = excerpt(body, 400, about);
+  expect(shown).toContain(item(wrong, ',"status":"exploded"'));
+  expect(shown.length).toBeLessThanOrEqual(402);
+  expect(shown.startsWith('…')).toBe(wrong > 1);
+  expect(shown.endsWith('…')).toBe(wrong < 98);
+});
+
+test('what differs between expected and actual tells more than what they share', () => {
+  const event = (id: number, at: string): string => `id: ${id}\ndata: {"id":${id},"occurred_at":"${at}","data":{}}\n\n`;
+  const body = Array.from({ length: 50 }, (_, at) => event(at, at === 30 ? '2026-01-01T00:00:00Z' : 'now')).join('');
+  const [wrong, right] = ['2026-01-01T00:00:00Z', '2026-11-25T07:01:54Z'].map((at) => event(30, at));
+  const about = telling({ expected: `event 30 as it was sent before: ${right}`, actual: `${wrong}` });
+  expect(excerpt(body, 200, about)).toContain(event(30, '2026-01-01T00:00:00Z'));
+});
+
+test('the words of a finding lead to it, not the value that it repeats', () => {
+  const body = `{"padding":"${'x'.repeat(300)}","created_at":17,"more":"${'y'.repeat(300)}"}`;
+  const about = telling({ expected: 'a Deployment', actual: `/created_at must be string in ${body}` });
+  expect(excerpt(body, 100, about)).toContain('"created_at":17');
+});
+
+test('of a number that is missing the neighbours are shown', () => {
+  const ids = Array.from({ length: 400 }, (_, at) => at + 1).filter((id) => id !== 251);
+  const body = ids.map((id) => `id: ${id}\nevent: a.b\n\n`).join('');
+  const about = telling({ expected: 'the events [1, 2, 3, … 399, 400] (400)', actual: '[1, 2, … 400], missing [251]' });
+  expect(excerpt(body, 100, about)).toContain('id: 250\nevent: a.b\n\nid: 252\n');
+});
+
+test('a text that has nothing of a finding is shown from its beginning', () => {
+  const about = telling({ expected: '200', actual: '500' });
+  expect(excerpt('word '.repeat(100), 20, about)).toBe('word word word word …');
+});
+
+test('no character is cut in two, and no text takes long', () => {
+  const shown = excerpt(
+    `${'😀'.repeat(300)} wrong ${'😀'.repeat(301)}`,
+    51,
+    telling({ expected: '', actual: 'wrong' }),
+  );
+  expect(shown.isWellFormed()).toBe(true);
+  expect(shown).toContain(' wrong ');
+  const numbers = Array.from({ length: 300_000 }, (_, at) => at).join(' ');
+  const started = performance.now();
+  expect(excerpt(numbers, 100, telling({ actual: '299000' }))).toContain(' 299000 ');
+  expect(performance.now() - started).toBeLessThan(10_000);
+});
+
+test('of many texts those are shown that have what the others lack, and the last', () => {
+  const texts = Array.from(
+    { length: 20 },
+    (_, at) => `GET /devices 200 ${at === 4 ? '2026-05-03.rainier' : 'x'} ${at}`,
+  );
+  const shown = (actual: string, most = 3): string[] =>
+    tellingMost(texts, (text) => text, most, telling({ actual })).map((text) => text.split(' ').at(-1) ?? '');
+  expect(shown('Service-Version: 2026-05-03.rainier in GET /devices')).toEqual(['4', '18', '19']);
+  expect(shown('nothing')).toEqual(['17', '18', '19']);
+  expect(shown('GET /devices answered 7 with 200')).toEqual(['7', '18', '19']);
+  expect(shown('GET', 30)).toHaveLength(20);
+});

@@ -1,0 +1,92 @@
+/** What a person reads of the exchanges of a finding, in every report that shows them. */
+import { describe, expect, it, test } from 'vitest';
+import type { Recorded } from '../client/recorder.ts';
+import type { CheckResult } from '../runner/types.ts';
+import { ctrfFormat } from './ctrf.ts';
+import { exchangesOf } from './exchanges.ts';
+import { htmlFormat } from './html.ts';
+import { junitFormat } from './junit.ts';
+import { markdownReport } from './markdown.ts';
+import { prettyText } from './pretty.ts';
+import { sampleExchange, sampleFailure, sampleReport } from './testing/samples.ts';
+
+const FORMATS: Record<string, (check: CheckResult) => string> = {
+  pretty: (check) => prettyText(sampleReport([check]), { paint: (_, text) => text, columns: 100 }),
+  html: (check) =>
+    htmlFormat
+      .document(sampleReport([check]))
+      .replaceAll('&quot;', '"')
+      .replaceAll('&gt;', '>'),
+  junit: (check) => junitFormat.document(sampleReport([check])).replaceAll('&gt;', '>'),
+  ctrf: (check) => JSON.parse(ctrfFormat.document(sampleReport([check]))).results.tests[0].trace,
+  markdown: (check) => markdownReport(sampleReport([check])),
+};
+
+const shown = (change: Partial<CheckResult>, exchange: Partial<Recorded>, columns = 80): string[] =>
+  exchangesOf(sampleFailure({ ...change, exchanges: [sampleExchange(exchange)] }), { columns }).flatMap(
+    ({ lines }) => lines,
+  );
+
+describe.each(Object.keys(FORMATS))('%s', (name) => {
+  const text = (change: Partial<CheckResult>): string => FORMATS[name]?.(sampleFailure(change)) ?? '';
+
+  it('shows the cursor in the header that a finding is about', () => {
+    const request_headers = { accept: 'text/event-stream', 'last-event-id': '16' };
+    const actual = '[17], missing [2, 3, 4]';
+    expect(text({ actual, exchanges: [sampleExchange({ request_headers })] })).toMatch(/> .*last-event-id: 16/);
+  });
+
+  it('shows what is wrong in a payload that is longer than a line', () => {
+    const payload = `"description":"${'long '.repeat(30)}","deployed_at":17`;
+    const response_body = `id: 7\nevent: deployment.deployed\ndata: {"object":"event","id":7,"data":{${payload}}}\n\n`;
+    const actual = `/data/deployed_at must be string in {"object":"event","id":7,"data":{${payload}}}`;
+    const written = text({ actual, exchanges: [sampleExchange({ response_body })] });
+    expect(written.slice(written.lastIndexOf('event: deployment.deployed'))).toMatch(/"deployed_at":\s*17/);
+  });
+});
+
+test('every header that Muster chose is shown, and none that every client sends', () => {
+  const request_headers = {
+    host: 'localhost',
+    'user-agent': 'x',
+    'service-version': '2026-08-17.everglades',
+    'x-api-key': '***',
+    'content-type': 'application/json',
+  };
+  expect(shown({}, { request_headers })[0]).toBe('> service-version: 2026-08-17.everglades · x-api-key: *** ·');
+  expect(shown({}, { request_headers })[1]).toBe('> content-type: application/json');
+  expect(shown({ actual: 'no User-Agent' }, { request_headers }).join()).toContain('> user-agent: x · ');
+});
+
+test('a header of the answer is shown where the finding names it', () => {
+  const response_headers = { 'content-type': 'text/plain', 'retry-after': '-3', date: 'today', location: '/other' };
+  expect(shown({}, { response_headers }).join('\n')).not.toMatch(/retry|today|other/);
+  expect(shown({ actual: 'Retry-After: -3' }, { response_headers })).toContain('< retry-after: -3');
+  expect(shown({ expected: 'an up-to-date answer', actual: 'x' }, { response_headers }).join()).not.toContain('today');
+  expect(shown({ actual: 'a Location elsewhere' }, { response_headers })).toContain('< location: /other');
+});
+
+test('a body that is short is shown whole, however long its lines are', () => {
+  const response_body = `{"a":"${'x'.repeat(300)}","end":true}`;
+  expect(
+    shown({ actual: 'b' }, { response_body, request_headers: {} })
+      .map((line) => line.slice(2))
+      .join(''),
+  ).toBe(response_body);
+});
+
+test.each([5, 50, 195])('of a long body the lines are shown that the finding is about: event %i', (wrong) => {
+  const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id === wrong ? `"${id}"` : id}}\n\n`;
+  const response_body = Array.from({ length: 200 }, (_, id) => frame(id)).join('');
+  const actual = `/id must be integer in the data of event ${wrong}`;
+  const lines = shown({ expected: 'an Event', actual }, { response_body });
+  expect(lines).toContain(`< data: {"id":"${wrong}"}`);
+  expect(lines.length).toBeLessThanOrEqual(9);
+  expect(lines[1]).toMatch(/^< …/);
+  expect(lines.at(-1)).toMatch(/…$/);
+});
+
+test('a poll that was repeated is told as one', () => {
+  const [first] = exchangesOf(sampleFailure({ exchanges: [sampleExchange({ times: 14 })] }));
+  expect(first?.headline).toMatch(/\(12 ms, 14 times\)$/);
+});

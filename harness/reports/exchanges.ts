@@ -1,0 +1,136 @@
+/** The exchanges of a finding as a person reads them: what was asked, with which headers, and what came back. */
+import { exchangeText, type Recorded } from '../client/recorder.ts';
+import { readableDuration } from '../common/durations.ts';
+import { mostTelling, type Telling, telling, tellingMost } from '../common/excerpt.ts';
+import { printable } from '../common/terminal.ts';
+import type { CheckResult } from '../runner/types.ts';
+
+/** One exchange in lines of text. */
+export interface ShownExchange {
+  /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
+  headline: string;
+  /** Headers and bodies, `>` for what was sent and `<` for what came back. */
+  lines: string[];
+}
+
+/** Rows of a body. */
+const ROWS = 6;
+const COLUMNS = 160;
+const URL = 200;
+/** What every client sends, whatever is asked. */
+const USUAL = new Set([
+  ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
+  ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
+]);
+/** The headline has it. */
+const SHOWN_BEFORE = 'content-type';
+
+/** The exchanges of a result, of more than `most` those that tell most, shortened to what it is about. */
+export function exchangesOf(
+  result: CheckResult,
+  { columns = COLUMNS, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
+): ShownExchange[] {
+  const { requirement, expected = '', actual = result.reason ?? '', exchanges = [] } = result;
+  const about = telling({ expected, actual });
+  const names = namedIn(`${requirement} ${expected} ${actual}`);
+  return tellingMost(exchanges, exchangeText, most, about).map((exchange) => {
+    const sent = headersOf(exchange.request_headers, (name) => !USUAL.has(name) || names(name));
+    const came = headersOf(exchange.response_headers, (name) => name !== SHOWN_BEFORE && names(name));
+    const body = (text: string | undefined): string[] => rowsAbout(text ?? '', columns - 2, about);
+    return {
+      headline: headline(exchange),
+      lines: [
+        ...[...folded(sent, columns - 2), ...body(exchange.request_body)].map((line) => `> ${line}`),
+        ...[...folded(came, columns - 2), ...body(exchange.response_body)].map((line) => `< ${line}`),
+        ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+      ],
+    };
+  });
+}
+
+function headline({ method, url, status, error, duration_ms, response_headers, times }: Recorded): string {
+  const answer =
+    status === undefined ? (error ?? 'no answer') : [status, response_headers?.[SHOWN_BEFORE] ?? ''].join(' ').trim();
+  const path = shortened(url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', URL);
+  const took = `${readableDuration(duration_ms)}${times === undefined ? '' : `, ${times} times`}`;
+  return printable(`${method} ${path} → ${answer} (${took})`);
+}
+
+/** Of a text that was cut before, it says how long that was. */
+export const shortened = (text: string, limit: number): string =>
+  text.length <= limit
+    ? text
+    : `${text.slice(0, URL)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
+
+const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (name: string) => boolean): string[] =>
+  Object.entries(headers)
+    .filter(([name]) => isShown(name.toLowerCase()))
+    .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
+
+/** Whether a text names a header. `Date` is one, and the word "date" is none. */
+const namedIn =
+  (text: string) =>
+  (name: string): boolean => {
+    const title = name.charAt(0).toUpperCase() + name.slice(1);
+    const written = name.includes('-') ? [[name, 'i']] : [[`${name}:`], [title]];
+    return written.some(([words = '', flags]) =>
+      new RegExp(`(?<![\\w-])${literal(words)}(?![\\w-])`, flags).test(text),
+    );
+  };
+
+const literal = (text: string): string => text.replaceAll(/[^\w-]/g, (sign) => `\\u${hex(sign)}`);
+const hex = (sign: string): string => sign.charCodeAt(0).toString(16).padStart(4, '0');
+
+/** As many of the items on each row as fit. */
+function folded(items: readonly string[], columns: number): string[] {
+  const rows: string[] = [];
+  for (const item of items) {
+    const row = rows.at(-1);
+    if (row !== undefined && row.length + item.length + 5 <= columns) rows.splice(-1, 1, `${row} · ${item}`);
+    else {
+      if (row !== undefined) rows.splice(-1, 1, `${row} ·`);
+      rows.push(...inRows(item, columns).map(({ text }) => text));
+    }
+  }
+  return rows;
+}
+
+interface Row {
+  text: string;
+  /** Where it begins in all of the text. */
+  at: number;
+}
+
+/** Breaks lines between two members where it can, so that a reader finds their names. */
+function inRows(text: string, columns: number): Row[] {
+  const rows: Row[] = [];
+  for (let at = 0; at <= text.length; ) {
+    const found = text.indexOf('\n', at);
+    const line = text.slice(at, found === -1 ? text.length : found);
+    const between = Math.max(...[' ', ',', '&'].map((sign) => line.lastIndexOf(sign, columns - 1))) + 1;
+    const length = line.length <= columns ? line.length : between > columns * LEAST_ROW ? between : columns;
+    rows.push({ text: line.slice(0, length), at });
+    at += length === line.length ? length + 1 : length;
+  }
+  return rows;
+}
+const LEAST_ROW = 0.6;
+
+/** The rows of a body that a finding is about, or the first. Empty lines, as between frames, are left out. */
+function rowsAbout(body: string, columns: number, about: Telling): string[] {
+  const text = printable(body.replaceAll('\r\n', '\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .join('\n');
+  if (text === '') return [];
+  const rows = inRows(text, columns);
+  if (rows.length <= ROWS + 1) return rows.map((row) => row.text);
+  const [first, last] = mostTelling(text, (ROWS * text.length * 3) / (4 * rows.length), about) ?? [0, 1];
+  const [from = 0, to = 0] = [first, last - 1].map((place) => rows.findLastIndex(({ at }) => at <= place));
+  const before = Math.max(0, Math.floor((ROWS - (to - from + 1)) / 2));
+  const start = to < ROWS ? 0 : Math.min(Math.max(0, from - before), rows.length - ROWS);
+  const isCut = start + ROWS < rows.length;
+  return rows
+    .slice(start, start + ROWS)
+    .map((row, index) => `${index === 0 && start > 0 ? '…' : ''}${row.text}${index === ROWS - 1 && isCut ? '…' : ''}`);
+}

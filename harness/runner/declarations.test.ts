@@ -1,0 +1,100 @@
+import { describe, expect, it, test } from 'vitest';
+import { annotations } from '../reports/github.ts';
+import { htmlFormat } from '../reports/html.ts';
+import { junitFormat } from '../reports/junit.ts';
+import { markdownReport } from '../reports/markdown.ts';
+import { prettyText } from '../reports/pretty.ts';
+import { headlineOf } from '../reports/verdict.ts';
+import { type Declaration, Declarations, heartbeatsSeen, retentionSeen } from './declarations.ts';
+import { one, run } from './testing/checks.ts';
+import type { CheckContext, Report } from './types.ts';
+
+const retention = (kept: number): Declaration => retentionSeen(2000, kept);
+
+test.each([0, 1, 1990, 2000, 2001, 4000, 6000])(
+  'declared 2,000 events, %i left after compaction: no difference',
+  (kept) => expect(retention(kept)).toMatchObject({ name: 'retention', holds: true }),
+);
+
+test('a log that keeps far more events than declared is a difference', () => {
+  expect(retention(6101)).toEqual({
+    name: 'retention',
+    declared: 'at most 2000 events',
+    observed: '6101 events after a compaction',
+    holds: false,
+  });
+  // Few events are no difference: a log in segments of a hundred is legal.
+  expect(retentionSeen(1, 100).holds).toBe(true);
+});
+
+test.each([
+  [5, 1, 5600],
+  [5, 0, 5600],
+  [5, 4, 5600],
+  [30, 3, 45_000],
+])('declared every %d s, %i seen in %i ms: no difference', (declared, count, elapsed) =>
+  expect(heartbeatsSeen(declared, count, elapsed).holds).toBe(true),
+);
+
+test('heartbeats that come far more often than declared are a difference', () => {
+  expect(heartbeatsSeen(30, 40, 45_000)).toMatchObject({ declared: 'every 30 s', observed: '40 within 45.0 s' });
+  expect(heartbeatsSeen(30, 40, 45_000).holds).toBe(false);
+});
+
+test('a capability that worked once holds, whatever is refused beside it', () => {
+  const declarations = new Declarations();
+  declarations.refused('drive', 'control POST /events answered 404');
+  expect(declarations.all).toMatchObject([{ name: 'capability drive', holds: false }]);
+  declarations.worked('drive');
+  declarations.refused('drive', 'control POST /events answered 404');
+  declarations.refused('compact', 'control POST /compact answered 404');
+  expect(declarations.all.map(({ name, holds }) => [name, holds])).toEqual([
+    ['capability compact', false],
+    ['capability drive', true],
+  ]);
+});
+
+test('a difference stays, whatever holds later', () => {
+  const declarations = new Declarations();
+  for (const kept of [10, 9000, 10]) declarations.saw(retention(kept));
+  expect(declarations.all).toEqual([retention(9000)]);
+});
+
+describe('a run', () => {
+  const seeing = (kept: number, holds = true): Promise<Report> =>
+    run([
+      one(async (t: CheckContext) => {
+        t.session.declarations.saw(retention(kept));
+        t.must(holds, { expected: 'a', actual: 'b' });
+      }),
+    ]);
+  const SENTENCE = 'retention: declared at most 2000 events, and seen: 9000 events after a compaction';
+  const texts = (report: Report): string[] => [
+    prettyText(report, { paint: (_, text) => text, columns: 110 }).replaceAll(/\s+/g, ' '),
+    htmlFormat.document(report),
+    markdownReport(report),
+    junitFormat.document(report),
+    annotations(report).join('').replaceAll('%3A', ':'),
+  ];
+
+  it('is conformant where what was declared is what was seen', async () => {
+    const report = await seeing(1990);
+    expect(report).toMatchObject({ exit_code: 0, declarations: [{ name: 'retention', holds: true }] });
+    expect(headlineOf(report).word).toBe('CONFORMANT');
+    for (const text of texts(report)) expect(text).not.toContain('1990 events after');
+  });
+
+  it('is incomplete where it was not, and says so in every report', async () => {
+    const report = await seeing(9000);
+    expect(report).toMatchObject({ exit_code: 2, summary: { fail: 0, pass: 1 }, declarations: [{ holds: false }] });
+    expect(headlineOf(report)).toMatchObject({ word: 'INCOMPLETE', meaning: expect.stringContaining(SENTENCE) });
+    for (const text of texts(report)) expect(text).toContain(SENTENCE);
+  });
+
+  it('says so beside a failed MUST', async () => {
+    const report = await seeing(9000, false);
+    expect(report).toMatchObject({ exit_code: 1, declarations: [{ holds: false }] });
+    expect(headlineOf(report).word).toBe('NOT CONFORMANT');
+    for (const text of texts(report)) expect(text).toContain(SENTENCE);
+  });
+});

@@ -1,0 +1,103 @@
+/** Targets that are not what they or their control say of them. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { NEWEST_VERSION } from '../harness/contract/versions.ts';
+import type { Declaration } from '../harness/runner/declarations.ts';
+import type { Report } from '../harness/runner/types.ts';
+import { referenceWith } from '../harness/tools/subjects/clients.ts';
+import { runClientSuite, runDeviceSuite, runPlatformSuite } from '../harness/tools/subjects/run.ts';
+import { startWorkspace } from '../harness/tools/subjects/simulators.ts';
+import { referenceBehaviour as referenceClient } from '../simulators/client/reference.ts';
+import { scratch } from '../simulators/common/testing/scratch.ts';
+import { platformDefect } from '../simulators/defects/platform/index.ts';
+import { type DeviceBehaviour, referenceBehaviour, simulateDevice } from '../simulators/device/index.ts';
+import { referenceBehaviour as reference } from '../simulators/platform/index.ts';
+
+const RETAIN = 40;
+
+async function checked(
+  only: string[],
+  change: (reference: DeviceBehaviour) => Partial<DeviceBehaviour> = () => ({}),
+): Promise<Report> {
+  await using folder = scratch();
+  const control = join(folder.path, 'control.sock');
+  const socket = join(folder.path, 'agent.sock');
+  await using _ = await simulateDevice({
+    dir: join(folder.path, 'robot'),
+    socket,
+    control: { path: control },
+    heartbeatMs: 1000,
+    retain: RETAIN,
+    behaviour: { ...referenceBehaviour, ...change(referenceBehaviour) },
+  });
+  return await runDeviceSuite({ socket, control }, { only });
+}
+
+const named = ({ declarations = [] }: Report, name: string): Declaration | undefined =>
+  declarations.find((one) => one.name === name);
+
+it('tells of a log that keeps more events than it declares', async () => {
+  const report = await checked(['device.log.compaction', 'device.log.bounded'], ({ log }) => ({
+    log: { ...log, keepFrom: () => 0 },
+  }));
+  expect(named(report, 'retention')).toMatchObject({ declared: `at most ${RETAIN} events`, holds: false });
+  expect(named(report, 'capability compact')).toMatchObject({ holds: true });
+  expect(report.exit_code).not.toBe(0);
+});
+
+it('tells of heartbeats that come far more often than declared', async () => {
+  const report = await checked(['device.events.heartbeat'], ({ stream }) => ({
+    stream: { ...stream, heartbeatMs: () => 20 },
+  }));
+  expect(report.summary.fail).toBe(0);
+  expect(named(report, 'heartbeat')).toMatchObject({ declared: 'every 1 s', holds: false });
+  expect(report.exit_code).toBe(2);
+});
+
+it('tells of nothing where a device is what its control says', async () => {
+  const only = ['device.log.jsonl', 'device.log.compaction', 'device.log.restart', 'device.events.heartbeat'];
+  const report = await checked(only);
+  expect(report.declarations?.filter(({ holds }) => !holds)).toEqual([]);
+  expect(report.declarations?.map(({ name }) => name)).toEqual([
+    ...['capability compact', 'capability drive', 'capability restart', 'event_log', 'heartbeat', 'retention'],
+  ]);
+  expect(report.exit_code).toBe(0);
+});
+
+it('tells of a version that a platform has and refuses', async () => {
+  await using workspace = await startWorkspace({ platform: platformDefect('version-refused').behaviour(reference) });
+  const only = ['platform.version.supported'];
+  const refusing = await runPlatformSuite(await workspace.place(), { only });
+  expect(named(refusing, 'version 2026-03-09.tetons')).toMatchObject({ declared: 'accepted', holds: false });
+  expect(named(refusing, 'version 2026-05-06.rainier')).toMatchObject({ holds: true });
+});
+
+it('tells of a client that does not deduplicate, and of one that names its version in another header', async () => {
+  const follow = { ...referenceClient.follow, deduplicates: false };
+  const doubling = await runClientSuite(
+    referenceWith(() => ({ ...referenceClient, follow })),
+    {
+      only: ['client.delivery.duplicates'],
+    },
+  );
+  expect(named(doubling, 'capability deduplicates')).toMatchObject({
+    observed: expect.stringMatching(/^events [\d, ]+ dispatched twice$/),
+    holds: false,
+  });
+  const calls = {
+    ...referenceClient.calls,
+    access: (): Record<string, string> => ({ 'Miru-Version': NEWEST_VERSION }),
+  };
+  const foreign = await runClientSuite(
+    referenceWith(() => ({ ...referenceClient, calls })),
+    {
+      only: ['client.version.ping'],
+    },
+  );
+  expect(named(foreign, 'dialect')).toEqual({
+    name: 'dialect',
+    declared: 'the version in Service-Version',
+    observed: 'Miru-Version (add --dialect miru)',
+    holds: false,
+  });
+});

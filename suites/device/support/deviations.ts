@@ -1,0 +1,70 @@
+/**
+ * What later checks allow for once a plainer one has failed, so that one finding hides no other. Every stream is opened
+ * and read by this.
+ */
+import type { OpenEvents } from '../../../harness/client/sse.ts';
+import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import type { Deviation } from '../../../harness/runner/session.ts';
+import type { Device } from './check.ts';
+import { carriesNoEvent, DECIMAL, integerIn, parseObject } from './events.ts';
+
+/** Section 4.1: a stream does not open as an event stream. */
+export const CONTENT_TYPE_ODD: Deviation = {
+  name: 'content-type-odd',
+  allowance: 'the content type of a stream is not looked at',
+};
+
+/** Section 6.2, rule 2: the event of the cursor comes too. */
+export const CURSOR_REPEATED: Deviation = {
+  name: 'cursor-repeated',
+  allowance: 'the event of the cursor is left out of a replay',
+};
+
+/** Section 4.1: the header is no cursor. */
+export const HEADER_IGNORED: Deviation = {
+  name: 'header-ignored',
+  allowance: 'the cursor is sent as after, not as Last-Event-ID',
+};
+
+/** Section 4.1: other types come too. */
+export const TYPES_IGNORED: Deviation = {
+  name: 'types-ignored',
+  allowance: 'events of types that were not asked for are left out',
+};
+
+/** Section 6.1: the fields of a frame are missing or odd. */
+export const FRAME_ODD: Deviation = {
+  name: 'frame-odd',
+  allowance: 'the id and the type of an event are taken from its envelope',
+};
+
+/** The request for a stream, and what its reader makes of each frame. */
+export function allowing(t: Device, options: OpenEvents): OpenEvents {
+  const { after, lastEventId, types } = options;
+  const asQuery = after === undefined && lastEventId !== undefined && t.allowsFor(HEADER_IGNORED);
+  const { lastEventId: _, ...rest } = options;
+  const cursor = after ?? lastEventId;
+  return {
+    ...(asQuery ? { ...rest, after: lastEventId } : options),
+    read: (given) => {
+      const frame = withEnvelopeFields(t, given);
+      const isCursor = cursor !== undefined && frame.id === String(cursor);
+      if (isCursor && t.allowsFor(CURSOR_REPEATED)) return undefined;
+      const isOther = types !== undefined && frame.event !== undefined && !types.includes(frame.event);
+      return isOther && t.allowsFor(TYPES_IGNORED) ? undefined : frame;
+    },
+  };
+}
+
+function withEnvelopeFields(t: Device, frame: SseFrame): SseFrame {
+  const isWhole = DECIMAL.test(frame.id ?? '') && (frame.event ?? '') !== '';
+  if (carriesNoEvent(frame) || isWhole || !t.allowsFor(FRAME_ODD)) return frame;
+  const text = frame.data ?? '';
+  const [id, type] = [integerIn(text, 'id'), parseObject(text)?.['type']];
+  const fields = [
+    { name: 'id', value: id === undefined ? (frame.id ?? '') : String(id) },
+    { name: 'event', value: typeof type === 'string' ? type : (frame.event ?? '') },
+    ...frame.fields.filter(({ name }) => name !== 'id' && name !== 'event'),
+  ];
+  return { ...frame, id: fields[0]?.value ?? '', event: fields[1]?.value ?? '', fields };
+}

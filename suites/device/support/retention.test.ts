@@ -1,0 +1,76 @@
+/** A check needs no more retained events than there are, whether control names their number or not. */
+import { expect, it } from 'vitest';
+import type { CheckResult } from '../../../harness/runner/types.ts';
+import { publish, readUpTo } from './drive.ts';
+import { mostEvents, requireRoomFor } from './retention.ts';
+import { frame, openTarget, runOn } from './testing/device.ts';
+
+interface SmallLog {
+  /** Events that it keeps. */
+  keeps: number;
+  /** What control says of that. */
+  says?: number;
+  /** Events that the check publishes behind its cursor. */
+  count: number;
+}
+
+/** What becomes of a check that replays so many events, by how often it was run. */
+async function replayOf({ keeps, says, count }: SmallLog): Promise<CheckResult & { runs: number; room: number }> {
+  let newest = 0;
+  const target = await openTarget(
+    (request, response) => {
+      const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after'));
+      if (after < newest - keeps + 1) return void response.writeHead(410).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (let id = after + 1; id <= newest; id += 1) response.write(frame(id));
+      response.flushHeaders();
+    },
+    async (more) => {
+      newest += more;
+      return { first_id: newest - more + 1, last_id: newest };
+    },
+    says,
+  );
+  let runs = 0;
+  let room = 0;
+  const result = await runOn(target, async (t, streams) => {
+    runs += 1;
+    const { last: cursor } = await publish(t, 1);
+    const published = await publish(t, Math.min(count, Math.max(1, mostEvents(t))));
+    await readUpTo(await streams.open({ after: cursor }), published);
+    room = mostEvents(t);
+  });
+  return { ...result, runs, room };
+}
+
+it('publishes as many as control says that a small log keeps', async () => {
+  expect(await replayOf({ keeps: 6, says: 6, count: 40 })).toMatchObject({ outcome: 'pass', runs: 1, room: 3 });
+});
+
+it('observes how many are kept where control does not say it, and begins again', async () => {
+  expect(await replayOf({ keeps: 20, count: 40 })).toMatchObject({ outcome: 'pass', runs: 2, room: 10 });
+});
+
+it('decides nothing where the events after the cursor may be gone', async () => {
+  expect(await replayOf({ keeps: 1, says: 1, count: 40 })).toMatchObject({
+    outcome: 'not_applicable',
+    reason: 'needs the events from 3 on, and they were compacted away: the log keeps at most 1',
+    runs: 2,
+  });
+});
+
+it('is not content with fewer than control says', async () => {
+  expect(await replayOf({ keeps: 6, says: 200, count: 40 })).toMatchObject({
+    outcome: 'fail',
+    expected: '200 with an event stream for GET /events with after=1',
+    runs: 1,
+  });
+});
+
+it('names what a check needs', async () => {
+  const target = await openTarget((_request, response) => void response.end(), undefined, 2);
+  expect(await runOn(target, async (t) => requireRoomFor(t, 2))).toMatchObject({
+    outcome: 'not_applicable',
+    reason: 'needs 3 retained events: the log keeps at most 2',
+  });
+});

@@ -1,0 +1,88 @@
+/** The sample of what a log retains that even a black box shows: its oldest events. */
+import { Patience } from '../../../harness/common/waiting.ts';
+import { Fact } from '../../../harness/runner/session.ts';
+import type { Device } from './check.ts';
+import { type Streams, Subscription } from './streams.ts';
+
+/** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
+const QUIET_MS = 250;
+/** The same once as much has come as in a sample before. */
+const QUIET_AT_THE_END_MS = 40;
+const SAMPLE_MS = 3000;
+/** A stretch of a long log is enough. */
+const SAMPLE_BYTES = 500_000;
+
+/** What the last sample of a target held: the next one is found, and ends, sooner. */
+interface Extent {
+  earliest: bigint;
+  frames: number;
+}
+
+const EXTENT = new Fact<Extent | undefined>(() => undefined);
+
+/**
+ * The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is
+ * empty.
+ */
+export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
+  return (await sampleRetained(t, streams)) ?? t.notApplicable('the device replays no event that it retained');
+}
+
+/** The same, no more than so many bytes of it; undefined when no cursor is served, or nothing is retained. */
+export async function sampleRetained(
+  t: Device,
+  streams: Streams,
+  cutAfterBytes = SAMPLE_BYTES,
+): Promise<Subscription | undefined> {
+  const known = t.session.get(EXTENT);
+  const patience = new Patience(t.patienceMs);
+  let cursor = await earliestServed(streams, known?.earliest);
+  if (cursor === undefined) return undefined;
+  let stream = await streams.try({ after: cursor, cutAfterBytes });
+  // What other checks publish meanwhile makes a device compact its log past the cursor that was found.
+  while (stream.status === 410 && patience.leftMs > 0) {
+    cursor = await earliestServed(streams, cursor);
+    if (cursor === undefined) return undefined;
+    stream = await streams.try({ after: cursor, cutAfterBytes });
+  }
+  if (stream.status !== 200) return undefined;
+  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? QUIET_MS : QUIET_AT_THE_END_MS);
+  await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
+  const frames = stream.frames.length;
+  if (frames === 0) return undefined;
+  t.session.set(EXTENT, { earliest: cursor, frames: Math.max(frames, known?.frames ?? 0) });
+  return new Subscription(t, stream);
+}
+
+/**
+ * 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and
+ * may still be.
+ */
+async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
+  const served = async (cursor: bigint): Promise<boolean | undefined> => {
+    const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
+    await stream.close();
+    return stream.status === 200 ? true : stream.status === 410 ? false : undefined;
+  };
+  const zero = await served(0n);
+  if (zero !== false) return zero === true ? 0n : undefined;
+  // Compaction only removes events, so what was expired is so still.
+  let low = known > 0n ? known - 1n : 0n;
+  let high = low + 1n;
+  for (;;) {
+    const answer = await served(high);
+    if (answer === true) break;
+    if (answer === undefined || high > 2n ** 62n) return undefined;
+    const step = high - low;
+    low = high;
+    high += 2n * step;
+  }
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    const answer = await served(middle);
+    if (answer === undefined) return undefined;
+    if (answer) high = middle;
+    else low = middle;
+  }
+  return high;
+}
