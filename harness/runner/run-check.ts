@@ -107,7 +107,7 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
       throw await reconsider(error);
     }
   } catch (error) {
-    hooks.over?.();
+    hooks.over?.(error);
     throw error;
   }
   const ending = hooks.over?.();

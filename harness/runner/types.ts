@@ -127,8 +127,8 @@ export interface TargetHooks {
   prepare?(requirement: Requirement, id: string): Promise<void>;
   /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check, however it ended. Gives what ends one that would pass. */
-  over?(): Error | undefined;
+  /** Called after the check, with what ended it. Gives what ends one that would pass. */
+  over?(error?: unknown): Error | undefined;
 }
 
 /** What the runner gives to every check, beside the context of its API. */
