@@ -8,6 +8,7 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
+import { failing } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { blockedWords, bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
@@ -73,15 +74,18 @@ function testCase(result: CheckResult, report: Report): string {
   ]);
 }
 
+/** Of what fails the run; `by` says through what. */
+function failure(result: CheckResult, detail: string, by: string): string {
+  const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
+  const message = `${by === '' ? '' : `${by}: `}expected ${expected}; actual: ${actual}`;
+  return element('failure', { message, type: `${level} ${section}` }, detail);
+}
+
 function verdict(result: CheckResult, detail: string): string[] {
+  const { consequence_of: cause, fails_by: by } = result;
   switch (result.outcome) {
-    case 'fail': {
-      const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
-      const message =
-        `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
-        `${result.actual ?? 'it does not'}`;
-      return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
-    }
+    case 'fail':
+      return [failure(result, detail, cause === undefined ? '' : `consequence of ${cause}`)];
     case 'fixed':
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'blocked':
@@ -93,18 +97,7 @@ function verdict(result: CheckResult, detail: string): string[] {
     case 'flaky':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
     case 'warn':
-      return result.fails_by === undefined
-        ? []
-        : [
-            element(
-              'failure',
-              {
-                message: `${result.fails_by}: expected ${result.expected ?? 'the requirement to hold'}; actual: ${result.actual ?? 'it does not'}`,
-                type: `${result.level} ${result.section}`,
-              },
-              detail,
-            ),
-          ];
+      return by === undefined ? [] : [failure(result, detail, by)];
     case 'pass':
       return [];
   }
@@ -116,7 +109,7 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   const faults = checks.filter(({ fault }) => fault === true).length;
   return {
     tests: checks.length + undecided,
-    failures: count('fail'),
+    failures: count('fail') + failing(checks).length,
     errors: count('fixed') + faults + undecided,
     skipped: count('blocked', 'not_applicable', 'undecided', 'known', 'flaky') - faults,
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),

@@ -46,7 +46,7 @@ export function verdict(report: Report): Verdict {
     kind: 'CONFORMANT',
     word: `CONFORMANT: ${conformantTo(report)}`,
     good: true,
-    meaning: `all ${decidedOf.checks} checks of the profile ${profile} are decided, and every MUST holds${warned}`,
+    meaning: `the profile ${profile} is decided by ${plural(decidedOf.checks, 'check')}, and every MUST holds${warned}`,
   };
 }
 

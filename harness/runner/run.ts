@@ -289,7 +289,7 @@ function reportOf<Context>(
   };
 }
 
-/** Marks the warnings for which the run fails: those that `--fail-on` names, and what protects others in its profile. */
+/** Marks the warnings for which the run fails: by `--fail-on`, or since the profile holds to what protects others. */
 function withFailing<Context>(
   results: readonly CheckResult[],
   { plan, failOn = [] }: RunOptions<Context>,

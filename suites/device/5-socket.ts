@@ -103,6 +103,7 @@ async function openToOthers(path: string): Promise<boolean> {
 
 const loopbackOnly = requirement({
   id: 'device.loopback.only',
+  protective: true,
   level: 'SHOULD',
   clause: 'connects to `127.0.0.1` on that port',
   text: 'The loopback Device API cannot be reached at another address of the machine.',

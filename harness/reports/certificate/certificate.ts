@@ -192,7 +192,8 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
     .map((verdict) => {
       const saw = Object.entries(verdict.saw ?? {}).map(([name, count]) => `${count} ${name}`);
       const how = verdict.reason ?? (saw.length === 0 ? undefined : `saw ${saw.join(', ')}`);
-      return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${OUTCOME_WORDS[verdict.outcome]}${how === undefined ? '' : ` (${how})`}`;
+      const decided = OUTCOME_WORDS[verdict.outcome] + (how === undefined ? '' : ` (${how})`);
+      return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
 /** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
@@ -206,7 +207,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const identity = identityIn(subject, muster);
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
-    headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
+    headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
