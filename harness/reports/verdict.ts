@@ -1,4 +1,5 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
+import { PROFILES } from '../contract/profiles.ts';
 import { failing, ran } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
 import { differencesIn, findingsOf, lines, plural } from './findings.ts';
@@ -84,10 +85,24 @@ function troubleOf(report: Report): string[] {
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
     ran(summary) === 0 && summary.blocked === 0 && 'no check ran',
-    narrowed.length === 0 && open.length > 0 && `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}`,
+    narrowed.length === 0 &&
+      open.length > 0 &&
+      `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${smallerThan(report)}`,
     unmet,
     differencesIn(report),
   );
+}
+
+/** Less may be claimed, when that is what the user wants. */
+function smallerThan({ api, profile }: Report): string {
+  const smaller = PROFILES[api].slice(
+    0,
+    Math.max(
+      0,
+      PROFILES[api].findIndex(({ name }) => name === profile),
+    ),
+  );
+  return smaller.length === 0 ? '' : `; for less, add --profile ${smaller.map(({ name }) => name).join(' or ')}`;
 }
 
 /** The first words of a report for people. */

@@ -47,9 +47,11 @@ export function coverageOf(
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
   const undecided = [...groups.values()].flatMap((members) =>
-    members
-      .slice(0, 1)
-      .map((first) => ({ ...first, checks: members.length, why: agreeing(first.why, members.length) })),
+    mostFrequent(members).map(({ because, ...one }) => ({
+      ...one,
+      checks: members.length,
+      why: agreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`),
+    })),
   );
   return {
     checks: size,
@@ -58,8 +60,22 @@ export function coverageOf(
   };
 }
 
+const TOO_LITTLE = 'saw too little';
+
+/** Of checks that were not decided in one way: one with the reason that most of them have. */
+function mostFrequent(members: readonly Reason[]): Reason[] {
+  const byReason = Map.groupBy(members, ({ because }) => because);
+  return [...byReason.values()]
+    .toSorted((a, b) => b.length - a.length)
+    .flatMap((group) => group.slice(0, 1))
+    .slice(0, 1);
+}
+
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
+
+/** Why one check was not decided, and where each has reasons of its own what that was. */
+type Reason = Undecided & { because?: string };
 
 /** A target has one of these, so that no option adds the other. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
@@ -68,10 +84,10 @@ function whyUndecided(
   { outcome, needs = [], blocked_by, reason = '' }: CheckResult,
   leftOutBy: string | undefined,
   capabilities: readonly Capability[],
-): Undecided {
+): Reason {
   if (blocked_by !== undefined) return { checks: 1, why: 'rest on a check that failed' };
   if (outcome === 'blocked') return { checks: 1, why: 'blocked' };
-  if (outcome === 'undecided') return { checks: 1, why: `saw too little (${reason})` };
+  if (outcome === 'undecided') return { checks: 1, why: TOO_LITTLE, because: reason };
   if (leftOutBy !== undefined) return { checks: 1, why: `left out by ${leftOutBy}` };
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))

@@ -150,7 +150,10 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
   reference: ({ notApplicable }, report) => [
     ...report.checks
       .filter(({ id, outcome }) => /not_applicable|undecided/.test(outcome) && notApplicable?.test(id) === false)
-      .map(({ id, outcome, reason }) => ({ what: `${outcome}: ${id}: ${reason}`, todo: 'the reference has all of it' })),
+      .map(({ id, outcome, reason }) => ({
+        what: `${outcome}: ${id}: ${reason}`,
+        todo: 'the reference has all of it',
+      })),
     ...report.checks.filter(isRed).map((check) => ({
       what: why(check),
       todo: 'read the specification: either the check or the simulator is wrong',
