@@ -67,7 +67,7 @@ function testCase(result: CheckResult, report: Report): string {
   };
   const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
   const detail = findingText(result);
-  const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
+  const output = [...(result.outcome === 'warn' && result.fails_by === undefined ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
     ...verdict(result, detail),
     ...(output === '' ? [] : [element('system-out', {}, output)]),
