@@ -17,12 +17,10 @@ beforeAll(async () => {
 
 /** `first` is what the agent does before it serves. */
 function certify(first: string, ...options: string[]): ReturnType<typeof muster> {
-  writeFileSync(
-    agent,
-    `#!/bin/sh\n${first}\nexec '${process.execPath}' '${MAIN}' simulate device --socket "$1" --dir "$2"\n`,
-  );
+  writeFileSync(agent, `#!/bin/sh\n${first}\nexec '${process.execPath}' '${MAIN}' simulate device "$@"\n`);
   chmodSync(agent, 0o755);
-  const run = typed`check device --command ${`${agent} {socket} {dir}`} --profile core`;
+  const serve = `${agent} --socket {socket} --dir {dir} --control {control} --heartbeat 1s`;
+  const run = typed`check device --command ${serve} --profile driven`;
   return muster(...run, '--certificate', certificate, '--key', key, ...options);
 }
 const verify = async (...options: string[]): Promise<{ code: number | null; text: string }> => {
@@ -80,7 +78,9 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   certificateIssuer(file, signer).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);
   expect(good).toMatchObject({ code: 0 });
-  expect(good.stdout).toMatch(/^CONFORMANT: 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API\n/);
+  expect(good.stdout).toMatch(
+    /^CONFORMANT: full, 2026-11-21 · 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API\n/,
+  );
   expect(good.stdout).toContain('It does not claim');
 
   const text = readFileSync(file, 'utf8');

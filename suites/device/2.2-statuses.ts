@@ -46,7 +46,7 @@ const ofPairs = {
   needs: ['drive'],
   profile: 'core',
   premises: CURRENT_SHOWN,
-  least: { 'pairs of statuses': 2 },
+  least: { 'pairs of statuses': 1 },
   orElse: 'control has to drive deployments to other statuses',
 } as const;
 check(merge, ofPairs, async (t: Device) => {

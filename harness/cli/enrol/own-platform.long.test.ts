@@ -17,13 +17,13 @@ const file = join(import.meta.dirname, '../../../fixtures/targets/enrolled-agent
 test('an unmodified agent is certified over its uplink alone', async () => {
   const [key, certificate] = [at('key.pem'), at('certificate.json')];
   expect((await muster('keygen', key)).code).toBe(0);
-  const words = typed`check device --target ${file} --control platform --profile core --report pretty`;
+  const words = typed`check device --target ${file} --control platform --profile driven --report pretty`;
   const written = typed`--report json=${at('report.json')} --certificate ${certificate} --key ${key}`;
   const { code, stdout, stderr } = await new Running([...words, ...written], { env: { AGENT_DIR: at() } }).ended;
   const report = reportIn(at('report.json'));
   const red = report.checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
   expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
-  expect(stdout).toContain('CONFORMANT');
+  expect(stdout).toContain('CONFORMANT: driven');
   expect(code).toBe(0);
   expect(report.summary.pass).toBeGreaterThan(15);
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
@@ -36,7 +36,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(
-    /^CONFORMANT in profile core: \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
+    /^CONFORMANT: driven, \S+ · \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
   );
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);
   expect(verified.code).toBe(0);

@@ -109,8 +109,7 @@ function consistent({ predicate }: Statement): void {
 }
 
 function complete({ predicate }: Statement): void {
-  const isOpen = ({ outcome, in_profile }: JudgedCheck): boolean =>
-    outcome === 'blocked' || outcome === 'fixed' || (outcome === 'undecided' && in_profile === true);
+  const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'blocked' || outcome === 'fixed';
   const undecided = predicate.muster.verdicts.filter(isOpen);
   if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.map(({ id }) => id).join(', ')} undecided`);
   const silent = predicate.muster.verdicts.filter(({ outcome, reason }) => outcome === 'not_applicable' && !reason);
