@@ -1,8 +1,10 @@
-/** `muster explain`: what a requirement, a check or a capability asks for. */
+/** `muster explain`: what a requirement, a check, a capability or a profile asks for. */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
+import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
+import { APIS } from '../../runner/types.ts';
 import {
   type Catalogue,
   type CataloguedCheck,
@@ -14,14 +16,18 @@ import { columns, command, OPTION } from '../options.ts';
 
 export const explain = command({
   options: {
-    id: OPTION.text('Id of a requirement or check (muster list), or a capability such as drive', {
-      positional: true,
-      required: true,
-    }),
+    id: OPTION.text(
+      'Id of a requirement or check (muster list), a capability such as drive, or a profile such as full',
+      {
+        positional: true,
+        required: true,
+      },
+    ),
   },
   examples: [
     ['muster explain device.events.replay.exclusive', 'one requirement and its checks'],
     ['muster explain drive', 'a capability, and how a target gets it'],
+    ['muster explain driven', 'a profile, and what it holds a target to'],
   ],
   async run({ id }) {
     const all = catalogue(await loadSuites());
@@ -34,6 +40,7 @@ export const explain = command({
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
+  if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);
   const found = all.requirements.filter((entry) => entry.id === id || entry.checks.some((check) => check.id === id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));
   if (below.length === 0) throw new UsageError(unknown(all, id));
@@ -141,6 +148,32 @@ function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns:
     ),
     '',
   ].join('\n');
+}
+
+/** A profile of each API that has one of that name: what it needs, and which requirements must be decided. */
+function profileText(all: Catalogue, name: string, paint: Paint, columns: number): string {
+  const field = fieldsIn(paint, columns);
+  return APIS.flatMap((api) => {
+    const profile = PROFILES[api].find((each) => each.name === name);
+    if (profile === undefined) return [];
+    const held = all.requirements
+      .filter((entry) => entry.api === api)
+      .map((entry) => ({
+        ...entry,
+        isHeld: entry.checks.some(({ profiles }) => profiles.includes(name)),
+      }));
+    const ids = held.filter(({ isHeld }) => isHeld).map(({ id }) => id);
+    return [
+      `${paint('bold', `${api}: ${name}`)}  ${paint('dim', 'a profile')}`,
+      '',
+      ...wrap(`Holds the target to ${profile.about}.`, columns - 2).map((line) => `  ${line}`),
+      '',
+      ...field('needs', profile.has.length === 0 ? 'nothing' : profile.has.join(', ')),
+      ...field('decides', `${ids.length} of ${held.length} requirements: ${ids.join(' ')}`),
+      ...hanging(paint('dim', 'try'), [`muster check ${api} … --profile ${name}`], 2, 10),
+      '',
+    ];
+  }).join('\n');
 }
 
 function unknown(all: Catalogue, id: string): string {
