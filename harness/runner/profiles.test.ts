@@ -1,4 +1,4 @@
-/** What a run holds its target to: a named profile, what each check must have seen, and the SHOULDs that can fail it. */
+/** What a run holds its target to: a profile, what each check must have seen, and the SHOULDs that can fail it. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
 import { junitFormat } from '../reports/junit.ts';
@@ -52,7 +52,7 @@ describe('the profile of a run', () => {
     expect(words(await run(held, { plan }))).toMatch(/^NO FAILURE FOUND: every MUST holds among what ran/);
   });
 
-  it('is decided where the specification leaves the target free, and where another check of it saw enough', async () => {
+  it('is decided where the target is free, and where another check of the requirement saw enough', async () => {
     const free = declared('test.free', {}, async (t) => t.notApplicable('it need not'));
     const { requirement: same } = declared('test.both');
     const both: Check<object>[] = [
