@@ -1,13 +1,13 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
- * for each check. A failed MUST is a failure; one that shows the cause of another names that. Blocked checks and stale
+ * for each check. A failed MUST is a failure; one that may follow from another names that. Blocked checks and stale
  * baseline entries are errors. What is not applicable or known is skipped. A warning passes, with its finding in the
  * output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
+import { bySection, differencesIn, findingText, followsIn, lines, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided } from './verdict.ts';
 
@@ -62,10 +62,8 @@ function testCase(result: CheckResult, report: Report): string {
 function verdict(result: CheckResult, detail: string): string[] {
   switch (result.outcome) {
     case 'fail': {
-      const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
-      const message =
-        `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
-        `${result.actual ?? 'it does not'}`;
+      const { expected = 'the requirement to hold', actual = 'it does not' } = result;
+      const message = lines(followsIn(result), `expected ${expected}; actual: ${actual}`).join(': ');
       return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
     }
     case 'blocked':

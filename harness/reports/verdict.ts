@@ -52,7 +52,7 @@ function failed(report: Report): string {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').length;
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
-  return leads === summary.fail ? musts : `${musts}, for ${plural(leads, 'cause')}`;
+  return leads === summary.fail ? musts : `${musts}, of which ${summary.fail - leads} may follow from others`;
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
