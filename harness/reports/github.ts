@@ -33,8 +33,8 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for those that may follow from it. Where
- * the limit leaves some out, the last counts them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for those that may follow
+ * from it. Where the limit leaves some out, the last counts them.
  */
 export function annotations(report: Report): string[] {
   const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>
