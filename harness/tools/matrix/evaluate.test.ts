@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
-import type { CheckResult } from '../../runner/types.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
 import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 import { closingTable } from './table.ts';
@@ -150,10 +150,11 @@ const other = sampleFailure({ id: 'device.other', requirement_id: 'device.other'
 const unseen = sampleResult({ id: 'device.other' });
 
 /** The verdict on a pair of defects that break `device.one` and `device.other`. */
-function verdictOnPair(...checks: CheckResult[]): Promise<Verdict> {
+function verdictOnPair(checks: CheckResult[], change: Partial<Report> = {}): Promise<Verdict> {
   const members = ['one', 'other'].map((name) => subjectOf('defect', [], { name, breaks: [`device.${name}`] }));
   const breaks = members.flatMap((member) => member.breaks ?? []);
-  return evaluateSubject(subjectOf('defect', checks, { name: 'one + other', members, breaks }), { pairs: true });
+  const run = async (): Promise<Report> => sampleReport(checks, change);
+  return evaluateSubject(subjectOf('defect', [], { name: 'one + other', members, breaks, run }), { pairs: true });
 }
 const stuck = { ...unseen, outcome: 'blocked', blocked_by: 'device.one', reason: 'blocked by device.one' } as const;
 
@@ -167,19 +168,25 @@ describe('a pair of defects', () => {
     ['hides both', [{ ...unseen, id: 'device.one' }, unseen], { hidden: ['one', 'other'] }],
     ['cannot be asked about both', [one, stuck], { essential: 'device.one', blockedByOthers: 1 }],
     ['owes nothing that an option left out', [one, { ...unseen, ...waitsOut }], {}],
+    ['owes nothing of which an option left out a part', [one, unseen, { ...unseen, ...waitsOut }], {}],
   ] as [string, CheckResult[], Partial<Verdict>][])('%s', async ([, checks, expected]) => {
-    const { hidden, essential, blockedByOthers, problems: found } = await verdictOnPair(...checks);
+    const { hidden, essential, blockedByOthers, problems: found } = await verdictOnPair(checks);
     expect(defined({ hidden, essential, blockedByOthers })).toEqual({ hidden: [], blockedByOthers: 0, ...expected });
     expect(found).toEqual([]);
   });
 });
 
+it('a pair of defects cannot be asked about both where the target cannot be reached', async () => {
+  const verdict = await verdictOnPair([one, { ...unseen, outcome: 'blocked' }], { unreachable: 'no such file' });
+  expect(verdict).toMatchObject({ hidden: [], essential: 'reaching the target' });
+});
+
 describe('the table', () => {
   it('tells how many pairs show both defects, and names those that hide one where they are too many', async () => {
     const [shown, hides, blocks] = [
-      await verdictOnPair(one, other),
-      await verdictOnPair(one, unseen),
-      await verdictOnPair(one, stuck),
+      await verdictOnPair([one, other]),
+      await verdictOnPair([one, unseen]),
+      await verdictOnPair([one, stuck]),
     ];
     const textOf = (...verdicts: Verdict[]): string => closingTable([{ api: 'device', verdicts }], 900, plain);
     const all = textOf(shown, hides, hides, blocks);
