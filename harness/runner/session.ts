@@ -190,8 +190,8 @@ export class Session {
   /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
   readonly deviations = new Map<Deviation, string>();
   /**
-   * Milliseconds in which the run may still look for smaller counterexamples: those of the first findings tell most, and
-   * a target with many takes not much longer than a right one.
+   * Milliseconds in which the run may still look for smaller counterexamples: those of the first findings tell most,
+   * and a target with many takes not much longer than a right one.
    */
   shrinkMs = SHRINK_MS;
   /** What the target declares of itself, as far as it was seen. */
