@@ -57,12 +57,15 @@ function change(left: readonly Selected[]): Stage[] {
     [[AGENT], [{ name: 'tests', command: `npm run test:all --${exclude}` }]],
     [
       [matrix('device', 5), matrix('client', 12)],
-      [matrix('platform', 5), matrix('system', 8)],
+      [matrix('platform', 5), matrix('system', 8), pairs(`10 --seed ${seedOfCommit()}`)],
       [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOfCommit()}`, nice: 15 }],
     ],
     ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
   ];
 }
+
+/** So many pairs of defects of each suite: none may hide the other. */
+const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run matrix -- --fast --pairs ${most}` });
 
 /** New inputs for each commit, and the same ones when its run is repeated. */
 const seedOfCommit = (): number =>
@@ -78,6 +81,7 @@ function nightly(): Stage[] {
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Step[] = [
     { name: 'matrix', command: 'npm run matrix -- --single --timed 12' },
+    pairs('1000'),
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 5' },
     { name: 'soak', command: 'npm run soak' },
     { name: 'soak kills', command: 'npm run soak -- kills --rounds 100' },

@@ -74,14 +74,14 @@ describe('the platform suite', () => {
 describe('the client suite', () => {
   it('asks every check for one job, and rests it on the plainest check of that job', () => {
     const { checks } = clientSuite;
-    const plainest = CLIENT_JOBS.map((job) => checks.find(({ needs = [] }) => needs.includes(job))?.id);
+    const plainest = CLIENT_JOBS.map((job) => checks.find(({ needs = [] }) => needs.includes(job))?.requirement.id);
     expect(plainest).toEqual(CLIENT_JOBS.map((job) => JOB_TABLE[job].plainest));
-    expect(checks[0]?.id).toBe(JOB_TABLE.follow.plainest);
-    for (const { id, needs = [] } of checks) {
+    expect(checks[0]?.requirement.id).toBe(JOB_TABLE.follow.plainest);
+    for (const { id, requirement, needs = [] } of checks) {
       const jobs = CLIENT_JOBS.filter((job) => needs.includes(job));
       expect(jobs, id).toHaveLength(1);
       for (const first of jobs.map((job) => JOB_TABLE[job].plainest))
-        if (id !== first) expect(premisesBelow(checks, id), id).toContain(first);
+        if (requirement.id !== first) expect(premisesBelow(checks, id), id).toContain(first);
     }
   });
 });

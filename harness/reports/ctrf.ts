@@ -5,7 +5,7 @@ import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { bySection, findingText } from './findings.ts';
+import { bySection, findingText, followsIn, lines } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
@@ -81,11 +81,10 @@ function documentOf(report: Report): Record<string, unknown> {
 
 function test(result: CheckResult): Record<string, unknown> {
   const holds = result.outcome === 'pass';
-  const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
   const message =
     result.expected === undefined
       ? result.reason
-      : `${cause}expected ${result.expected}; actual: ${result.actual ?? ''}`;
+      : lines(followsIn(result), `expected ${result.expected}; actual: ${result.actual ?? ''}`).join(': ');
   return {
     name: result.id,
     status: STATUS[result.outcome],

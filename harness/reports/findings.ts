@@ -48,7 +48,7 @@ export const checksIn = (groups: ReturnType<typeof byReason>): number =>
 export interface FindingGroup {
   /** The check that shows the cause most plainly. */
   lead: CheckResult;
-  /** Failures and warnings with the same cause. */
+  /** Failures and warnings that may follow from it. */
   consequences: CheckResult[];
   /** Checks that mean nothing while it fails. */
   blocked: CheckResult[];
@@ -61,7 +61,7 @@ export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
     const seen = new Set([id]);
     for (let at = id; ; ) {
       const next = findings.get(at)?.consequence_of;
-      // The baseline may excuse a lead: then its consequences stand for themselves.
+      // The baseline may excuse a lead: then what may follow from it stands for itself.
       if (next === undefined || !findings.has(next) || seen.has(next)) return at;
       seen.add(next);
       at = next;
@@ -149,14 +149,14 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
   );
 }
 
-/** The same for a report: failures as the findings that they are, each with its consequences. */
+/** The same for a report: failures that may follow from others are counted apart. */
 export function tally(report: Report): string {
   const { summary } = report;
   const failed = findingsOf(report, 'fail').length;
   const consequences = summary.fail - failed;
   const rest = counts({ ...summary, fail: 0 });
   if (consequences <= 0) return counts(summary);
-  const findings = `${plural(failed, 'finding')}, ${plural(consequences, 'consequence')}`;
+  const findings = `${plural(failed, 'finding')}, ${consequences} may follow`;
   return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
 
@@ -166,6 +166,14 @@ export const differencesIn = ({ declarations }: Report): string[] =>
 
 /** Of these the heading. */
 export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
+
+/** Which other finding it may follow from; undefined for one that leads. */
+export const followsIn = ({ consequence_of: lead }: CheckResult): string | undefined =>
+  lead === undefined ? undefined : `may follow from ${lead}`;
+
+/** How many may follow from the one that leads them. */
+export const followersIn = (consequences: readonly CheckResult[]): string =>
+  `${plural(consequences.length, 'finding')} may follow from it`;
 
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -189,7 +197,9 @@ export function findingText(result: CheckResult): string {
     line('actual', result.actual),
     line('smallest', counterexample(result)),
     line('reason', result.reason),
-    line('cause', result.consequence_of && `the same as of ${result.consequence_of}`),
+    line('cause', followsIn(result)),
+    line('afterwards', result.deviation?.allowance),
+    line('allows for', result.allowed_for?.join(', ')),
     line('try', tryLine(result)),
     (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
     exchangesOf(result).flatMap(({ headline, lines: shown }) => [

@@ -14,7 +14,7 @@ import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
 import { markdownReport } from './markdown.ts';
 import { prettyText } from './pretty.ts';
-import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+import { sampleAllowing, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
 const schema = readFileSync(join(import.meta.dirname, '../../fixtures/schemas/junit.xsd'), 'utf8');
 const problems = async (xml: string) =>
@@ -123,10 +123,10 @@ const caused = sampleReport([
   sampleResult({ id: 'device.undriven', outcome: 'not_applicable', needs: ['restart'], reason: 'x' }),
 ]);
 
-test('JUnit: a consequence is a failure that names its lead, what it blocks is skipped', async () => {
+test('JUnit: a failure names the one that it may follow from, what it blocks is skipped', async () => {
   const xml = junitFormat.document(caused);
   expect(xml).toMatch(/<testsuites .* tests="4" failures="2" errors="0" skipped="2"/);
-  expect(xml).toMatch(/name="device.follower"[^>]*>\s*<failure message="consequence of device.lead: expected/);
+  expect(xml).toMatch(/name="device.follower"[^>]*>\s*<failure message="may follow from device.lead: expected/);
   expect(xml).toMatch(/name="device.lead"[^>]*>\s*<failure message="expected/);
   expect(xml).toMatch(/name="device.held"[^>]*>\s*<skipped message="blocked by device.lead"/);
   expect(xml).toContain('name="coverage" value="2 of 4 checks decided: ');
@@ -145,12 +145,12 @@ test('JUnit: a run that decided too little is an error of the run, and of no che
   expect(faulty).toMatch(/<error message="x" type="fault"/);
 });
 
-test('CTRF: a consequence names its lead, and so does what is blocked', () => {
+test('CTRF: a finding names the one that it may follow from, and so does what is blocked', () => {
   const document = JSON.parse(ctrfFormat.document(caused));
   const [follower, lead, held] = document.results.tests;
   expect(follower).toMatchObject({
     status: 'failed',
-    message: expect.stringMatching(/^consequence of device.lead: /),
+    message: expect.stringMatching(/^may follow from device.lead: /),
     extra: { consequence_of: 'device.lead' },
   });
   expect(lead.extra).not.toHaveProperty('consequence_of');
@@ -162,23 +162,32 @@ test('CTRF: a consequence names its lead, and so does what is blocked', () => {
 test('GitHub: one annotation for one cause, and the summary lists what comes of it', () => {
   const said = annotations(caused);
   expect(said.filter((line) => line.startsWith('::error'))).toHaveLength(1);
-  expect(said[0]).toMatch(/title=device.lead .*1 consequence of the same cause%0A1 check not run because of it/);
+  expect(said[0]).toMatch(/title=device.lead .*1 finding may follow from it%0A1 check not run because of it/);
   expect(said.at(-1)).toContain('2 of 4 checks decided');
   const text = markdownReport(caused);
-  expect(text).toMatch(/1 finding, 1 consequence/);
+  expect(text).toMatch(/1 finding, 1 may follow/);
   expect(text).toMatch(/\*?2 of 4 checks decided: /);
-  expect(text).toMatch(/1 consequence of the same cause:\n\n- `device.follower` the same\n/);
+  expect(text).toMatch(/1 finding may follow from it:\n\n- `device.follower` the same\n/);
   expect(text).toContain('1 check not run because of it: `device.held`');
   expect(text.indexOf('device.lead')).toBeLessThan(text.indexOf('device.follower'));
 });
 
-test('HTML: consequences stand in the card of their lead, and the page says what to add', () => {
+test('HTML: what may follow from a finding stands in its card, and the page says what to add', () => {
   const page = htmlFormat.document(caused);
   expect(page.match(/<details class="finding fail" data-id="device.lead" open>/g)).toHaveLength(1);
-  expect(page).toMatch(/1 consequence of the same cause<\/p><details class="finding fail" data-id="device.follower" >/);
+  expect(page).toMatch(/1 finding may follow from it<\/p><details class="finding fail" data-id="device.follower" >/);
   expect(page).toMatch(/1 check not run, because they mean nothing while it fails<\/p><ul[^>]*><li><code>device.held/);
   expect(page).toMatch(/<b>2 of 4 checks decided<\/b>/);
   expect(page).toMatch(/Not decided, and how to decide it .*<td>needs restart<\/td><td>add <code>--command, or /s);
+});
+
+test('HTML, JUnit, CTRF: a finding says what later checks allow for, and what its own readers allow for', () => {
+  const page = htmlFormat.document(sampleAllowing());
+  expect(page).toContain('<dt>Afterwards</dt><dd>the event of the cursor is left out of a replay</dd>');
+  expect(page).toContain('<dt>Allows for</dt><dd>cursor-repeated</dd>');
+  expect(page).toContain('<p class="soft">allows for cursor-repeated</p>');
+  for (const { document } of [junitFormat, ctrfFormat])
+    expect(document(sampleAllowing())).toMatch(/afterwards the event .*allows for cursor-repeated/s);
 });
 
 test('HTML: a script is there to be copied, and out of the way', () => {

@@ -2,7 +2,16 @@
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedOtherwise, differencesIn, type FindingGroup, findingsOf, lines, plural, tryLine } from './findings.ts';
+import {
+  blockedOtherwise,
+  differencesIn,
+  type FindingGroup,
+  findingsOf,
+  followersIn,
+  lines,
+  plural,
+  tryLine,
+} from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
@@ -24,9 +33,9 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. What
- * is blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the last counts
- * them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for those that may follow
+ * from it. What is blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the
+ * last counts them.
  */
 export function annotations(report: Report): string[] {
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
@@ -74,7 +83,7 @@ function words({ lead: result, consequences, blocked }: FindingGroup): string {
     result.requirement,
     result.expected !== undefined && [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`],
     result.reason,
-    consequences.length > 0 && `${plural(consequences.length, 'consequence')} of the same cause`,
+    consequences.length > 0 && followersIn(consequences),
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run because of it`,
     tryLine(result),
   ).join('\n');

@@ -21,6 +21,7 @@ import {
   differencesIn,
   type FindingGroup,
   findingsOf,
+  followersIn,
   NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
@@ -268,14 +269,15 @@ function section({ section: number, title, checks }: SectionGroup): Markup {
 }
 
 function check(result: CheckResult): Markup {
-  const { id, outcome, clause: quoted, reason } = result;
+  const { id, outcome, clause: quoted, reason, allowed_for: allowed } = result;
   const code = html`<code>${id}</code>`;
   const detailed = outcome === 'fail' || outcome === 'warn';
   const name = detailed ? html`<a href="#${id}">${code}</a>` : html`${anchor(id)}${code}`;
   return html`<div class="check ${outcome}" data-outcome="${outcome}"><span class="mark">${SYMBOLS[outcome]}</span>
 <div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
 ${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
-${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}</div>
+${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}
+${allowed === undefined ? NOTHING : html`<p class="soft">allows for ${allowed.join(', ')}</p>`}</div>
 <span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
 }
 
@@ -313,6 +315,7 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
 <span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}
+${row('Afterwards', result.deviation?.allowance)}${row('Allows for', result.allowed_for?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
 ${timelineOf(result.timeline ?? [])}
@@ -342,11 +345,11 @@ function scripted(result: CheckResult): Markup {
   return folded(`Drive and ask again: a script of ${lines.length} lines`, copied(lines.join('\n')));
 }
 
-/** Checks that show the same cause, a line each, with their own finding behind it. */
+/** What may follow from a finding, a line each, with its own finding behind it. */
 function followers(consequences: readonly CheckResult[]): Markup {
   if (consequences.length === 0) return NOTHING;
   const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
-  return part(`${plural(cards.length, 'consequence')} of the same cause`, html`${cards}`);
+  return part(followersIn(consequences), html`${cards}`);
 }
 
 /** Checks that mean nothing while a finding stands. */

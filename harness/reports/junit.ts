@@ -1,16 +1,16 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
- * for each check. A failed MUST is a failure; one that shows the cause of another names that. Stale baseline entries
- * are errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has
- * failed. A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A
- * warning passes, with its finding in the output.
+ * for each check. A failed MUST is a failure; one that may follow from another names that. Stale baseline entries are
+ * errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has failed.
+ * A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A warning
+ * passes, with its finding in the output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import { failing } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedWords, bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
+import { blockedWords, bySection, differencesIn, findingText, followsIn, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided, headlineOf } from './verdict.ts';
 
@@ -75,17 +75,17 @@ function testCase(result: CheckResult, report: Report): string {
 }
 
 /** Of what fails the run; `by` says through what. */
-function failure(result: CheckResult, detail: string, by: string): string {
+function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
-  const message = `${by === '' ? '' : `${by}: `}expected ${expected}; actual: ${actual}`;
+  const message = `${by === undefined ? '' : `${by}: `}expected ${expected}; actual: ${actual}`;
   return element('failure', { message, type: `${level} ${section}` }, detail);
 }
 
 function verdict(result: CheckResult, detail: string): string[] {
-  const { consequence_of: cause, fails_by: by } = result;
+  const { fails_by: by } = result;
   switch (result.outcome) {
     case 'fail':
-      return [failure(result, detail, cause === undefined ? '' : `consequence of ${cause}`)];
+      return [failure(result, detail, followsIn(result))];
     case 'fixed':
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'blocked':

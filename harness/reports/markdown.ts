@@ -17,6 +17,7 @@ import {
   differencesIn,
   type FindingGroup,
   findingsOf,
+  followersIn,
   lines,
   NOT_AS_DECLARED,
   plural,
@@ -117,7 +118,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
     ),
     '',
     consequences.length > 0 && [
-      `${plural(consequences.length, 'consequence')} of the same cause:`,
+      `${followersIn(consequences)}:`,
       '',
       ...consequences.map(({ id, actual }) => `- ${code(id)} ${cell(cutTo(actual ?? '', BRIEF))}`.trimEnd()),
       '',

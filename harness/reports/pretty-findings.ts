@@ -41,7 +41,7 @@ const LABEL = 11;
 const EXCHANGES = 3;
 /** Findings shown in full; the others take three lines. */
 const WHOLE = 5;
-/** Consequences of one finding that take a line each. */
+/** What may follow from one finding: so many take a line each. */
 const FOLLOWERS = 12;
 /** Lines of a script that is shown, of the first finding alone; the others are in the other reports. */
 const SCRIPT = 40;
@@ -110,6 +110,8 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('actual', result.actual, 'red'),
     ...field('smallest', counterexample(result)),
     ...field('reason', result.reason),
+    ...field('afterwards', result.deviation?.allowance),
+    ...field('allows for', result.allowed_for?.join(', ')),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [
       `    ${label(paint, index === 0 ? which : '')}${headline}`,
@@ -134,7 +136,7 @@ function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   return script.map((text, index) => `    ${label(paint, index === 0 ? 'script' : '')}${text}`.trimEnd());
 }
 
-/** What comes of a finding: the same cause in other checks, and checks that mean nothing while it fails. */
+/** What comes of a finding: others that may follow from it, and checks that mean nothing while it fails. */
 function following({ consequences, blocked }: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
   const shown = verbose === true ? consequences : consequences.slice(0, FOLLOWERS);
   const rest = consequences.length - shown.length;
@@ -142,7 +144,7 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
   const counted = (list: readonly CheckResult[], noun: string, why: string): string | false =>
     list.length > 0 && `    ${paint('bold', plural(list.length, noun))} ${paint('dim', why)}`;
   return lines(
-    counted(consequences, 'consequence', 'of the same cause'),
+    counted(consequences, 'finding', 'may follow from it'),
     shown.map((result) => {
       const words = cutTo(printable(result.actual ?? ''), Math.max(20, room - result.id.length));
       return `      ${mark(result, paint)} ${result.id}  ${paint('dim', words)}`.trimEnd();
@@ -161,7 +163,7 @@ function briefLines(
   const { id, level, section, actual } = result;
   const about = lines(
     `${level} · section ${section}`,
-    consequences.length > 0 && plural(consequences.length, 'consequence'),
+    consequences.length > 0 && `${consequences.length} may follow`,
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run`,
   );
   const words = cutTo(printable(actual ?? ''), columns - 4 - LABEL);

@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { painter, wantsColour } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { Progress, prettyReporter, prettyText } from './pretty.ts';
-import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+import {
+  sampleAllowing,
+  sampleChecks,
+  sampleExchange,
+  sampleFailure,
+  sampleReport,
+  sampleResult,
+} from './testing/samples.ts';
 
 const plain = { paint: painter({ write: () => {} }, {}), columns: 100 };
 
@@ -48,7 +55,7 @@ test('a finding says how to bring back what the run has stopped', () => {
   expect(text({ target })).not.toContain('has ended');
 });
 
-test('one cause is one finding: consequences and what it blocks are listed under it', () => {
+test('what may follow from a finding, and what it blocks, is listed under it', () => {
   const lead = sampleFailure({ id: 'device.lead' });
   const followers = Array.from({ length: 14 }, (_, index) =>
     sampleFailure({ id: `device.c${index}`, consequence_of: 'device.lead', actual: `nothing, as in ${index}` }),
@@ -56,13 +63,20 @@ test('one cause is one finding: consequences and what it blocks are listed under
   const held = sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'x', blocked_by: 'device.c1' });
   const text = prettyText(sampleReport([held, ...followers, lead]), plain);
   expect(text).toMatch(/Failed: a MUST does not hold 1\n/);
-  expect(text).toMatch(/ {4}14 consequences of the same cause\n {6}✗ device.c0 {2}nothing, as in 0\n/);
+  expect(text).toMatch(/ {4}14 findings may follow from it\n {6}✗ device.c0 {2}nothing, as in 0\n/);
   expect(text).toContain('… and 2 more (--verbose lists them)');
   expect(text).toMatch(/ {4}1 check not run, because they mean nothing while it fails\n {6}device.held\n/);
-  expect(text).toMatch(/NOT CONFORMANT {2}1 finding, 14 consequences · 1 blocked/);
-  expect(text).toContain('exit 1: 15 MUSTs do not hold, for 1 cause');
+  expect(text).toMatch(/NOT CONFORMANT {2}1 finding, 14 may follow · 1 blocked/);
+  expect(text).toContain('exit 1: 15 MUSTs do not hold, of which 14 may follow from others');
   expect(text.match(/device\.c1 /g)).toHaveLength(1);
   expect(prettyText(sampleReport([held, ...followers, lead]), { ...plain, verbose: true })).toMatch(/✗ device.c13 {2}/);
+});
+
+test('a finding says what later checks allow for, and what its own readers allow for', () => {
+  const text = prettyText(sampleAllowing(), { ...plain, verbose: true });
+  expect(text).toContain('    afterwards the event of the cursor is left out of a replay\n');
+  expect(text).toContain('    allows for cursor-repeated\n');
+  expect(text).toMatch(/✓ device.events.frame \(allows for cursor-repeated\)\n/);
 });
 
 test('a target that was not reached takes a few lines', () => {

@@ -240,9 +240,10 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
         `${paint('dim', counts(summarise(checks)))}`,
-      ...shown.map(({ id, outcome, duration_ms: took }) => {
+      ...shown.map(({ id, outcome, duration_ms: took, allowed_for: allowed }) => {
         const time = took < 1000 ? '' : ` ${paint('dim', readableDuration(took))}`;
-        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${time}`;
+        const allows = allowed === undefined ? '' : ` ${paint('dim', `(allows for ${allowed.join(', ')})`)}`;
+        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${allows}${time}`;
       }),
     ];
   });

@@ -62,9 +62,10 @@ function failuresIn(report: Report): string[] {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').length;
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
+  const all = leads === summary.fail ? musts : `${musts}, of which ${summary.fail - leads} may follow from others`;
   const shoulds = Map.groupBy(failing(report.checks), ({ fails_by: by }) => by ?? '');
   return lines(
-    summary.fail > 0 && (leads === summary.fail ? musts : `${musts}, for ${plural(leads, 'cause')}`),
+    summary.fail > 0 && all,
     [...shoulds].map(
       ([by, { length }]) => `${length === 1 ? 'a SHOULD does' : `${length} SHOULDs do`} not hold, which fails by ${by}`,
     ),

@@ -12,6 +12,7 @@ import {
   type PropertyBounds,
   runProperty,
 } from './property.ts';
+import { Session } from './session.ts';
 import { one, outcome, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, show, Violation } from './violation.ts';
@@ -192,12 +193,16 @@ describe('a bounded property', () => {
   const random = fc.integer({ min: 1000, max: 2000 });
   const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
 
-  function propertyWithin(bounds: Partial<PropertyBounds>, signal = new AbortController().signal) {
+  function propertyWithin(
+    bounds: Partial<PropertyBounds>,
+    signal = new AbortController().signal,
+    session = new Session(),
+  ) {
     const notes: string[] = [];
     const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
     const property: CheckContext['property'] = (arbitrary, predicate, given) =>
       runProperty(arbitrary, predicate, seeded, given);
-    const tools = { property, signal, saw: () => {}, note: (note: string) => void notes.push(note) };
+    const tools = { property, signal, session, saw: () => {}, note: (note: string) => void notes.push(note) };
     const whole = {
       shrinkMs: 60_000,
       describeLeftOut: (tried: number, all: number) => `${tried} of ${all}`,
@@ -211,6 +216,25 @@ describe('a bounded property', () => {
     const { property, notes } = propertyWithin({ tryMs: () => -1 });
     await property(random, async (value) => void tried.push(value), { runs: 20 });
     expect([tried.length, notes]).toEqual([1, ['1 of 20']]);
+  });
+
+  it('looks for smaller counterexamples for so long in all of a run', async () => {
+    const session = new Session();
+    const triesOf = async (): Promise<number> => {
+      let tried = 0;
+      const { property } = propertyWithin({}, undefined, session);
+      const failing = property(random, async (value) => {
+        tried += 1;
+        throw violation(value);
+      });
+      await expect(failing).rejects.toMatchObject({ finding: { counterexample: expect.any(String) } });
+      return tried;
+    };
+    const before = session.shrinkMs;
+    expect(await triesOf()).toBeGreaterThan(1);
+    expect(session.shrinkMs).toBeLessThan(before);
+    session.shrinkMs = 0;
+    expect(await triesOf()).toBe(1);
   });
 
   it('tries each example once and first, however late it is, and then as many others as it is told to', async () => {

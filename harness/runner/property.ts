@@ -99,7 +99,7 @@ export function findingOf(error: unknown): Finding | undefined {
 
 /** How long a property may go on: each input may cost seconds on a target that is slow, or hangs. */
 export interface PropertyBounds {
-  /** Milliseconds after the first counterexample in which smaller ones are looked for. */
+  /** Milliseconds after the first counterexample in which smaller ones are looked for, if the run has as many left. */
   shrinkMs: number;
   /** Milliseconds after which no new input is tried. Default: no bound. */
   tryMs?: () => number;
@@ -118,7 +118,7 @@ type Property = CheckContext['property'];
  * as a pass, so it cannot replace the counterexample that was found.
  */
 export function boundedProperty(
-  t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal'>,
+  t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
 ): Property {
   return async (arbitrary, predicate, options = {}) => {
@@ -131,7 +131,7 @@ export function boundedProperty(
     let failedAt: number | undefined;
     const isLeftOut = (value: unknown): boolean => {
       const now = performance.now();
-      if (failedAt !== undefined) return now - failedAt > shrinkMs;
+      if (failedAt !== undefined) return now - failedAt >= Math.min(shrinkMs, t.session.shrinkMs);
       if (examples.includes(value)) return false;
       const late = tried >= least && now - startedAt > tryMs();
       if (late) leftOut += 1;
@@ -149,7 +149,9 @@ export function boundedProperty(
         throw error;
       }
     };
-    await t.property(arbitrary, bounded, options);
+    await t.property(arbitrary, bounded, options).finally(() => {
+      if (failedAt !== undefined) t.session.shrinkMs -= performance.now() - failedAt;
+    });
     if (leftOut > 0) {
       // They passed without a look.
       t.saw('inputs', -leftOut);

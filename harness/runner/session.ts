@@ -174,6 +174,8 @@ const LATE_RUN_MS = 80_000;
 /** What takes less is never refused. */
 const SMALL_EFFORT_MS = 200;
 
+const SHRINK_MS = 8000;
+
 interface Measured {
   ms: number;
   count: number;
@@ -187,6 +189,11 @@ export class Session {
   };
   /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
   readonly deviations = new Map<Deviation, string>();
+  /**
+   * Milliseconds in which the run may still look for smaller counterexamples: those of the first findings tell most,
+   * and a target with many takes not much longer than a right one.
+   */
+  shrinkMs = SHRINK_MS;
   /** What the target declares of itself, as far as it was seen. */
   readonly declarations = new Declarations();
   readonly #facts = new Map<unknown, unknown>();

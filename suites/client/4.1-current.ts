@@ -41,7 +41,7 @@ const shown = requirement({
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
 /** Not the moment, which a library may write in another form. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
-check(shown, { needs: CURRENT.needs }, async (t) => {
+check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);
   expectShown(run, MEMBERS);
 });

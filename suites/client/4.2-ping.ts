@@ -32,7 +32,7 @@ const answer = requirement({
   clause: 'A success outcome is reported as `success`.',
   text: 'A client gives code and round_trip_nanos of the answer to its caller.',
 });
-check(answer, { needs: PING.needs }, async (t) => {
+check(answer, { needs: PING.needs, essential: true }, async (t) => {
   const roundTrip = 7_654_321;
   await using run: JobRun = await start(t, (asked) =>
     asked.answer(200, { code: 'success', round_trip_nanos: roundTrip }),

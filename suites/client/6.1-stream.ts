@@ -3,9 +3,17 @@
  * may send.
  */
 
-import { event, eventsFrom, frames, type OneStream, payload, STREAMS } from '../../harness/contract/situations.ts';
+import {
+  event,
+  eventsFrom,
+  frame,
+  frames,
+  type OneStream,
+  payload,
+  STREAMS,
+} from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { DISPATCH_ODD, expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
@@ -26,7 +34,18 @@ const dispatch = requirement({
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
-check(dispatch, { needs: FOLLOW, profile: 'core' }, async (t) => {
+/** A client that hands nothing on can be asked nothing else. How it does so is for the next check. */
+check(dispatch, { aspect: 'any', needs: FOLLOW, profile: 'core', essential: true }, async (t) => {
+  await using run: StreamRun = await StreamRun.follow(t);
+  const first = event(1);
+  await (await run.stream()).send(frame(first));
+  await run.untilDispatched(first.id);
+  const ids = new Set(run.dispatched.map(({ id }) => id));
+  run.must(ids.size === 1, { expected: 'event 1 and no other', actual: run.outcome });
+});
+
+const whole = { needs: FOLLOW, premises: [`${dispatch.id}.any`], profile: 'core', deviation: DISPATCH_ODD } as const;
+check(dispatch, whole, async (t) => {
   const all = eventsFrom(1, 12);
   await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
   // And many in one piece.
@@ -51,15 +70,6 @@ const bom = requirement({
 });
 check(bom, options, (t) => expectRead(t, STREAMS.bom));
 
-const comments = requirement({
-  id: 'client.stream.comments',
-  level: 'MUST',
-  section: '6.2',
-  clause: 'clients ignore comment lines',
-  text: 'Comment lines are ignored, wherever they stand: also heartbeats within an event.',
-});
-check(comments, options, (t) => expectRead(t, STREAMS.comments));
-
 const empty = requirement({
   id: 'client.stream.empty',
   level: 'MUST',
@@ -67,6 +77,17 @@ const empty = requirement({
   text: 'A block without data dispatches nothing.',
 });
 check(empty, options, (t) => expectRead(t, STREAMS.empty));
+
+const afterEmpty = { ...options, premises: [...DISPATCH, empty.id] } as const;
+
+const comments = requirement({
+  id: 'client.stream.comments',
+  level: 'MUST',
+  section: '6.2',
+  clause: 'clients ignore comment lines',
+  text: 'Comment lines are ignored, wherever they stand: also heartbeats within an event.',
+});
+check(comments, afterEmpty, (t) => expectRead(t, STREAMS.comments));
 
 const multiLine = requirement({
   id: 'client.stream.multi-line',
@@ -92,7 +113,7 @@ const retry = requirement({
   clause: STREAM,
   text: 'A retry field disturbs no event, also when it is no number.',
 });
-check(retry, options, (t) => expectRead(t, STREAMS.retry));
+check(retry, afterEmpty, (t) => expectRead(t, STREAMS.retry));
 
 const LARGE = 1024 * 1024;
 const large = requirement({

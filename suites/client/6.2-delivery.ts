@@ -15,7 +15,7 @@ const reconnect = requirement({
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client whose stream has ended asks for it again, and dispatches what comes then.',
 });
-check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core' }, async (t) => {
+check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core', essential: true }, async (t) => {
   const [first, second] = [event(1), event(2)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
   run.current.end();

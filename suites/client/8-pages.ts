@@ -6,6 +6,7 @@ import {
   about,
   expectItems,
   IS_ASKED,
+  ITEMS_REPEATED,
   itemsFrom,
   JobRun,
   type JobRunOptions,
@@ -42,8 +43,13 @@ const items = requirement({
   clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
-check(items, { needs: LIST.needs }, async (t) => {
-  const few = itemsFrom(1, 3);
+const few = itemsFrom(1, 3);
+/** A client that gives other items, or none, can be asked nothing else. How often it does is for the next check. */
+check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
+  await using run: JobRun = await list(t, platform({ list: pages(few) }));
+  expectItems(run, few, 'once or more');
+});
+check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEMS_REPEATED }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few);
 });

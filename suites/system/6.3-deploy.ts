@@ -26,7 +26,13 @@ const arrives = requirement({
     'A deployment made on the platform arrives: deployment.deployed on the device’s stream, ' +
     'the same deployment as current, its files written, and deployed reported back.',
 });
-check(arrives, { needs: ['write'], profile: 'core', essential: true }, async (t: System) => {
+const options = { needs: ['write'], profile: 'core' } as const;
+check(arrives, { ...options, aspect: 'told', essential: true }, async (t: System) => {
+  await t.online();
+  await using events = await EventFollower.open(t);
+  await deploy(t, events);
+});
+check(arrives, { ...options, premises: [`${arrives.id}.told`] }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   const rolledOut = await rollOut(t);

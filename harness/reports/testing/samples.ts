@@ -153,3 +153,14 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     ...change,
   };
 }
+
+/** A finding that later checks allow for: one of them passes, and one finds something all the same. */
+export function sampleAllowing(): Report {
+  const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out of a replay' };
+  const allowing = { allowed_for: [deviation.name] };
+  return sampleReport([
+    sampleFailure({ deviation }),
+    sampleFailure({ id: 'device.events.types', ...allowing }),
+    sampleResult(allowing),
+  ]);
+}

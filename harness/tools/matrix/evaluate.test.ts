@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
-import type { CheckResult } from '../../runner/types.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
 import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 import { closingTable } from './table.ts';
@@ -13,6 +13,7 @@ const passes = sampleResult({ id: 'device.events.frame' });
 const fails = sampleFailure({ id: 'device.events.types', requirement_id: 'device.events.types' });
 const warns = { ...fails, level: 'SHOULD', outcome: 'warn' } as const;
 const blocked = sampleResult({ outcome: 'blocked', reason: 'no such socket' });
+const waitsOut = { outcome: 'not_applicable', reason: 'not run: --fast leaves out what has to wait' } as const;
 const plain = painter({ write: () => {} }, {});
 
 const subjectOf = (kind: SubjectKind, checks: CheckResult[], about: Partial<Subject> = {}): Subject => ({
@@ -114,7 +115,7 @@ describe('a subject', () => {
   it.for([
     [[fails, rests], ['device.events.types', 'x.waits'], []],
     [[fails, rests], ['x.waits'], ['not caught by x.waits; blocked: x.waits: blocked by device.events.types']],
-    [[{ ...waits, outcome: 'not_applicable', reason: 'not run: --fast leaves out what has to wait' }], ['x.waits'], []],
+    [[{ ...waits, ...waitsOut }], ['x.waits'], []],
   ] as [CheckResult[], string[], string[]][])(
     'with a defect may be found by what others rest on: %#',
     async (given) => {
@@ -144,7 +145,61 @@ describe('a subject', () => {
   });
 });
 
+const one = sampleFailure({ id: 'device.one', requirement_id: 'device.one' });
+const other = sampleFailure({ id: 'device.other', requirement_id: 'device.other' });
+const unseen = sampleResult({ id: 'device.other' });
+
+/** The verdict on a pair of defects that break `device.one` and `device.other`. */
+function verdictOnPair(checks: CheckResult[], change: Partial<Report> = {}): Promise<Verdict> {
+  const members = ['one', 'other'].map((name) => subjectOf('defect', [], { name, breaks: [`device.${name}`] }));
+  const breaks = members.flatMap((member) => member.breaks ?? []);
+  const run = async (): Promise<Report> => sampleReport(checks, change);
+  return evaluateSubject(subjectOf('defect', [], { name: 'one + other', members, breaks, run }), { pairs: true });
+}
+const stuck = { ...unseen, outcome: 'blocked', blocked_by: 'device.one', reason: 'blocked by device.one' } as const;
+
+describe('a pair of defects', () => {
+  it.for([
+    ['shows both', [one, other], {}],
+    ['shows one that may follow from the other', [one, { ...other, consequence_of: one.id }], {}],
+    ['shows one by a check of its requirement', [one, { ...other, id: 'device.other.again' }], {}],
+    ['hides one that no check tells of', [one, unseen], { hidden: ['other'] }],
+    ['hides one whose check could not decide', [one, { ...unseen, outcome: 'blocked' }], { hidden: ['other'] }],
+    ['hides both', [{ ...unseen, id: 'device.one' }, unseen], { hidden: ['one', 'other'] }],
+    ['cannot be asked about both', [one, stuck], { essential: 'device.one', blockedByOthers: 1 }],
+    ['owes nothing that an option left out', [one, { ...unseen, ...waitsOut }], {}],
+    ['owes nothing of which an option left out a part', [one, unseen, { ...unseen, ...waitsOut }], {}],
+  ] as [string, CheckResult[], Partial<Verdict>][])('%s', async ([, checks, expected]) => {
+    const { hidden, essential, blockedByOthers, problems: found } = await verdictOnPair(checks);
+    expect(defined({ hidden, essential, blockedByOthers })).toEqual({ hidden: [], blockedByOthers: 0, ...expected });
+    expect(found).toEqual([]);
+  });
+});
+
+it('a pair of defects cannot be asked about both where the target cannot be reached', async () => {
+  const verdict = await verdictOnPair([one, { ...unseen, outcome: 'blocked' }], { unreachable: 'no such file' });
+  expect(verdict).toMatchObject({ hidden: [], essential: 'reaching the target' });
+});
+
 describe('the table', () => {
+  it('tells how many pairs show both defects, and names those that hide one where they are too many', async () => {
+    const [shown, hides, blocks] = [
+      await verdictOnPair([one, other]),
+      await verdictOnPair([one, unseen]),
+      await verdictOnPair([one, stuck]),
+    ];
+    const textOf = (...verdicts: Verdict[]): string => closingTable([{ api: 'device', verdicts }], 900, plain);
+    const all = textOf(shown, hides, hides, blocks);
+    expect(all).toContain('device: 1 of 3 (33 %) pairs show both defects\n');
+    expect(all).toContain('device: 1 more cannot be asked about both: device.one failed\n');
+    expect(all).toContain('device: 3 of 4 (75 %) have no check blocked by another\n');
+    expect(all).toContain('✗ device pair one + other: nothing shows other\n  → ');
+    expect(all).toContain('2 problems: ');
+    // One of a few may be chance.
+    expect(textOf(shown, hides)).toMatch(/^device: nothing shows other of one \+ other$.*All ok/ms);
+    expect(textOf(shown)).not.toContain('cannot be asked');
+  });
+
   it('counts what is ok, and names each problem with what to do', async () => {
     const verdicts = [
       await verdictOn('reference', [passes]),

@@ -18,7 +18,7 @@ export interface Verdict {
   headline?: Headline;
   /** Of a pair of defects: those that no finding shows, though they could be asked about. */
   hidden?: readonly string[];
-  /** Of a pair of defects: the check without which nothing of the other one could be asked. */
+  /** Of a pair of defects: that without which nothing of the other one could be asked, which failed. */
   essential?: string;
   /** Of a defect that met the whole suite, and of a pair: the checks that another one blocked. */
   blockedByOthers?: number;
@@ -102,23 +102,23 @@ function tooLong({ kind, slow = false }: Subject, tookMs: number, fast: boolean)
   return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
 
-/** The defects of a pair of which no check that they break tells anything. */
-function hidingIn({ members = [] }: Subject, { checks }: Report): Pick<Verdict, 'hidden' | 'essential'> {
+/** The defects of a pair of which no check that they break tells anything, though all of them were asked. */
+function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): Pick<Verdict, 'hidden' | 'essential'> {
   const unseen = members.filter(
-    ({ breaks = [] }) => !breaks.some((broken) => isLeftOut(checks, broken) || isShown(checks, broken)),
+    ({ breaks = [] }) =>
+      !breaks.some((broken) => checks.some((check) => concerns(check, broken) && (isRed(check) || wasLeftOut(check)))),
   );
   const blocker = ({ breaks = [] }: Subject): string | undefined =>
-    checks.find((check) => check.blocked_by !== undefined && breaks.some((broken) => concerns(check, broken)))
-      ?.blocked_by;
+    unreachable === undefined
+      ? checks.find((check) => check.blocked_by !== undefined && breaks.some((broken) => concerns(check, broken)))
+          ?.blocked_by
+      : 'reaching the target';
   const essential = unseen.map(blocker).find((id) => id !== undefined);
   return {
     hidden: unseen.filter((member) => blocker(member) === undefined).map(({ name }) => name),
     ...defined({ essential }),
   };
 }
-
-const isShown = (checks: readonly CheckResult[], broken: string): boolean =>
-  checks.some((check) => isRed(check) && concerns(check, broken));
 
 function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: Headline } {
   if (breaks.every((broken) => isLeftOut(checks, broken))) return {};
@@ -130,8 +130,10 @@ function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: 
 /** Every check of what is broken was left out by an option. */
 const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
   const due = checks.filter((check) => concerns(check, broken));
-  return due.length > 0 && due.every(({ reason }) => reason?.startsWith('not run: ') === true);
+  return due.length > 0 && due.every(wasLeftOut);
 };
+
+const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
 /** What is broken is found by a check of its own, or by one of the others that the defect breaks, on which it rests. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {

@@ -7,7 +7,7 @@ import { deviceDefect, deviceVariants } from '../../../simulators/defects/device
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Changes } from '../subjects/simulators.ts';
-import { bundlesOf, evaluateApart, GROUPS, without } from './selection.ts';
+import { bundlesOf, evaluateApart, GROUPS, pairsOf, without } from './selection.ts';
 import { allSubjects, type Subject, variantSubject } from './subjects.ts';
 
 const subject = (kind: Subject['kind'], name: string, slow = false): Subject => ({
@@ -78,6 +78,35 @@ describe('variants in bundles', () => {
       'line-ends-cr',
       'slow-answers',
     ]);
+  });
+});
+
+describe('defects in pairs', () => {
+  const broken = (name: string): string[] => [`device.${name.startsWith('line-ends') ? name : name[0]}`];
+  const defects = (names: readonly string[]): Subject[] =>
+    variants(names).subjects.map((each) => ({ ...each, kind: 'defect', breaks: broken(each.name) }));
+  const paired = (names: readonly string[], most = 1000, next = inOrder): string[] =>
+    pairsOf(defects(names), next, most).map(({ name }) => name);
+
+  it('are every two that break different requirements, each pair once', () => {
+    expect(paired(['a1', 'a2', 'b', 'c'])).toEqual(['a1 + b', 'a1 + c', 'a2 + b', 'a2 + c', 'b + c']);
+    expect(pairsOf(defects(['a', 'b']), inOrder, 1)[0]).toMatchObject({
+      kind: 'defect',
+      breaks: ['device.a', 'device.b'],
+      members: [{ name: 'a' }, { name: 'b' }],
+    });
+  });
+
+  it('are not together when they exclude each other', () => {
+    expect(paired(['line-ends-crlf', 'line-ends-cr', 'a'])).toEqual(['line-ends-crlf + a', 'line-ends-cr + a']);
+  });
+
+  it('are as many as asked for, and which is drawn', () => {
+    const drawn = (seed: number): string[] => paired(SIX, 5, random(seed).next);
+    expect(drawn(1)).toHaveLength(5);
+    expect(drawn(1)).toEqual(drawn(1));
+    expect(drawn(1)).not.toEqual(drawn(2));
+    expect(paired(SIX)).toEqual(expect.arrayContaining(drawn(2)));
   });
 });
 

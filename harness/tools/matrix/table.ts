@@ -41,17 +41,20 @@ function hidingShares({ api, verdicts }: Part): string[] {
   const essentials = [...new Set(pairs.flatMap(({ essential = [] }) => essential))];
   return lines(
     asked.length > 0 && `${api}: ${shareOf(both.length, asked.length)} pairs show both defects`,
+    asked.flatMap(({ subject, hidden = [] }) =>
+      hidden.length === 0 ? [] : [`${api}: nothing shows ${hidden.join(', ')} of ${subject.name}`],
+    ),
     essentials.length > 0 &&
       `${api}: ${pairs.length - asked.length} more cannot be asked about both: ${essentials.join(', ')} failed`,
     whole.length > 0 && `${api}: ${shareOf(free.length, whole.length)} have no check blocked by another`,
   );
 }
 
-/** A few prove nothing about the share. */
+/** One of a few proves nothing about the share. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
-  if (hiding.length <= (1 - SHOWN_PAIRS) * pairs.length) return [];
+  if (hiding.length <= Math.max(1, (1 - SHOWN_PAIRS) * pairs.length)) return [];
   return hiding.map(({ subject: { name }, hidden = [] }) => ({
     where: `${api} pair ${name}`,
     what: `nothing shows ${hidden.join(', ')}`,

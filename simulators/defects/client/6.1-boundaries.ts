@@ -6,9 +6,14 @@ export const defects = [
   defect('lines-by-piece', 'Takes the end of each piece for a line end.', ['client.stream.boundaries'], {
     stream: ({ lines }) => ({ lines: (text) => lines(text.endsWith('\n') ? text : `${text}\n`) }),
   }),
-  defect('text-by-piece', 'Decodes each piece by itself, and so tears characters.', ['client.stream.boundaries'], {
-    stream: { decode: (bytes) => bytes.toString('utf8') },
-  }),
+  defect(
+    'text-by-piece',
+    'Decodes each piece by itself, and so tears characters.',
+    ['client.stream.boundaries', 'client.stream.bom'],
+    {
+      stream: { decode: (bytes) => bytes.toString('utf8') },
+    },
+  ),
   defect('blank-line-in-one-piece', 'Finds the end of an event in one piece only.', ['client.stream.boundaries'], {
     stream: () => {
       const split = lineSplitter();

@@ -4,7 +4,7 @@ import { defect, variant } from '../define-client.ts';
 const RETRY_FIELD = ['client.back-off.retry-field'];
 
 export const defects = [
-  defect('refused-ends', 'Gives up when nobody listens.', ['client.back-off.restart'], {
+  defect('refused-ends', 'Gives up when nobody listens.', ['client.back-off.restart', 'client.loopback.half-written'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? undefined : reconnect(why)) }),
   }),
   defect('refused-forgets', 'Forgets its cursor when nobody listens.', ['client.back-off.restart'], () => {
@@ -49,12 +49,22 @@ export const defects = [
   defect('retry-field-as-seconds', 'Takes the retry field for seconds, and caps it at a tenth of one.', RETRY_FIELD, {
     follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryAfterMs ?? 0, Math.min(retryMs ?? 200, 200)) },
   }),
-  defect('hammers', 'Asks again at once.', ['client.back-off.hammering', 'client.expired.no-loop'], {
-    follow: { reconnect: () => 0, expired: (cursor) => ({ told: true, cursor }) },
-  }),
-  defect('gives-up-soon', 'Gives up after three attempts.', ['client.back-off.hammering'], {
-    follow: ({ reconnect }) => ({ reconnect: (why) => (why.attempt > 2 ? undefined : reconnect(why)) }),
-  }),
+  defect(
+    'hammers',
+    'Asks again at once.',
+    ['client.back-off.hammering', 'client.back-off.retry-after', 'client.expired.no-loop'],
+    {
+      follow: { reconnect: () => 0, expired: (cursor) => ({ told: true, cursor }) },
+    },
+  ),
+  defect(
+    'gives-up-soon',
+    'Gives up after three attempts.',
+    ['client.back-off.hammering', 'client.loopback.half-written'],
+    {
+      follow: ({ reconnect }) => ({ reconnect: (why) => (why.attempt > 2 ? undefined : reconnect(why)) }),
+    },
+  ),
 ];
 
 export const variants = [

@@ -61,7 +61,7 @@ export const defects = [
   defect(
     'torn-dispatched',
     'Hands on an event that the end of the stream cuts off.',
-    ['client.delivery.torn.data-line'],
+    ['client.delivery.torn.id', 'client.delivery.torn.data-line'],
     { stream: { atEnd: 'dispatch' } },
   ),
   defect('torn-id-taken', 'Takes an id that the end of the stream cuts off.', ['client.delivery.torn.id'], {

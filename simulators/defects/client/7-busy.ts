@@ -14,27 +14,37 @@ export const defects = [
         retry({ ...why, retryAfterMs: retryAfterMs === undefined ? undefined : retryAfterMs / 1000 }),
     }),
   }),
-  defect('busy-without-dates', 'Does not read a date in Retry-After.', ['client.busy.retry-after.date'], {
-    calls: ({ retry }) => ({
-      // Only a date comes to parts of a second.
-      retry: (why) =>
-        retry(
-          Number.isInteger(why.retryAfterMs) && Number(why.retryAfterMs) % 1000 === 0 && why.status !== 503
-            ? why
-            : { ...why, retryAfterMs: undefined },
-        ),
-    }),
-  }),
-  defect('busy-hammers', 'Asks again at once, for ever.', ['client.busy.hammering'], {
+  defect(
+    'busy-without-dates',
+    'Does not read a date in Retry-After.',
+    ['client.busy.retry-after.date', 'client.busy.retry-after.503'],
+    {
+      calls: ({ retry }) => ({
+        // Only a date comes to parts of a second.
+        retry: (why) =>
+          retry(
+            Number.isInteger(why.retryAfterMs) && Number(why.retryAfterMs) % 1000 === 0 && why.status !== 503
+              ? why
+              : { ...why, retryAfterMs: undefined },
+          ),
+      }),
+    },
+  ),
+  defect('busy-hammers', 'Asks again at once, for ever.', ['client.busy.hammering', 'client.busy.retry-after.429'], {
     calls: ({ retry }) => ({ retry: (why) => (why.status === 429 ? 0 : retry(why)) }),
   }),
-  defect('busy-page-left-out', 'Goes on to the next page when one is refused.', ['client.busy.resumes'], {
-    calls: ({ retry, value }) => ({
-      retry: (why) => (why.status === 503 ? undefined : retry(why)),
-      value: (answer, job) =>
-        answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, job),
-    }),
-  }),
+  defect(
+    'busy-page-left-out',
+    'Goes on to the next page when one is refused.',
+    ['client.busy.resumes', 'client.busy.retry-after'],
+    {
+      calls: ({ retry, value }) => ({
+        retry: (why) => (why.status === 503 ? undefined : retry(why)),
+        value: (answer, job) =>
+          answer.status === 503 ? { limit: 50, offset: 50, has_more: true, data: [] } : value(answer, job),
+      }),
+    },
+  ),
 ];
 
 export const variants = [

@@ -6,7 +6,10 @@ export const defects = [
     follow: { expired: () => ({ told: false, cursor: undefined }) },
   }),
   defect('dead-cursor', 'Asks with the cursor that has expired, for ever.', ['client.expired.goes-on'], {
-    follow: { expired: (cursor) => ({ told: true, cursor }), reconnect: () => 200 },
+    follow: ({ reconnect }) => ({
+      expired: (cursor) => ({ told: true, cursor }),
+      reconnect: (why) => (why.status === 410 ? 200 : reconnect(why)),
+    }),
   }),
   defect('gives-up-at-410', 'Gives up when its cursor has expired.', ['client.expired.goes-on'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 410 ? undefined : reconnect(why)) }),

@@ -57,15 +57,20 @@ export const defects = [
       next: ({ has_more }, { limit = 10, offset }) => (has_more ? [at(limit, offset + Math.min(100, limit))] : []),
     },
   }),
-  defect('empty-page-fails', 'Breaks down at a page without items.', ['client.pages.moving.shrinks'], {
-    calls: ({ page }) => ({
-      page: (value) => {
-        const found = page(value);
-        if (found.data.length === 0) throw new CallFailed('a page without items');
-        return found;
-      },
-    }),
-  }),
+  defect(
+    'empty-page-fails',
+    'Breaks down at a page without items.',
+    ['client.pages.has-more.empty', 'client.pages.moving.shrinks'],
+    {
+      calls: ({ page }) => ({
+        page: (value) => {
+          const found = page(value);
+          if (found.data.length === 0) throw new CallFailed('a page without items');
+          return found;
+        },
+      }),
+    },
+  ),
   defect('repeated-item-fails', 'Breaks down at an item that it has seen.', ['client.pages.moving.grows'], {
     calls: {
       items: ({ data }, seen) => {

@@ -11,7 +11,7 @@ export const defects = [
   defect(
     'reports-dropped',
     'Does not store what a device reports.',
-    ['system.deploy'],
+    ['system.deploy', 'system.failed', 'system.newer'],
     { report: () => undefined },
     { tells: /dpl_\w+ to be deployed on the platform.*activity queued/ },
   ),

@@ -4,13 +4,7 @@
  */
 
 import { chmodSync, writeFileSync } from 'node:fs';
-import {
-  CLIENT_JOBS,
-  CLIENT_PLACES,
-  CLIENT_VARIABLES,
-  type ClientPlace,
-  JOB_TABLE,
-} from '../../../harness/contract/client.ts';
+import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace, JOB_TABLE } from '../../../harness/contract/client.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { ClientContext } from '../../../harness/targets/opened.ts';
@@ -19,8 +13,6 @@ import { sections } from '../../section.ts';
 // What every check of this suite is given.
 
 export type Client = ClientContext & CheckContext;
-
-const declare = checks<ClientContext>();
 
 /** Needs a client that follows the stream. */
 export const FOLLOW = ['follow'] as const;
@@ -31,13 +23,7 @@ export const DISPATCH = [JOB_TABLE.follow.plainest];
 /** And the client comes back after its stream has ended. */
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
-/** A client that does not do its job, or never comes back, can be asked nothing else about that. */
-const ESSENTIAL: ReadonlySet<string> = new Set([...RECONNECT, ...CLIENT_JOBS.map((job) => JOB_TABLE[job].plainest)]);
-
-export const section = sections((...[requirement, options, run]: Parameters<typeof declare>) => {
-  const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
-  return declare(requirement, { ...options, ...(ESSENTIAL.has(id) && { essential: true }) }, run);
-});
+export const section = sections(checks<ClientContext>());
 
 /** The first way that the client knows. */
 export const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';

@@ -11,7 +11,7 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
-import { Fact } from '../../../harness/runner/session.ts';
+import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
 import { addressAt, type Client, writeShared } from './check.ts';
@@ -400,6 +400,11 @@ export abstract class ClientRun implements AsyncDisposable {
   /** As `must` of a check, with the time axis. */
   must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
     if (!holds) throw this.violation(finding);
+  }
+
+  /** As of a check. */
+  allowsFor(deviation: Deviation): boolean {
+    return this.t.allowsFor(deviation);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

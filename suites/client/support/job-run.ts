@@ -20,6 +20,7 @@ import {
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import type { Deviation } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { type Client, placeOf } from './check.ts';
 import { AGAIN_PATIENCES, begun, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
@@ -226,13 +227,22 @@ export const platform =
 /** What a check of a job needs, and rests on. */
 export const about = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
-/** All items given to the caller once each, in any order, and no error told. */
-export function expectItems(run: JobRun, all: readonly Item[]): void {
+/** Section 2.6: items come more than once. */
+export const ITEMS_REPEATED: Deviation = {
+  name: 'items-repeated',
+  allowance: 'an item that is given to the caller again is left out',
+};
+
+/** All items given to the caller, in any order, and no error told. */
+export function expectItems(run: JobRun, all: readonly Item[], often: 'once' | 'once or more' = 'once'): void {
   const seen = run.saw('item').map(({ item }) => item.id);
   const missing = all.filter(({ id }) => !seen.includes(id)).map(({ id }) => id);
-  const more = seen.filter((id, index) => seen.indexOf(id) !== index || !all.some((item) => item.id === id));
+  const again = seen.filter((id, index) => seen.indexOf(id) !== index);
+  const unknown = seen.filter((id) => !all.some((item) => item.id === id));
+  const mayRepeat = often === 'once or more' || again.length === 0 || run.allowsFor(ITEMS_REPEATED);
+  const more = mayRepeat ? unknown : [...again, ...unknown];
   run.must(missing.length === 0 && more.length === 0 && run.failure === undefined, {
-    expected: `each of ${all.length} items once, and no error`,
+    expected: `each of ${all.length} items ${often}, and no error`,
     actual: `${described('missing', missing)}${described('more than once, or unknown', more)}${run.outcome}`,
   });
 }
