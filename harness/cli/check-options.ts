@@ -63,6 +63,11 @@ export const commonOptions = {
     default: 10,
   }),
   'max-time': HOW.text('Time for the whole run; what it leaves undecided is blocked', { default: '10m' }),
+  repeat: HOW.whole('Run every check this many times, with the same seed, and tell how often each failed', {
+    from: 1,
+    to: 1000,
+    defaultText: 'once',
+  }),
   bail: HOW.whole('End the run after this many failed MUSTs', { from: 1, defaultText: 'never' }),
   require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),

@@ -94,7 +94,7 @@ export async function runAndReport<T extends CheckTable, Context>(
         // A baseline holds no secret, so findings are compared and written without.
         return evidence.settle(redactor.value(results));
       },
-      ...defined({ runs: args.runs, bail: args.bail, unreachable: target.unreachable }),
+      ...defined({ runs: args.runs, bail: args.bail, repeat: args.repeat, unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
     if (report.exit_code !== 0) {

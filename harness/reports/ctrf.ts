@@ -5,7 +5,7 @@ import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { bySection, findingText } from './findings.ts';
+import { bySection, findingText, howOften } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
@@ -80,10 +80,11 @@ function documentOf(report: Report): Record<string, unknown> {
 function test(result: CheckResult): Record<string, unknown> {
   const holds = result.outcome === 'pass';
   const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
+  const rate = howOften(result);
   const message =
     result.expected === undefined
       ? result.reason
-      : `${cause}expected ${result.expected}; actual: ${result.actual ?? ''}`;
+      : `${cause}expected ${result.expected}; actual: ${result.actual ?? ''}${rate === undefined ? '' : `; ${rate}`}`;
   return {
     name: result.id,
     status: STATUS[result.outcome],
@@ -105,6 +106,7 @@ function test(result: CheckResult): Record<string, unknown> {
         script: result.script,
         consequence_of: result.consequence_of,
         blocked_by: result.blocked_by,
+        rate: result.rate,
       }),
     },
   };

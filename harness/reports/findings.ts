@@ -4,6 +4,7 @@ import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
+import { rateInWords } from '../runner/rate.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
@@ -151,6 +152,9 @@ export const differencesIn = ({ declarations }: Report): string[] =>
 /** Of these the heading. */
 export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
 
+/** How often the check failed, where that is known. */
+export const howOften = ({ rate }: CheckResult): string | undefined => rate && rateInWords(rate);
+
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -172,6 +176,7 @@ export function findingText(result: CheckResult): string {
     line('expected', result.expected),
     line('actual', result.actual),
     line('smallest', counterexample(result)),
+    line('how often', howOften(result)),
     line('reason', result.reason),
     line('cause', result.consequence_of && `the same as of ${result.consequence_of}`),
     line('try', tryLine(result)),

@@ -2,7 +2,16 @@
 import { appendFileSync } from 'node:fs';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedOtherwise, differencesIn, type FindingGroup, findingsOf, lines, plural, tryLine } from './findings.ts';
+import {
+  blockedOtherwise,
+  differencesIn,
+  type FindingGroup,
+  findingsOf,
+  howOften,
+  lines,
+  plural,
+  tryLine,
+} from './findings.ts';
 import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
@@ -60,9 +69,11 @@ function limited(kind: 'error' | 'warning', all: readonly Annotation[]): string[
 }
 
 function words({ lead: result, consequences, blocked }: FindingGroup): string {
+  const rate = howOften(result);
   return lines(
     result.requirement,
     result.expected !== undefined && [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`],
+    rate !== undefined && `How often: ${rate}`,
     result.reason,
     consequences.length > 0 && `${plural(consequences.length, 'consequence')} of the same cause`,
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run because of it`,

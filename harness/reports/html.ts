@@ -21,6 +21,7 @@ import {
   differencesIn,
   type FindingGroup,
   findingsOf,
+  howOften,
   NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
@@ -173,6 +174,7 @@ function banner(report: Report): Markup {
     Capabilities: target.capabilities.join(', '),
     Profile: report.profile,
     Seed: String(report.seed),
+    Repeated: report.repeat === undefined ? undefined : `each check run ${report.repeat} times`,
     'Left out': report.narrowed_by.join(', '),
   };
   const rows = Object.entries(facts).map(([label, text]) => row(label, text === '' ? undefined : text));
@@ -270,12 +272,13 @@ function check(result: CheckResult): Markup {
   const { id, outcome, clause: quoted, reason } = result;
   const code = html`<code>${id}</code>`;
   const detailed = outcome === 'fail' || outcome === 'warn';
+  const rate = result.rate === undefined || detailed ? '' : `${howOften(result)} · `;
   const name = detailed ? html`<a href="#${id}">${code}</a>` : html`${anchor(id)}${code}`;
   return html`<div class="check ${outcome}" data-outcome="${outcome}"><span class="mark">${SYMBOLS[outcome]}</span>
 <div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
 ${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
 ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}</div>
-<span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
+<span class="soft">${rate}${readableDuration(result.duration_ms)}</span></div>`;
 }
 
 function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): Markup {
@@ -311,7 +314,8 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
 <span class="soft">${result.level} · ${where} · ${readableDuration(result.duration_ms)}</span>
 <span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
-<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}
+<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}
+${row('How often', howOften(result))}${row('Reason', result.reason)}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
 ${timelineOf(result.timeline ?? [])}

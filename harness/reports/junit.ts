@@ -7,7 +7,7 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bySection, differencesIn, findingText, type SectionGroup } from './findings.ts';
+import { bySection, differencesIn, findingText, howOften, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided } from './verdict.ts';
 
@@ -50,7 +50,11 @@ function testCase(result: CheckResult, report: Report): string {
     classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
     time: (result.duration_ms / 1000).toFixed(3),
   };
-  const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
+  const rate = howOften(result);
+  const notes = [
+    ...(result.observations ?? []).map((note) => `observed: ${note}`),
+    ...(rate === undefined || result.outcome !== 'pass' ? [] : [`how often: ${rate}`]),
+  ];
   const detail = findingText(result);
   const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
@@ -65,7 +69,7 @@ function verdict(result: CheckResult, detail: string): string[] {
       const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
       const message =
         `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
-        `${result.actual ?? 'it does not'}`;
+        `${result.actual ?? 'it does not'}${result.rate === undefined ? '' : `; ${howOften(result)}`}`;
       return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
     }
     case 'blocked':

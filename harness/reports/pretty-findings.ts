@@ -8,6 +8,7 @@ import {
   counterexample,
   type FindingGroup,
   findingsOf,
+  howOften,
   lines,
   plural,
   SYMBOLS,
@@ -108,6 +109,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('expected', result.expected, 'green'),
     ...field('actual', result.actual, 'red'),
     ...field('smallest', counterexample(result)),
+    ...field('how often', howOften(result)),
     ...field('reason', result.reason),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [
@@ -160,6 +162,7 @@ function briefLines(
   const { id, level, section, actual } = result;
   const about = lines(
     `${level} · section ${section}`,
+    howOften(result),
     consequences.length > 0 && plural(consequences.length, 'consequence'),
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run`,
   );

@@ -26,6 +26,7 @@ import {
   counts,
   differencesIn,
   findingGroups,
+  howOften,
   lines,
   NOT_AS_DECLARED,
   OUTCOME_WORDS,
@@ -151,12 +152,17 @@ export function prettyReporter(
   const progress = new Progress(output, paint);
   let begun = false;
   return {
-    onStart({ checks, suite, requirements, target, seed }) {
+    onStart({ checks, suite, requirements, target, seed, repeat }) {
       begun = true;
       const planned = checks.filter((planned) => planned.skip === undefined).length;
-      const about = [`seed ${seed}`, `requirements of ${requirements}`, `${planned} of ${checks.length} checks`];
+      const times = repeat > 1 ? `, ${repeat} times` : '';
+      const about = [
+        `seed ${seed}`,
+        `requirements of ${requirements}`,
+        `${planned} of ${checks.length} checks${times}`,
+      ];
       output.write(head(suite.api, target, about, paint));
-      progress.start(checks.length);
+      progress.start(checks.length + (repeat - 1) * planned);
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
@@ -200,6 +206,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   const { checks } = report;
   return [
     sections(report, options),
+    rates(report, options),
     observations(checks, options),
     reasons(checks, 'not_applicable', options),
     reasons(checks, 'known', options),
@@ -239,12 +246,27 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
         `${paint('dim', counts(summarise(checks)))}`,
-      ...shown.map(({ id, outcome, duration_ms: took }) => {
-        const time = took < 1000 ? '' : ` ${paint('dim', readableDuration(took))}`;
-        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${time}`;
+      ...shown.map((result) => {
+        const { id, outcome, duration_ms: took } = result;
+        const more = lines(took >= 1000 && readableDuration(took), howOften(result)).join(' · ');
+        const after = more === '' ? '' : ` ${paint('dim', more)}`;
+        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${after}`;
       }),
     ];
   });
+}
+
+/** Of checks that were run several times: those that failed in some of these, and how often. */
+function rates({ repeat, checks }: Report, { paint }: PrettyOptions): string[] {
+  if (repeat === undefined) return [];
+  const rated = checks.flatMap(({ id, outcome, rate }) => (rate === undefined ? [] : [{ id, outcome, ...rate }]));
+  const failed = rated.filter((one) => one.failed > 0).toSorted((a, b) => a.failed / a.times - b.failed / b.times);
+  const never = rated.length - failed.length;
+  return lines(
+    paint('bold', `Run ${repeat} times each`),
+    never > 0 && `  ${plural(never, 'check')} failed in none`,
+    failed.map(({ id, outcome, ...one }) => `  ${paint(COLOURS[outcome], `${one.failed} of ${one.times}`)}  ${id}`),
+  );
 }
 
 function observations(checks: readonly CheckResult[], { paint, columns }: PrettyOptions): string[] {

@@ -50,9 +50,12 @@ export function verdict(report: Report): Verdict {
 
 function failed(report: Report): string {
   const { summary } = report;
-  const leads = findingsOf(report, 'fail').length;
+  const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
-  return leads === summary.fail ? musts : `${musts}, for ${plural(leads, 'cause')}`;
+  const causes = leads.length === summary.fail ? musts : `${musts}, for ${plural(leads.length, 'cause')}`;
+  const seldom = leads.filter(({ rate }) => rate !== undefined && rate.failed < rate.times).length;
+  if (seldom === 0) return causes;
+  return `${causes}; ${leads.length === 1 ? 'not' : `${seldom} not`} every time`;
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
