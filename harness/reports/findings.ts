@@ -93,6 +93,10 @@ export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] 
   return checks.filter(({ id, outcome }) => outcome === 'blocked' && !placed.has(id));
 }
 
+/** Why a check is blocked, in words that say so. */
+export const blockedWords = ({ reason = '', blocked_by }: CheckResult): string =>
+  blocked_by === undefined ? `blocked: ${reason}` : reason;
+
 /** Outcomes as reports name them. */
 export const OUTCOME_WORDS: Record<Outcome, string> = {
   pass: 'passed',

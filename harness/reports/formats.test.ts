@@ -30,11 +30,11 @@ test('a report with every outcome is valid JUnit', async () => {
   expect(await problems(junitFormat.document(sampleReport()))).toEqual([]);
 });
 
-test('failures are failures, undecided is an error, not applicable, known and flaky are skipped', () => {
+test('failures are failures, what is stale is an error; blocked, not applicable, known and flaky are skipped', () => {
   const xml = junitFormat.document(sampleReport());
-  expect(xml).toMatch(/<testsuites .* tests="12" failures="1" errors="2" skipped="4"/);
+  expect(xml).toMatch(/<testsuites .* tests="12" failures="1" errors="1" skipped="5"/);
   expect(xml).toMatch(/name="device.events.replay.exclusive"[^>]*>\s*<failure message="expected a first event/);
-  expect(xml).toMatch(/name="device.events.expired.410"[^>]*>\s*<error message="control: POST/);
+  expect(xml).toMatch(/name="device.events.expired.410"[^>]*>\s*<skipped message="blocked: control: POST/);
   expect(xml).toMatch(/name="device.version.prefix"[^>]*>\s*<error /);
   expect(xml).toMatch(/name="device.loopback.discovery"[^>]*>\s*<skipped message="not applicable: needs loopback/);
   expect(xml).toMatch(/name="device.events.after-wins"[^>]*>\s*<skipped message="known: /);
@@ -123,14 +123,26 @@ const caused = sampleReport([
   sampleResult({ id: 'device.undriven', outcome: 'not_applicable', needs: ['restart'], reason: 'x' }),
 ]);
 
-test('JUnit: a consequence is a failure that names its lead, what it blocks is an error', async () => {
+test('JUnit: a consequence is a failure that names its lead, what it blocks is skipped', async () => {
   const xml = junitFormat.document(caused);
-  expect(xml).toMatch(/<testsuites .* tests="4" failures="2" errors="1" skipped="1"/);
+  expect(xml).toMatch(/<testsuites .* tests="4" failures="2" errors="0" skipped="2"/);
   expect(xml).toMatch(/name="device.follower"[^>]*>\s*<failure message="consequence of device.lead: expected/);
   expect(xml).toMatch(/name="device.lead"[^>]*>\s*<failure message="expected/);
-  expect(xml).toMatch(/name="device.held"[^>]*>\s*<error message="blocked by device.lead"/);
+  expect(xml).toMatch(/name="device.held"[^>]*>\s*<skipped message="blocked by device.lead"/);
   expect(xml).toContain('name="coverage" value="2 of 4 checks decided: ');
   expect(await problems(xml)).toEqual([]);
+});
+
+test('JUnit: a run that decided too little is an error of the run, and of no check', async () => {
+  const checks = [sampleResult(), sampleResult({ id: 'device.held', outcome: 'blocked', reason: 'no answer' })];
+  const xml = junitFormat.document(sampleReport(checks));
+  expect(xml).toMatch(/<testsuites .* tests="3" failures="0" errors="1" skipped="1"/);
+  expect(xml).toMatch(
+    /<testcase name="the run" classname="muster.device"[^>]*>\s*<error message="1 check blocked, so /,
+  );
+  expect(await problems(xml)).toEqual([]);
+  const faulty = junitFormat.document(sampleReport([sampleResult({ outcome: 'blocked', reason: 'x', fault: true })]));
+  expect(faulty).toMatch(/<error message="x" type="fault"/);
 });
 
 test('CTRF: a consequence names its lead, and so does what is blocked', () => {

@@ -10,15 +10,21 @@ import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts'
 const folder = mkdtempSync(join(tmpdir(), 'muster-github-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('annotations are ranked: what failed, what is undecided, what is stale, then warnings', () => {
-  const kinds = annotations(sampleReport()).map((line) => /^::(\w+) title=([\w.]+)/.exec(line)?.slice(1));
+test('annotations are ranked: what failed, what is stale, then warnings, and what is blocked', () => {
+  const kinds = annotations(sampleReport()).map((line) => /^::(\w+) title=(\w+%3A [\w.]+|[\w.]+)/.exec(line)?.slice(1));
   expect(kinds).toEqual([
     ['error', 'device.events.replay.exclusive'],
-    ['error', 'device.events.expired.410'],
     ['error', 'device.version.prefix'],
     ['warning', 'device.events.heartbeat'],
-    ['notice', 'muster'],
+    ['warning', 'blocked%3A device.events.expired.410'],
+    ['notice', 'muster%3A not'],
   ]);
+});
+
+test('blocked is an error only where Muster itself went wrong', () => {
+  const blocked = (fault: object) => annotations(sampleReport([sampleResult({ outcome: 'blocked', ...fault })]))[0];
+  expect(blocked({})).toMatch(/^::warning title=blocked%3A /);
+  expect(blocked({ fault: true })).toMatch(/^::error title=a fault in Muster%3A /);
 });
 
 test('no more than ten of a kind are written; the tenth counts the rest', () => {

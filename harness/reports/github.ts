@@ -33,24 +33,33 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. Where
- * the limit leaves some out, the last counts them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for its consequences. What
+ * is blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the last counts
+ * them.
  */
 export function annotations(report: Report): string[] {
   const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>
     findingsOf(report, outcome).map((group) => [titleOf(group.lead), words(group)]);
-  const others = report.checks.filter(({ outcome }) => outcome === 'fixed');
-  const blocked = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
+  const annotationsOf = (results: readonly CheckResult[], prefix = ''): Annotation[] =>
+    results.map((lead) => [prefix + titleOf(lead), words({ lead, consequences: [], blocked: [] })]);
+  const stale = report.checks.filter(({ outcome }) => outcome === 'fixed');
+  const undecided = report.unreachable === undefined ? blockedOtherwise(report.checks) : [];
+  const isFault = ({ fault }: CheckResult): boolean => fault === true;
   return [
     ...limited('error', [
       ...annotationsFor('fail'),
       ...(report.unreachable === undefined ? [] : [['the target could not be reached', report.unreachable] as const]),
       ...differencesIn(report).map((text) => ['not as declared', text] as const),
-      ...[...blocked, ...others].map(
-        (lead) => [titleOf(lead), words({ lead, consequences: [], blocked: [] })] as const,
+      ...annotationsOf(undecided.filter(isFault), 'a fault in Muster: '),
+      ...annotationsOf(stale),
+    ]),
+    ...limited('warning', [
+      ...annotationsFor('warn'),
+      ...annotationsOf(
+        undecided.filter((result) => !isFault(result)),
+        'blocked: ',
       ),
     ]),
-    ...limited('warning', annotationsFor('warn')),
     notice(report),
   ];
 }

@@ -1,15 +1,17 @@
 /**
  * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
- * for each check. A failed MUST is a failure; one that shows the cause of another names that. Blocked checks and stale
- * baseline entries are errors. What is not applicable or known is skipped. A warning passes, with its finding in the
- * output.
+ * for each check. A failed MUST is a failure; one that shows the cause of another names that. Stale baseline entries
+ * are errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has
+ * failed. A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A
+ * warning passes, with its finding in the output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
+import { EXIT } from '../common/usage.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { bySection, differencesIn, findingText, howOften, type SectionGroup } from './findings.ts';
+import { blockedWords, bySection, differencesIn, findingText, howOften, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
-import { decided } from './verdict.ts';
+import { decided, headlineOf } from './verdict.ts';
 
 /** `--report junit`. */
 export const junitFormat: DocumentFormat = {
@@ -17,10 +19,21 @@ export const junitFormat: DocumentFormat = {
   document(report) {
     const suites = bySection(report.checks).map((group) => suite(group, report));
     const name = `muster check ${report.api} ${report.target.address}`;
-    const root = element('testsuites', { name, ...totals(report.checks), timestamp: stamp(report) }, suites);
+    const undecided = report.exit_code === EXIT.incomplete ? [undecidedRun(report)] : [];
+    const sum = totals(report.checks, undecided.length);
+    const root = element('testsuites', { name, ...sum, timestamp: stamp(report) }, [...suites, ...undecided]);
     return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
   },
 };
+
+function undecidedRun(report: Report): string {
+  const message = headlineOf(report).meaning;
+  return element('testsuite', { name: 'The run', ...totals([], 1), timestamp: stamp(report) }, [
+    element('testcase', { name: 'the run', classname: `muster.${report.api}`, time: '0.000' }, [
+      element('error', { message, type: 'incomplete' }, message),
+    ]),
+  ]);
+}
 
 function suite({ section, title, checks }: SectionGroup, report: Report): string {
   const name = `${section} ${title}`.trim();
@@ -72,9 +85,11 @@ function verdict(result: CheckResult, detail: string): string[] {
         `${result.actual ?? 'it does not'}${result.rate === undefined ? '' : `; ${howOften(result)}`}`;
       return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
     }
-    case 'blocked':
     case 'fixed':
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
+    case 'blocked':
+      if (result.fault === true) return [element('error', { message: result.reason, type: 'fault' }, detail)];
+      return [element('skipped', { message: blockedWords(result) })];
     case 'not_applicable':
     case 'known':
     case 'flaky':
@@ -85,13 +100,15 @@ function verdict(result: CheckResult, detail: string): string[] {
   }
 }
 
-function totals(checks: readonly CheckResult[]): Record<string, string | number> {
+/** `undecided`: cases of a run that decided too little. */
+function totals(checks: readonly CheckResult[], undecided = 0): Record<string, string | number> {
   const count = (...outcomes: string[]): number => checks.filter((check) => outcomes.includes(check.outcome)).length;
+  const faults = checks.filter(({ fault }) => fault === true).length;
   return {
-    tests: checks.length,
+    tests: checks.length + undecided,
     failures: count('fail'),
-    errors: count('blocked', 'fixed'),
-    skipped: count('not_applicable', 'known', 'flaky'),
+    errors: count('fixed') + faults + undecided,
+    skipped: count('blocked', 'not_applicable', 'known', 'flaky') - faults,
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
   };
 }

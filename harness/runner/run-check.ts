@@ -9,7 +9,7 @@ import { choicesInWords, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
-import { Blocked, NotApplicable, RunOver, show, Violation } from './violation.ts';
+import { AskAgain, Blocked, NotApplicable, RunOver, show, TargetEnded, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
@@ -74,15 +74,13 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
-      const context = await run.context(signal);
-      const hooks: TargetHooks = Object(context);
-      const reconsider = reconsiderOnce(hooks);
-      await hooks.prepare?.(run.check.requirement);
       try {
-        await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal, reconsider)));
-        if (record.warning !== undefined) await expectStanding(record.warning, reconsider);
+        await attempt(run, record, signal);
       } catch (error) {
-        throw await reconsider(error);
+        if (!(error instanceof AskAgain)) throw error;
+        run.recorder.restore({ exchanges: [], steps: [], marks: [] });
+        Object.assign(record, { observations: [], observed: [], allowedFor: new Set(), warning: undefined });
+        await attempt(run, record, signal);
       }
     });
     ended = record.warning === undefined ? { outcome: 'pass' } : warned(record.warning, run, record);
@@ -94,6 +92,26 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     ...ended,
     ...recorded(record),
   });
+}
+
+async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, signal: AbortSignal): Promise<void> {
+  const context = await run.context(signal);
+  const hooks: TargetHooks = Object(context);
+  const reconsider = reconsiderOnce(hooks);
+  try {
+    await hooks.prepare?.(run.check.requirement, run.check.id);
+    try {
+      await run.check.run(Object.assign(Object.create(null), context, toolsFor(run, record, signal, reconsider)));
+      if (record.warning !== undefined) await expectStanding(record.warning, reconsider);
+    } catch (error) {
+      throw await reconsider(error);
+    }
+  } catch (error) {
+    hooks.over?.();
+    throw error;
+  }
+  const ending = hooks.over?.();
+  if (ending !== undefined) throw ending;
 }
 
 function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<CheckResult> {
@@ -187,14 +205,19 @@ function propertyFor(
       found = recorder.snapshot();
     };
     const again = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
+    let isOver = false;
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
+      // A smaller input would end the target once more.
+      if (isOver) return;
       // A finding shows the exchanges of the failing run alone.
       recorder.restore(kept);
       try {
         await predicate(value);
       } catch (error) {
-        throw await reconsider(error);
+        const meant = await reconsider(error);
+        isOver = meant instanceof TargetEnded || meant instanceof AskAgain;
+        throw meant;
       }
     };
     try {
@@ -259,13 +282,14 @@ function endedBy<Context>(
     const why = whyBlocked(error);
     return { outcome: 'blocked', ...evidence(recorder, defined({ actual: why.reason })), ...why };
   }
-  if (check.requirement.level === 'INFO') {
+  const { level = check.requirement.level } = finding;
+  if (level === 'INFO') {
     record.observations.push(`${finding.actual} (usual: ${finding.expected})`);
     return { outcome: 'pass' };
   }
   const seen = record.seen.get(error as Error);
   return {
-    outcome: check.requirement.level === 'MUST' ? 'fail' : 'warn',
+    outcome: level === 'MUST' ? 'fail' : 'warn',
     ...evidence(recorder, finding, seen),
     ...finding,
   };

@@ -98,6 +98,8 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /** What a check found wrong. Field names are those of the JSON report. */
 export interface Finding {
+  /** The level that was judged, where that is not the level of the requirement. */
+  level?: Level;
   /** Every acceptable answer. */
   expected: string;
   actual: string;
@@ -130,11 +132,13 @@ export interface Rate {
 export interface TargetHooks {
   /**
    * Called before the check. Throws Blocked when nothing can be decided now, or a Violation for what the target did
-   * meanwhile.
+   * meanwhile. `id`: of the check.
    */
-  prepare?(requirement: Requirement): Promise<void>;
+  prepare?(requirement: Requirement, id: string): Promise<void>;
   /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
+  /** Called after the check, however it ended. Gives what ends one that would pass. */
+  over?(): Error | undefined;
 }
 
 /** What the runner gives to every check, beside the context of its API. */

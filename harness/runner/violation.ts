@@ -14,6 +14,14 @@ export class Violation extends Error {
   }
 }
 
+/** Ends a check as `fail`, whatever its requirement: the target ended by itself, and a target has to go on serving. */
+export class TargetEnded extends Violation {
+  override name = 'TargetEnded';
+  constructor(actual: string) {
+    super({ level: 'MUST', expected: 'a target that goes on serving', actual });
+  }
+}
+
 /** Ends a check as `not_applicable`; the message is the reason. */
 export class NotApplicable extends Error {
   override name = 'NotApplicable';
@@ -22,6 +30,11 @@ export class NotApplicable extends Error {
 /** Ends a check as `blocked`: its set-up failed, so nothing is decided. The message is the reason. */
 export class Blocked extends Error {
   override name = 'Blocked';
+}
+
+/** What was cut off, so that the check is run once more, when its `prepare` resolves. */
+export class AskAgain extends Blocked {
+  override name = 'AskAgain';
 }
 
 /**

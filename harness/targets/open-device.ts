@@ -17,6 +17,7 @@ import { hostFiles, withReadablePaths } from './files/target-files.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenDeviceTarget, opening, tryStart, whySilent } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
+import { TargetLife } from './target-life.ts';
 import { NOWHERE, url } from './transports/index.ts';
 import type { Connection } from './transports/transport.ts';
 
@@ -46,11 +47,23 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     const heartbeatSeconds = info.heartbeat_seconds ?? HEARTBEAT_SECONDS;
     const files = started?.files ?? hostFiles;
     const device = { transport: connection, control, info, files, capabilities, heartbeatSeconds };
+    const placeAt = (path: string | undefined) => (path === undefined ? undefined : { path, files });
     const agent = new ControlledAgent({
       connection,
       redactor,
-      log: info.event_log === undefined ? undefined : { path: info.event_log, files },
-      endedByItself: started?.restart?.endedByItself,
+      log: placeAt(info.event_log),
+      config: placeAt(info.config_root),
+    });
+    const { restart } = started ?? {};
+    const life = new TargetLife({
+      ask: (signal, question) => agent.ask(signal, question),
+      isStopped: () => agent.isStopped,
+      endedByItself: restart?.endedByItself,
+      // The command may be a rig that goes on without its agent.
+      start:
+        restart === undefined && !capabilities.has('restart')
+          ? undefined
+          : (signal) => (restart?.endedByItself?.() === undefined ? control : restart).start(signal),
     });
     const said = described(
       { settings, options, started, place: connection, problem },
@@ -67,8 +80,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           control: own,
           http: http.with({ recorder, signal, timeoutMs: patienceMs }),
           patienceMs,
-          prepare: (requirement) => own.prepare(requirement),
-          reconsider: (error) => own.reconsider(error),
+          ...life.hooks(recorder, signal, own),
         };
       },
     };

@@ -6,6 +6,7 @@ import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenPlatformTarget, opening, tryStart, whySilent } from './opened.ts';
 import { type PlatformSettings, platformSettings } from './settings.ts';
+import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
 /** `{base_url}` contains this segment (specification section 9). */
@@ -36,6 +37,11 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     if (onlineDevice !== undefined) capabilities.add('online-device');
     if (offlineDevice !== undefined) capabilities.add('offline-device');
     const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
+    const life = new TargetLife({
+      ask: (signal, question) => question(http.with({ recorder: new Recorder(redactor), signal })),
+      endedByItself: started?.restart?.endedByItself,
+      start: started?.restart?.start,
+    });
     const place = { kind: 'url', address: http.describe() };
     const said = described(
       { settings, options, started, place, problem },
@@ -55,6 +61,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         ...api,
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
+        ...life.hooks(recorder, signal),
       }),
     };
   });

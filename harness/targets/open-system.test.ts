@@ -17,7 +17,11 @@ function system(deviceCan: string[], more: Partial<SystemParts> = {}) {
     context: (...given: unknown[]) => ({ given, ...context }),
   });
   const { control, calls } = fakeControl({ stop: note('stop'), start: note('start') });
-  const context = { control, capabilities: new Set(deviceCan), prepare: async (id: string) => note(`prepare ${id}`)() };
+  const context = {
+    control,
+    capabilities: new Set(deviceCan),
+    prepare: async (...of: string[]) => note(`prepare ${of}`)(),
+  };
   const device = side('device', deviceCan, context);
   const platform = side('platform', ['limited-key'], {});
   const links = [1, 2].map((n) => ({ cut: note(`cut ${n}`), restore: note(`restore ${n}`) }));
@@ -54,13 +58,13 @@ test.each([
 });
 
 test.each([
-  ['cut', {}, ['cut 1', 'cut 2', 'restore 1', 'restore 2', 'restore 1', 'restore 2', 'prepare r']],
-  ['stopped where nothing can be cut', { links: undefined }, ['stop', 'start', 'prepare r']],
+  ['cut', {}, ['cut 1', 'cut 2', 'restore 1', 'restore 2', 'restore 1', 'restore 2', 'prepare r,id']],
+  ['stopped where nothing can be cut', { links: undefined }, ['stop', 'start', 'prepare r,id']],
 ])('the agent is %s, and comes back at the latest before the next check', async (_, more, expected) => {
   const { context, done, calls } = system(['restart'], more);
   await context.offline();
   await context.online();
-  await context.prepare?.('r' as never);
+  await context.prepare?.('r' as never, 'id');
   expect(done).toEqual(expected);
   expect(calls).toEqual(expected[0] === 'stop' ? [{ name: 'stop', signal: 'SIGTERM' }, { name: 'start' }] : []);
 });

@@ -46,12 +46,13 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
         device: ofDevice,
         platform: platform.context(recorder, signal),
         deviceId,
-        prepare: async (requirement) => {
+        prepare: async (requirement, id) => {
           // A check that was ended may have left the agent offline.
           restore();
-          await ofDevice.prepare?.(requirement);
+          await ofDevice.prepare?.(requirement, id);
         },
         reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
+        over: () => ofDevice.over?.(),
         offline: async () => {
           if (links === undefined) await stop(ofDevice);
           for (const link of links ?? []) link.cut();

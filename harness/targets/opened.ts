@@ -44,7 +44,7 @@ export interface DeviceContext extends TargetHooks {
 }
 
 /** For the checks of the platform suite. */
-export interface PlatformContext {
+export interface PlatformContext extends TargetHooks {
   /** Speaks to the Platform API with key and version header. `with({headers})` changes them. */
   readonly http: HttpClient;
   /** Name of the header that carries the API version. */

@@ -162,3 +162,10 @@ check(
     expectSameEvents(t, laterThan(after, await readUpTo(replay, published)), laterThan(after, sent), what);
   },
 );
+
+// Alone, so that no stream of another check is open either: an agent may store only what it sends.
+check(
+  complete,
+  { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },
+  async (t: Device, streams) => expectAllPublished(t, await recordAfresh(t, streams, 5)),
+);

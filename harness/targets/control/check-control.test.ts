@@ -5,20 +5,17 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../client/redact.ts';
-import type { Requirement } from '../../runner/types.ts';
 import { Violation } from '../../runner/violation.ts';
 import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
 import { url } from '../transports/index.ts';
 import { CheckControl } from './check-control.ts';
-import { AgentEnded, type Control, ControlError, ControlLate, ControlRefused } from './control.ts';
+import { type Control, ControlError, ControlLate, ControlRefused } from './control.ts';
 import { ControlledAgent } from './controlled-agent.ts';
 import { layered } from './layers.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
-const MUST = { level: 'MUST' } as Requirement;
-const SHOULD = { level: 'SHOULD' } as Requirement;
 const finding = new Violation({ expected: 'a', actual: 'b' });
 
 type Answers = Parameters<typeof fakeControl>[0];
@@ -28,12 +25,10 @@ async function checking(answers: Answers, over = (control: Control) => control, 
   const device = await FakeDevice.start();
   const redactor = new Redactor();
   const connection = url.open({ address: device.origin, fields: {}, redactor, ca: undefined, caFile: undefined });
-  const end: { how: string | undefined } = { how: undefined };
   const agent = new ControlledAgent({
     connection,
     redactor,
     log: log === undefined ? log : { path: log, files: hostFiles },
-    endedByItself: () => end.how,
   });
   const { control, calls } = fakeControl(answers);
   const inner = over(control);
@@ -42,7 +37,7 @@ async function checking(answers: Answers, over = (control: Control) => control, 
     const [recorder, limit] = [new Recorder(redactor), new AbortController()];
     return { own: new CheckControl(inner, agent, limit.signal, recorder), recorder, limit };
   };
-  return { ...next(), next, agent, device, calls, end };
+  return { ...next(), next, agent, device, calls };
 }
 
 const seeing = (control: Control) => Object.assign(layered(control, {}), { seesDevice: true });
@@ -198,13 +193,13 @@ test('with its check a call ends, though it was answered, and nothing is called 
 test('a stop that did not happen is no stop', async () => {
   const { own, next } = await checking({ stop: () => undefined });
   await expect(own.stop()).rejects.toThrow('it said that it had stopped the agent, but the device still answers');
-  await next().own.prepare(MUST);
+  await next().own.prepare();
 });
 
 test('an agent that a check left stopped is started for the next', async () => {
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: () => made.device.listen() });
   await made.own.stop();
-  for (const each of [made.next(), made.next()]) await each.own.prepare(MUST);
+  for (const each of [made.next(), made.next()]) await each.own.prepare();
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
 });
 
@@ -212,7 +207,7 @@ test('an agent that came back by itself is not started', async () => {
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose]() });
   await made.own.stop();
   await made.device.listen();
-  await made.next().own.prepare(MUST);
+  await made.next().own.prepare();
   expect(made.calls.map(({ name }) => name)).toEqual(['stop']);
 });
 
@@ -223,7 +218,7 @@ test.each([
   const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start });
   await made.own.stop();
   for (const each of [made.next(), made.next()])
-    await expect(each.own.prepare(MUST)).rejects.toThrow(`the agent was not started again: ${why}`);
+    await expect(each.own.prepare()).rejects.toThrow(`the agent was not started again: ${why}`);
   expect(made.calls.map(({ name }) => name)).toEqual(['stop', 'start']);
 });
 
@@ -237,7 +232,7 @@ test.each([
     const made = await checking({ stop: () => made.device[Symbol.asyncDispose](), start: failing(error) });
     await made.own.stop();
     await expect(made.own.start()).rejects.toThrow('no');
-    await expect(made.next().own.prepare(MUST)).rejects.toThrow('the agent was not started again: no');
+    await expect(made.next().own.prepare()).rejects.toThrow('the agent was not started again: no');
     expect(made.calls.map(({ name }) => name).join()).toBe(all);
   },
 );
@@ -262,20 +257,4 @@ test('after one that was late, a call has the time that such calls take, and cou
   expect(await publishing).toMatchObject({ name: 'ControlLate', message });
   await expect(own.publish(1)).rejects.toThrow('not called again, as it did not answer the last 2 times');
   expect(calls).toHaveLength(2);
-});
-
-test('an agent that ends by itself fails one MUST and blocks the rest', async () => {
-  const { own, next, device, end } = await checking({ start: failing(new AgentEnded('code 7')) });
-  end.how = 'ended';
-  // It may have left its work to a process of its own, which answers.
-  await own.prepare(SHOULD);
-  await device[Symbol.asyncDispose]();
-  await expect(next().own.prepare(SHOULD)).rejects.toThrow('the agent has ended by itself: ended');
-  const caught = await next()
-    .own.prepare(MUST)
-    .catch((error: unknown) => error);
-  expect(caught).toMatchObject({ finding: { actual: 'ended' } });
-  await expect(next().own.prepare(MUST)).rejects.toThrow('the agent has ended by itself: ended');
-  for (const shown of [finding, new NoAnswer('it hung up')]) expect(await own.reconsider(shown)).toBe(shown);
-  expect(await own.reconsider(new ControlError('x'))).toMatchObject({ name: 'Blocked' });
 });

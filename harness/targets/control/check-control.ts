@@ -5,10 +5,9 @@
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
-import type { Level, Requirement, TargetHooks } from '../../runner/types.ts';
-import { Blocked, Violation } from '../../runner/violation.ts';
+import type { TargetHooks } from '../../runner/types.ts';
+import { Violation } from '../../runner/violation.ts';
 import {
-  AgentEnded,
   type Answer,
   type CallName,
   Control,
@@ -63,7 +62,6 @@ export class CheckControl extends Control implements TargetHooks {
   readonly #signal: AbortSignal;
   readonly #recorder: Recorder;
   readonly #drives: Drives;
-  #level: Level = 'MUST';
   /** The last call that failed, though control did not refuse it; a check may not have awaited it. */
   #failure: ControlError | undefined;
   /** Ends the calls that would wait for an agent which is down. */
@@ -139,37 +137,19 @@ export class CheckControl extends Control implements TargetHooks {
     this.#failure = undefined;
   }
 
-  async prepare({ level }: Requirement): Promise<void> {
-    this.#level = level;
-    const ended = await this.#agent.endedByItself(this.#signal);
-    if (ended !== undefined) throw this.#endOf(ended);
+  async prepare(): Promise<void> {
     await this.#agent.ready(this.#control, this.#signal);
   }
 
   async reconsider(error: unknown): Promise<unknown> {
-    const missing = error instanceof NoAnswer || error instanceof Unreachable;
-    const ended =
-      error instanceof AgentEnded ? error.message : await this.#agent.endedByItself(this.#signal, { missing });
-    if (ended !== undefined) {
-      const finding = this.#endOf(ended);
-      return error instanceof Violation || error instanceof NoAnswer ? error : finding;
-    }
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
     if (this.#control.seesDevice === true) return error;
     const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
     const untrue = await contradiction(this.#drives, asked);
     if (untrue === undefined) return error;
-    this.#agent.untrue.set(untrue.call, untrue.why);
+    if (untrue.doneAgain !== true) this.#agent.untrue.set(untrue.call, untrue.why);
     return new ControlError(untrue.why);
-  }
-
-  /** The first check of a MUST shows that the agent ended; the others can decide nothing any more. */
-  #endOf(how: string): Error {
-    if (this.#level !== 'MUST' || this.#agent.endIsReported)
-      return new Blocked(`the agent has ended by itself: ${how}`);
-    this.#agent.endIsReported = true;
-    return new Violation({ expected: 'an agent that goes on serving', actual: how });
   }
 
   async #make(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {

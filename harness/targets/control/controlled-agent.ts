@@ -14,14 +14,12 @@ import { type CallName, type Control, ControlError, ControlLate } from './contro
 /** An agent that is stopped may take a moment to leave its socket. */
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
-/** Between the end of a process and the news of it. */
-const END_MS = 1000;
 const ANSWER_MS = 1000;
 /** What a proxy answers for an agent that is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
 
-/** The event log of the agent: a file, or a folder of them. */
-export interface LogPlace {
+/** Something that the agent keeps: a file, or a folder of them. */
+export interface AgentPlace {
   path: string;
   files: TargetFiles;
 }
@@ -30,9 +28,9 @@ export interface ControlledAgentOptions {
   connection: Connection;
   redactor: Redactor;
   /** The event log, where control names one. */
-  log: LogPlace | undefined;
-  /** How the agent ended by itself; undefined while it runs. Left out when Muster did not start it. */
-  endedByItself?: (() => string | undefined) | undefined;
+  log: AgentPlace | undefined;
+  /** The folder of config files, likewise. */
+  config?: AgentPlace | undefined;
 }
 
 /** An agent as control left it. */
@@ -41,9 +39,8 @@ export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
   /** Calls of which control said that it had done what it had not, and why. */
   readonly untrue = new Map<CallName, string>();
-  readonly log: LogPlace | undefined;
-  /** Whether a check has failed because the agent ended by itself. */
-  endIsReported = false;
+  readonly log: AgentPlace | undefined;
+  readonly config: AgentPlace | undefined;
   /**
    * Whether an event that control published has ever been found in the log, so that one which is missing there tells
    * something.
@@ -51,29 +48,21 @@ export class ControlledAgent {
   logTells = false;
   /** Set once the target itself has been seen to lose events, so that their absence says nothing about control. */
   losesEvents = false;
-  readonly #endedByItself: (() => string | undefined) | undefined;
   #connection: Connection;
   readonly #redactor: Redactor;
   /** Present from a stop until the agent is known to serve again. */
   #down: { why: string; again: boolean } | undefined;
 
-  constructor({ connection, redactor, log, endedByItself }: ControlledAgentOptions) {
+  constructor({ connection, redactor, log, config }: ControlledAgentOptions) {
     this.#connection = connection;
     this.#redactor = redactor;
     this.log = log;
-    this.#endedByItself = endedByItself;
+    this.config = config;
   }
 
-  /**
-   * How the agent that Muster started ended by itself; undefined as long as it serves. A command may leave it to a
-   * process of its own.
-   * `missing`: it could not be reached just now, so its end may be about to be known.
-   */
-  async endedByItself(signal: AbortSignal, { missing = false } = {}): Promise<string | undefined> {
-    if (this.#endedByItself === undefined || (!missing && this.#endedByItself() === undefined)) return undefined;
-    if (await this.#accepts(signal)) return undefined;
-    const wait = { timeoutMs: END_MS, firstPauseMs: LOOK_MS, signal };
-    return await pollWithin('the end of the agent to be known', this.#endedByItself, wait);
+  /** Whether a check has stopped it, and it is not known to serve again. */
+  get isStopped(): boolean {
+    return this.#down !== undefined;
   }
 
   /** Whatever comes of the call, the agent may be down from now on. */

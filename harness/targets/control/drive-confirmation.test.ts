@@ -1,8 +1,9 @@
 /** When control is contradicted: what it said that it had done, beside what the device and its log show. */
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
+import { defined } from '../../common/defined.ts';
 import { poll } from '../../common/waiting.ts';
 import type { Deployment } from '../../contract/device-api.ts';
 import { FilesUnreadable, hostFiles } from '../files/target-files.ts';
@@ -32,6 +33,8 @@ interface Effect {
   answer?: Answer;
   shows?: Shown;
   sends?: string;
+  /** What is added to the log. */
+  logs?: string;
 }
 
 interface Case {
@@ -45,11 +48,16 @@ interface Case {
   refuses?: true;
   /** The log before the drives, and what is added to it after them. Only where there is one does it tell. */
   log?: readonly string[];
+  /** Below the folder of config files, by path. */
+  files?: Readonly<Record<string, string>>;
   losesEvents?: boolean;
+  /** Whether the device is known to lose events after it. Default: as before. */
+  losesThen?: boolean;
   /** Long enough to see what comes, where something has to. */
   traceMs?: number;
   /** `call` and a part of the reason; undefined where control is not contradicted. */
   untrue?: readonly [string, string];
+  doneAgain?: true;
   /** What control was asked again. */
   asked?: readonly string[];
 }
@@ -57,6 +65,12 @@ interface Case {
 /** What most cases are about. */
 const PUBLISHED: Case['said'] = [[publish, ids(3, 4)]];
 const DEPLOYED: Case['said'] = [[deploy, deployed('d1')]];
+const DEPLOYED_FILE: Case['said'] = [
+  [
+    { name: 'deploy', request: { config_instances: [{ filepath: '/etc/a.json', content: '{"a":1}' }] } },
+    deployed('d1'),
+  ],
+];
 const REMOVED: Case['said'] = [[remove, deployed('d1')]];
 const LIES = { publish: ids(100, 102), deploy: deployed('again') };
 const SOON_MS = 1000;
@@ -101,7 +115,61 @@ const CASES: Record<string, Case> = {
     said: PUBLISHED,
     again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
     traceMs: SOON_MS,
+    losesThen: true,
     asked: ['publish', 'deploy'],
+  },
+  'the log holds neither the events nor a deployment that becomes current': {
+    said: PUBLISHED,
+    log: ['', 'x'],
+    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
+    losesThen: true,
+    asked: ['deploy'],
+  },
+  'the log holds a deployment that becomes current, and not the events': {
+    said: PUBLISHED,
+    log: ['', 'x'],
+    again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') }, logs: '{"of":"d2"}' } },
+    untrue: ['publish', '3 to 4'],
+    asked: ['deploy', 'publish'],
+  },
+  'the log holds what control publishes once more, and not the events before': {
+    said: PUBLISHED,
+    log: ['', 'x'],
+    again: { publish: { answer: ids(5, 5), logs: '{"id":5}' } },
+    untrue: ['publish', '3 to 4'],
+    doneAgain: true,
+    asked: ['deploy', 'publish'],
+  },
+  'the log holds neither the events nor a deployment, which control has made up': {
+    said: PUBLISHED,
+    log: ['', 'x'],
+    untrue: ['publish', '3 to 4'],
+    asked: ['deploy', 'publish'],
+  },
+  'the log does not hold the events, and the device is known to lose some': {
+    said: PUBLISHED,
+    log: ['', 'x'],
+    losesEvents: true,
+    asked: [],
+  },
+  'the log does not hold the deployment, which is current': {
+    said: DEPLOYED,
+    log: ['', 'x'],
+    shows: { current: deployed('d1') },
+    asked: [],
+  },
+  'neither log nor device shows the deployment, and its file is there': {
+    said: DEPLOYED_FILE,
+    log: ['', 'x'],
+    files: { '/etc/a.json': '{"a":1}' },
+    asked: [],
+  },
+  'neither log nor device shows the deployment, and another file is at its path': {
+    said: DEPLOYED_FILE,
+    log: ['', 'x'],
+    files: { '/etc/a.json': '{"a":2}' },
+    untrue: ['deploy', 'deployed d1'],
+    asked: [],
   },
   'the event of a deployment comes, and not those that were published': {
     said: PUBLISHED,
@@ -211,8 +279,9 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   Object.assign(device, given.shows);
   const answered = (name: 'publish' | 'deploy') => () => {
     if (given.refuses) throw new ControlError('no');
-    const { answer = LIES[name], shows, sends } = given.again?.[name] ?? {};
+    const { answer = LIES[name], shows, sends, logs } = given.again?.[name] ?? {};
     Object.assign(device, shows);
+    if (logs !== undefined) appendFileSync(path, logs);
     if (sends !== undefined) device.send(sends);
     return answer;
   };
@@ -223,14 +292,21 @@ test.concurrent.each(Object.entries(CASES))('%s', async (name, given) => {
   for (const [call, said] of given.said) expect(await drives.follow(call, async () => said)).toBe(said);
   if (given.log?.[1] !== undefined) appendFileSync(path, given.log[1]);
   drives.compacted = given.compacted;
-  const { losesEvents = false } = given;
-  const agent = { ask: asking(device.http), logTells: given.log !== undefined, losesEvents };
+  const { losesEvents = false, losesThen = losesEvents } = given;
+  const config = { path: join(folder, `${name} files`), files: hostFiles };
+  for (const [filepath, content] of Object.entries(given.files ?? {})) {
+    mkdirSync(dirname(join(config.path, filepath)), { recursive: true });
+    writeFileSync(join(config.path, filepath), content);
+  }
+  const agent = { ask: asking(device.http), logTells: given.log !== undefined, losesEvents, config };
   const { signal } = new AbortController();
   const untrue = await contradiction(drives, { control, agent, signal, traceMs: given.traceMs ?? 150 });
   const [call, why] = given.untrue ?? [];
-  expect(untrue).toEqual(call === undefined ? undefined : { call, why: expect.stringContaining(why ?? '') });
+  const { doneAgain } = given;
+  const said = { call, why: expect.stringContaining(why ?? ''), ...defined({ doneAgain }) };
+  expect(untrue).toEqual(call === undefined ? undefined : said);
   if (given.asked !== undefined) expect(calls.map((one) => one.name)).toEqual(given.asked);
-  expect(agent.losesEvents).toBe(losesEvents || name === 'the device deploys, and loses events');
+  expect(agent.losesEvents).toBe(losesThen);
   if (given.said.length === 0 && given.compacted === undefined) expect(device.requests).toEqual([]);
   await poll('all streams to be closed', () => device.streams === 0 || undefined, { timeoutMs: 30_000 });
 });
@@ -241,7 +317,7 @@ test('a device that does not answer says nothing for control, and a fault of our
   const gone = await FakeDevice.start();
   const { http } = gone;
   await gone[Symbol.asyncDispose]();
-  const agent = { ask: asking(http), logTells: false, losesEvents: false };
+  const agent = { ask: asking(http), logTells: false, losesEvents: false, config: undefined };
   const { signal } = new AbortController();
   const confirm = () => contradiction(drives, { control: fakeControl({}).control, agent, signal });
   expect(await confirm()).toBeUndefined();

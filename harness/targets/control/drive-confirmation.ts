@@ -2,11 +2,12 @@
  * What control said that it had done, and whether it had: keeps what a check drove, with what the event log tells of
  * it, and looks for a trace of it on the device once the check has found something that control may have made up.
  */
+import { join } from 'node:path';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import type { ControlPublished } from '../../contract/control.ts';
+import type { ControlDeployment, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
 import { type FileInfo, FilesUnreadable } from '../files/target-files.ts';
 import {
@@ -18,10 +19,15 @@ import {
   type Exact,
   eventIn,
 } from './control.ts';
-import type { ControlledAgent, LogPlace } from './controlled-agent.ts';
+import type { AgentPlace, ControlledAgent } from './controlled-agent.ts';
+
+type ConfigFiles = NonNullable<ControlDeployment['config_instances']>;
 
 /** What control said that it had done. */
-export type Drive = { kind: 'deploy' | 'remove'; id: string } | { kind: 'publish'; first: bigint; last: bigint };
+export type Drive =
+  | { kind: 'deploy'; id: string; files: ConfigFiles }
+  | { kind: 'remove'; id: string }
+  | { kind: 'publish'; first: bigint; last: bigint };
 
 /** A drive after which the log was what it had been before. */
 export interface Unseen {
@@ -41,7 +47,7 @@ const MOST_KEPT = 1000;
  * about that.
  */
 export class Drives {
-  readonly #log: LogPlace | undefined;
+  readonly #log: AgentPlace | undefined;
   #all: Drive[] = [];
   #unseen: Unseen[] = [];
   /** Whether the log changed with any of them. */
@@ -49,18 +55,18 @@ export class Drives {
   /** The earliest event that is left, as control said at the last compaction. */
   compacted: bigint | undefined;
 
-  constructor(log: LogPlace | undefined) {
+  constructor(log: AgentPlace | undefined) {
     this.#log = log;
   }
 
   /** Makes a call with `make`, and keeps what control said that it had done. */
   async follow(call: ControlCall, make: () => Promise<Answer>): Promise<Answer> {
-    const mark = await markOf(this.#log);
+    const mark = await this.mark();
     const answer = await make();
     const drive = driveOf(call, answer);
     if (drive === undefined) return answer;
     if (this.#all.length < MOST_KEPT) this.#all.push(drive);
-    const after = await markOf(this.#log);
+    const after = await this.mark();
     // The first event of a device makes its log.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
@@ -88,6 +94,11 @@ export class Drives {
     return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
 
+  /** The log as it is now. */
+  mark(): Promise<LogMark | undefined> {
+    return markOf(this.#log);
+  }
+
   /** Whether a log that is written late shows the drive by now. */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     return storesDrive(await addedSince(this.#log, mark), drive);
@@ -95,7 +106,8 @@ export class Drives {
 }
 
 function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
-  if (call.name === 'deploy') return { kind: 'deploy', id: (answer as Deployment).id };
+  if (call.name === 'deploy')
+    return { kind: 'deploy', id: (answer as Deployment).id, files: call.request.config_instances ?? [] };
   if (call.name === 'remove') return { kind: 'remove', id: call.deploymentId };
   if (call.name !== 'publish') return undefined;
   const { first_id, last_id } = answer as Exact<ControlPublished>;
@@ -103,7 +115,7 @@ function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
 }
 
 /** Undefined when there is no log, or none that can be read. */
-async function markOf(log: LogPlace | undefined): Promise<LogMark | undefined> {
+async function markOf(log: AgentPlace | undefined): Promise<LogMark | undefined> {
   if (log === undefined) return undefined;
   const { path, files } = log;
   try {
@@ -125,7 +137,7 @@ const changed = (before: LogMark, after: LogMark): boolean =>
   });
 
 /** What was written since the mark; all of a file that is shorter than it was. */
-async function addedSince(log: LogPlace | undefined, mark: LogMark | undefined): Promise<string> {
+async function addedSince(log: AgentPlace | undefined, mark: LogMark | undefined): Promise<string> {
   const now = await markOf(log);
   if (log === undefined || now === undefined) return '';
   const parts: string[] = [];
@@ -156,13 +168,15 @@ export interface Untrue {
   call: CallName;
   /** In words. */
   why: string;
+  /** It did such a thing when it was asked once more. */
+  doneAgain?: true;
 }
 
 /** Who is asked for traces. */
 export interface Asked {
   control: Control;
   /** Also what is learnt about it. */
-  agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents'>;
+  agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents' | 'config'>;
   signal: AbortSignal;
   /** How long a trace may take to come, milliseconds. Default 2000: long enough for an event that is published. */
   traceMs?: number;
@@ -212,31 +226,86 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   for (const one of looking.drives.unseen) {
     if (await isTraced(looking, one)) continue;
     const { drive } = one;
-    if (!looking.agent.logTells && (await isTruthful(looking, drive.kind))) return undefined;
+    const { logTells } = looking.agent;
+    if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
+    if (logTells && drive.kind === 'publish' && (await losesEvents(looking))) return undefined;
     const what =
       drive.kind === 'publish'
         ? `published the events ${drive.first} to ${drive.last}`
         : `${DONE[drive.kind]} ${drive.id}`;
-    return { call: drive.kind, why: `control said that it had ${what}, and the device shows no trace of it` };
+    const why = `control said that it had ${what}, and the device shows no trace of it`;
+    const doneAgain = logTells && drive.kind === 'publish' && (await publishesAgain(looking));
+    return { call: drive.kind, why, ...(doneAgain && { doneAgain }) };
   }
   return undefined;
 }
 
 /**
- * Whether the log or the device shows the drive by now. Without a log that tells something, events leave it to
+ * Whether the device or its log shows the drive by now. Without a log that tells something, events leave it to
  * `isTruthful`.
  */
 async function isTraced(looking: Looking, one: Unseen): Promise<boolean> {
-  const { http, agent, drives } = looking;
-  const { drive } = one;
-  if (drive.kind !== 'publish') {
-    const shown = await current(http);
-    const isActive = shown?.['id'] === drive.id && shown['activity_status'] === 'deployed';
-    if (drive.kind === 'remove' ? !isActive : shown?.['id'] === drive.id) return true;
+  if (await hadEffect(looking, one.drive)) return true;
+  return looking.agent.logTells && (await isLogged(looking, one));
+}
+
+/** An event alone has none. */
+async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
+  if (drive.kind === 'publish') return false;
+  const shown = await current(http);
+  if (drive.kind === 'remove') return !(shown?.['id'] === drive.id && shown['activity_status'] === 'deployed');
+  return shown?.['id'] === drive.id || (await isWritten(agent.config, drive.files));
+}
+
+/** Whether one of the files is where it belongs. */
+async function isWritten(config: AgentPlace | undefined, files: ConfigFiles): Promise<boolean> {
+  if (config === undefined) return false;
+  for (const { filepath, content } of files) {
+    const found = await config.files.read(join(config.path, filepath));
+    if (found?.equals(Buffer.from(content))) return true;
   }
-  if (!agent.logTells) return false;
-  const look = async () => (await drives.isInLog(one)) || undefined;
+  return false;
+}
+
+async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
+  const look = async () => (await looking.drives.isInLog(one)) || undefined;
   return (await pollWithin('the log to be written', look, waitOf(looking))) ?? false;
+}
+
+/**
+ * Whether the device loses the event of a deployment that it shows, so that one which is missing says nothing against
+ * control. Nobody listens meanwhile: that may be why.
+ */
+async function losesEvents(looking: Looking): Promise<boolean> {
+  const { agent, control, signal } = looking;
+  const lost =
+    agent.losesEvents ||
+    (await isLost(looking, async () => {
+      const { id } = await control.deploy({}, signal);
+      return (await isCurrent(looking, id)) ? { kind: 'deploy', id, files: [] } : undefined;
+    }));
+  agent.losesEvents = lost === true;
+  return agent.losesEvents;
+}
+
+/** Whether an event that control publishes once more is in the log. */
+async function publishesAgain(looking: Looking): Promise<true | undefined> {
+  const { control, signal } = looking;
+  const lost = await isLost(looking, async () => {
+    const { first_id, last_id } = await control.publish(1, signal);
+    return { kind: 'publish', first: BigInt(first_id), last: BigInt(last_id) };
+  });
+  return lost === false || undefined;
+}
+
+/** Whether the log lacks what is driven; undefined when nothing was, or control could not do it. */
+async function isLost(looking: Looking, make: () => Promise<Drive | undefined>): Promise<boolean | undefined> {
+  const mark = await looking.drives.mark();
+  const drive = await make().catch((error: unknown) => {
+    if (error instanceof ControlError) return undefined;
+    throw error;
+  });
+  return drive && !(await isLogged(looking, { drive, mark }));
 }
 
 /** Has control do such a thing once more beside a stream that is open: whether anything comes of it. */

@@ -1,4 +1,5 @@
-import { type DeviceChanges, defect, rewritten } from '../define-device.ts';
+import type { IncomingMessage } from 'node:http';
+import { type DeviceChanges, defect, onRequest, rewritten } from '../define-device.ts';
 
 const REPLAY_COMPLETE = ['device.events.replay.complete'];
 
@@ -111,5 +112,32 @@ export const defects = [
         session: ({ after, retained }) => (after < retained.latest ? { live: () => [] } : undefined),
       },
     },
+  ),
+  defect(
+    'removed-not-stored',
+    'Sends deployment.removed on live streams alone: it is not stored, and never replayed.',
+    REPLAY_COMPLETE,
+    { log: ({ lines }) => ({ lines: (events) => lines(events.filter(({ type }) => type !== 'deployment.removed')) }) },
+    { tells: /published after them, and not|missing/ },
+  ),
+  defect(
+    'stored-only-with-listeners',
+    'Stores events only while a stream is open, and loses all others.',
+    ['device.events.replay.complete.unheard'],
+    () => {
+      const listeners = new Set<IncomingMessage>();
+      return {
+        ...onRequest((request, response) => {
+          if (request.method !== 'GET' || request.url?.includes('/events') !== true) return;
+          listeners.add(request);
+          // A stream ends with its connection, a refusal before it.
+          const over = () => listeners.delete(request);
+          response.once('finish', over);
+          request.socket.once('close', over);
+        }),
+        log: ({ lines }) => ({ lines: (events) => (listeners.size > 0 ? lines(events) : '') }),
+      };
+    },
+    { tells: /which was published after them, and not/ },
   ),
 ];

@@ -1,0 +1,233 @@
+/** What becomes of the checks of a target that ends meanwhile: real processes that end on a certain request. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { HttpClient } from '../client/http.ts';
+import { exchange } from '../client/raw.ts';
+import { Redactor } from '../client/redact.ts';
+import { poll } from '../common/waiting.ts';
+import { checks, requirement, suite } from '../runner/define.ts';
+import { makePlan } from '../runner/plan.ts';
+import { runSuite } from '../runner/run.ts';
+import type { Api, Check, CheckContext, Level, Report } from '../runner/types.ts';
+import { openDeviceTarget } from './open-device.ts';
+import { openPlatformTarget } from './open-platform.ts';
+import { temporaryFolder } from './testing/places.ts';
+
+const folder = temporaryFolder();
+
+/** A server that answers everything, after a moment, and ends on some requests. */
+const server = (place: string, listen = `'${place}'`): string => `
+  const busy = new Set();
+  require('node:fs').rmSync('${place}', { force: true });
+  require('node:http').createServer((q, r) => {
+    const parts = [];
+    busy.add(q);
+    if (q.url.endsWith('/pair') && [...busy].filter((one) => one.url.endsWith('/pair')).length > 1) process.exit(9);
+    q.on('data', (part) => parts.push(part)).on('end', () => {
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+      const depth = (value) => (Array.isArray(value) ? 1 + Math.max(0, ...value.map(depth)) : 0);
+      if (text !== '' && depth(JSON.parse(text)) > 50) process.exit(5);
+      if (q.url.endsWith('/later')) setTimeout(() => process.exit(7), 50);
+      setTimeout(() => { busy.delete(q); r.end('{}'); }, q.url.endsWith('/later') ? 0 : 30);
+    });
+  }).on('clientError', ({ code }) => code.startsWith('HPE_') && process.exit(6)).listen(${listen});`;
+
+type Context = { http: HttpClient } & CheckContext;
+type Body = (http: HttpClient) => Promise<unknown>;
+
+const define = checks<{ http: HttpClient }>();
+const checkOf =
+  (api: Api) =>
+  (name: string, body: Body, level: Level = 'MUST', options = {}) =>
+    define(
+      requirement({ id: `${api}.${name}`, level, section: '6', since: '2026-11-21', text: name }),
+      options,
+      async (t: Context) => void (await body(t.http)),
+    );
+
+/** Long enough to be under way when another ends the server. */
+const asking: Body = async (http) => {
+  for (let round = 0; round < 10; round += 1) await http.get('/ok');
+};
+const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
+  'a null byte in a header': [
+    (http) =>
+      exchange(http, ['GET / HTTP/1.1\r\nhost: x\r\nx: a\0b\r\n\r\n'], { within: 5000 }).then(() => http.get('/')),
+    6,
+    /it ended after a raw request of \w+\.ends: /,
+  ],
+  'a body of JSON that is deep': [
+    (http) => http.request({ method: 'POST', path: '/deep', body: `${'['.repeat(99)}${']'.repeat(99)}` }),
+    5,
+    /it ended after POST \/\w.*\/deep of \w+\.ends: /,
+  ],
+  'a body that is no UTF-8': [
+    (http) => http.request({ method: 'POST', path: '/bytes', body: Buffer.from([0x7b, 0xff, 0x7d]) }),
+    1,
+    /it ended after POST \/\w.*\/bytes of \w+\.ends: /,
+  ],
+};
+
+type Run = (list: readonly Check<{ http: HttpClient }>[], place: Place) => Promise<Report>;
+interface Place {
+  /** Of a unix socket, or a URL. */
+  address: string;
+  command?: string;
+}
+
+const device: Run = async (list, { address, command }) => {
+  const redactor = new Redactor();
+  await using target = await openDeviceTarget({
+    socket: address,
+    ...(command && { command }),
+    env: process.env,
+    redactor,
+  });
+  return await runOn('device', list, target, redactor);
+};
+const platform: Run = async (list, { address, command }) => {
+  const redactor = new Redactor();
+  const options = { url: address, apiKey: 'key_0123456789', ...(command && { command }), env: process.env, redactor };
+  await using target = await openPlatformTarget(options);
+  return await runOn('platform', list, target, redactor);
+};
+
+async function runOn(
+  api: Api,
+  list: readonly Check<{ http: HttpClient }>[],
+  target: Awaited<ReturnType<typeof openDeviceTarget>> | Awaited<ReturnType<typeof openPlatformTarget>>,
+  redactor: Redactor,
+): Promise<Report> {
+  const all = suite<{ http: HttpClient }>(api, [list]);
+  const { capabilities, description, context } = target;
+  const plan = makePlan(all, { capabilities });
+  return await runSuite(all, { plan, target: description, context, redactor, seed: 1, version: '0' });
+}
+
+const newSocket = (): string => join(folder, `${randomUUID().slice(0, 8)}.sock`);
+const commandFor = (...place: Parameters<typeof server>): string =>
+  `exec "${process.execPath}" -e "${server(...place)}"`;
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function places(api: Api): Promise<[Run, Place]> {
+  if (api === 'device') {
+    const address = newSocket();
+    return [device, { address, command: commandFor(address) }];
+  }
+  const port = await freePort();
+  return [platform, { address: `http://127.0.0.1:${port}/beta`, command: commandFor('port', `${port}, '127.0.0.1'`) }];
+}
+
+const outcomes = ({ checks: results }: Report) => results.map(({ outcome }) => outcome);
+
+test.each(
+  Object.entries(ENDING).flatMap(([name, given]) =>
+    (['device', 'platform'] as const).map((api) => [api, name, given] as const),
+  ),
+)('%s: %s that ends the server is one failed MUST, and the rest is checked', async (api, _, [body, code, request]) => {
+  const [run, place] = await places(api);
+  const check = checkOf(api);
+  const report = await run(
+    [
+      check('first', asking),
+      check('ends', body, 'SHOULD'),
+      check('second', asking),
+      check('last', asking, 'MUST', { sharing: 'disruptive' }),
+    ],
+    place,
+  );
+  expect(outcomes(report)).toEqual(['pass', 'fail', 'pass', 'pass']);
+  const finding = report.checks[1];
+  expect(finding).toMatchObject({ level: 'MUST', expected: 'a target that goes on serving' });
+  expect(finding?.actual).toMatch(request);
+  expect(finding?.actual).toMatch(new RegExp(`ended with exit code ${code}`));
+  expect(finding?.exchanges?.at(-1)?.request_body ?? '').not.toBe('');
+  expect(report.exit_code).toBe(1);
+});
+
+test('of requests that waited together the one that ends the server is shown', async () => {
+  const [run, place] = await places('device');
+  const check = checkOf('device');
+  const together: Body = (http) =>
+    Promise.all([http.get('/a'), http.request({ method: 'POST', path: '/b', body: '[{' }), http.get('/c')]);
+  const report = await run([check('ends', together)], place);
+  expect(report.checks[0]).toMatchObject({ outcome: 'fail' });
+  expect(report.checks[0]?.actual).toMatch(/^it ended after POST \/v0\.2\/b of device\.ends: /);
+  expect(report.checks[0]?.exchanges?.at(-1)?.url).toMatch(/\/b$/);
+});
+
+test('an end that comes only with both of two checks is told of both', async () => {
+  const [run, place] = await places('device');
+  const check = checkOf('device');
+  const pair: Body = async (http) => {
+    for (let round = 0; round < 20; round += 1) await http.get('/pair');
+  };
+  const report = await run([check('one', pair), check('other', pair)], place);
+  expect(outcomes(report).toSorted()).toEqual(['fail', 'pass']);
+  const actual = report.checks.find(({ outcome }) => outcome === 'fail')?.actual;
+  expect(actual).toMatch(
+    /^GET \/v0\.2\/pair of device\.\w+, GET \/v0\.2\/pair of device\.\w+: it ended beside these, and .*exit code 9/,
+  );
+});
+
+test('one that ends after a check is told with its last request', async () => {
+  const [run, place] = await places('device');
+  const check = checkOf('device');
+  const gone: Body = async (http) => {
+    await http.get('/later');
+    const refused = () =>
+      http.connect().then(
+        (socket) => void socket.destroy(),
+        () => true,
+      );
+    await poll('the server to end', refused, { timeoutMs: 30_000 });
+  };
+  const alone = { sharing: 'exclusive' };
+  const report = await run(
+    [
+      check('first', gone, 'MUST', alone),
+      check('second', asking, 'MUST', alone),
+      check('third', asking, 'MUST', alone),
+    ],
+    place,
+  );
+  expect(outcomes(report)).toEqual(['pass', 'fail', 'pass']);
+  expect(report.checks[1]?.actual).toMatch(
+    /^it ended after GET \/v0\.2\/later of device\.first: .*ended with exit code 7/,
+  );
+});
+
+test('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
+  const address = newSocket();
+  const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill());
+  await once(child.stdout, 'data');
+  const check = checkOf('device');
+  const alone = { sharing: 'exclusive' };
+  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
+  const report = await device(
+    [check('ends', body, 'MUST', alone), check('next', asking, 'MUST', alone), check('last', asking, 'SHOULD', alone)],
+    { address },
+  );
+  expect(outcomes(report)).toEqual(['fail', 'blocked', 'blocked']);
+  expect(report.checks[0]?.actual).toBe(
+    'it ended after POST /v0.2/deep of device.ends: it takes no connections any more',
+  );
+  const reason =
+    'the target has ended by itself, after POST /v0.2/deep of device.ends: it takes no connections any more';
+  expect(report.checks.slice(1).map((each) => each.reason)).toEqual([reason, reason]);
+});
