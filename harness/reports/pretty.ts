@@ -54,6 +54,7 @@ export class Progress {
   readonly #paint: Paint;
   readonly #running = new Map<string, number>();
   #total = 0;
+  #waiting = 'waiting for';
   readonly #ended: Outcome[] = [];
   #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -81,6 +82,13 @@ export class Progress {
     this.#ended.push(outcome);
   }
 
+  /** It is tried again, and nothing else is under way. */
+  again(id: string): void {
+    this.#running.clear();
+    this.#waiting = 'trying again alone';
+    this.begin(id);
+  }
+
   /** Leaves the terminal as it was. */
   stop(): void {
     clearInterval(this.#timer);
@@ -97,7 +105,7 @@ export class Progress {
     // The oldest first, as they began.
     for (const [index, [id, since]] of [...this.#running].entries()) {
       const seconds = Math.floor((performance.now() - since) / 1000);
-      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${seconds} s)`;
+      const next = `${index === 0 ? ` · ${this.#waiting} ` : ', '}${id} (${seconds} s)`;
       if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }
@@ -166,6 +174,7 @@ export function prettyReporter(
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
+    onTryAgain: (check) => progress.again(check.id),
     onEnd(report) {
       progress.stop();
       // A report that is written once more was not followed from its start.

@@ -1,10 +1,11 @@
 /** `--repeat N`: what stands for several runs of a check, and how often it failed. */
 import { describe, expect, it } from 'vitest';
+import { NO_TRIES } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked } from './violation.ts';
 
-const never = { tries: { times: 0, leastMs: 0, mostMs: 0 } };
+const never = { tries: NO_TRIES };
 
 /** Fails in those of its runs, counted from 1; `how`: with these words, or by throwing that. */
 function failing(runs: readonly number[], how: (run: number) => string | Error = String, options = {}): Check<object> {

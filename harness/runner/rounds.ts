@@ -1,7 +1,8 @@
 /** Runs the checks of a plan, as often as it is asked for, and gives one result for each. */
 import { defined } from '../common/defined.ts';
-import { type Plan, schedule } from './plan.ts';
-import { Attempts } from './rate.ts';
+import { tryAgain } from './again.ts';
+import { type Plan, schedule, type Tries } from './plan.ts';
+import { Attempts, isDecided } from './rate.ts';
 import { resultOf } from './results.ts';
 import { whyOver } from './run-check.ts';
 import type { Session } from './session.ts';
@@ -14,6 +15,8 @@ export interface RoundsOptions<Context> {
   unreachable?: string;
   /** How often every check is run, one round after the other. Default: once. */
   repeat?: number;
+  /** How findings are tried again. Default: as the plan says. */
+  tries?: Tries;
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
   /** Whether a baseline excuses that failure. */
@@ -22,8 +25,14 @@ export interface RoundsOptions<Context> {
   session: Session;
   /** Aborts when the run is over. */
   signal: AbortSignal;
-  /** Must not reject. */
-  run(check: Check<Context>, session: Session): Promise<CheckResult>;
+  /** Sets `consequence_of`. */
+  group(results: readonly CheckResult[]): CheckResult[];
+  /** `again`: that finding. Must not reject. */
+  run(
+    check: Check<Context>,
+    session: Session,
+    again?: { finding: CheckResult; signal: AbortSignal },
+  ): Promise<CheckResult>;
   /** Gets each result as it comes. */
   tell(result: CheckResult): void;
 }
@@ -37,6 +46,7 @@ export interface Rounds {
 
 export async function runRounds<Context>(options: RoundsOptions<Context>): Promise<Rounds> {
   const { plan, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
+  const started = performance.now();
   const attempts = new Attempts();
   const due: Check<Context>[] = [];
   for (const { check, skip } of plan.checks) {
@@ -60,15 +70,49 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     rounds += 1;
     session = session.again();
   }
-  const results = plan.checks.flatMap(({ check }) => {
-    const result = attempts.worst(check.id, excuses);
-    if (result === undefined) return [];
-    const { deviation } = result.outcome === 'fail' ? check : {};
-    const rate = repeat > 1 && due.includes(check) ? attempts.rate(result) : undefined;
-    return { ...result, ...defined({ deviation, rate }) };
-  });
-  return { results, rounds };
+  const worst = (): CheckResult[] =>
+    plan.checks.flatMap(({ check }) => {
+      const result = attempts.worst(check.id, excuses);
+      if (result === undefined) return [];
+      return { ...result, ...(result.outcome === 'fail' && defined({ deviation: check.deviation })) };
+    });
+  const why = await triedAgain(options, worst(), attempts, started);
+  const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));
+  return {
+    results: worst().map((result) =>
+      isRated(result) ? { ...result, rate: attempts.rate(result, why.get(result.id)) } : result,
+    ),
+    rounds,
+  };
 }
+
+/** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */
+async function triedAgain<Context>(
+  options: RoundsOptions<Context>,
+  results: readonly CheckResult[],
+  attempts: Attempts,
+  started: number,
+): Promise<Map<string, string | undefined>> {
+  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run } = options;
+  if (tries.times === 0) return new Map();
+  const found = group(results.filter((result) => isFinding(result) && !excuses(result)));
+  const why = await tryAgain(found, {
+    tries,
+    elapsedMs: performance.now() - started,
+    signal,
+    async again(finding, until) {
+      const check = plan.checks.find((planned) => planned.check.id === finding.id)?.check as Check<Context>;
+      const anew = session.again();
+      for (const { check: other } of plan.checks)
+        if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
+          anew.deviations.set(other.deviation, other.requirement.id);
+      return await attempts.make(() => run(check, anew, { finding, signal: until }), isDecided);
+    },
+  });
+  return new Map(found.map(({ id }) => [id, why.get(id)]));
+}
+
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
 /** Runs a check of one round. */
 const oneOf =

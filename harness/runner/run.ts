@@ -8,10 +8,10 @@ import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import type { Plan, Planned } from './plan.ts';
+import type { Plan, Planned, Tries } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
-import { type Rounds, runRounds } from './rounds.ts';
-import { type Replay, runCheck } from './run-check.ts';
+import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
+import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
 import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
 import { RunOver } from './violation.ts';
@@ -30,6 +30,8 @@ export interface RunListener {
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
+  /** A check that failed is tried again, alone; no end of that is told. */
+  onTryAgain?(check: Check<never>): void;
   /** The report is redacted. Listeners are called one after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
@@ -55,6 +57,8 @@ export interface RunOptions<Context> {
   bail?: number;
   /** How often every check is run, one round after the other. Default: once. */
   repeat?: number;
+  /** How often findings are tried again alone, and for how long. Default: as the plan says. */
+  tries?: Tries;
   /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
@@ -105,8 +109,9 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
     }),
   );
   const session = new Session();
-  const { results, rounds } = await runChecks(options, audience, started, session);
-  const settled = groupByCause(options.settle?.(results) ?? results, suite.checks);
+  const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
+  const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
+  const settled = group(options.settle?.(results) ?? results);
   const declarations = session.declarations.all;
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started })),
@@ -150,7 +155,7 @@ class Audience {
 
 /** The results of all planned checks, in the order of the plan, and how many rounds came to their end. */
 async function runChecks<Context>(
-  options: RunOptions<Context>,
+  options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: Audience,
   started: number,
   session: Session,
@@ -161,17 +166,19 @@ async function runChecks<Context>(
     ...options,
     session,
     signal: end.signal,
-    run(check, session) {
-      audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
+    run(check, session, again) {
+      const told = check as Check<never>;
+      audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
       const recorder = new Recorder(options.redactor);
-      const replay = replays.find((each) => each.check === check.id);
+      const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
+      const replay = found ?? replays.find((each) => each.check === check.id);
       return runCheck({
         check,
         recorder,
         session,
         seed,
         runs,
-        signal: end.signal,
+        signal: again?.signal ?? end.signal,
         context: (signal) => options.context(recorder, signal),
         limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
         deadline: started + maxTimeMs,

@@ -206,13 +206,10 @@ export class Session {
 
   /**
    * For checks that are run again: the time that things take is known, and nothing that checks have found out, so that
-   * they look anew. `allowed`: names of the deviations that readers allowed for the first time.
+   * they look anew.
    */
-  again(allowed: readonly string[] = []): Session {
-    const again = new Session(this.#now, this);
-    for (const [deviation, requirement] of this.deviations)
-      if (allowed.includes(deviation.name)) again.deviations.set(deviation, requirement);
-    return again;
+  again(): Session {
+    return new Session(this.#now, this);
   }
 
   /** What checks of this target have found out so far. */

@@ -48,6 +48,10 @@ export interface Subject {
   breaks?: readonly string[];
   /** What the findings of a defect have to say. */
   tells?: RegExp;
+  /** How often they have to come, in words; they are tried again for it. */
+  rate?: RegExp;
+  /** Checks that run beside those of what a defect breaks. */
+  beside?: readonly string[];
   /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** What a check that it hinders must give as its reason. */
@@ -126,7 +130,7 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
       kind: 'defect',
       ...titleOf(defect, prefixed),
       file: defect.file,
-      ...defined({ breaks: defect.breaks, tells: defect.tells }),
+      ...defined({ breaks: defect.breaks, tells: defect.tells, rate: defect.rate, beside: defect.beside }),
       together: { changes, run },
       run: (choice) => run(changes, choice),
     };
