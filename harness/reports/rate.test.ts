@@ -22,9 +22,10 @@ it.each<[Rate, string]>([
   [rate(3, 3, [2, 2]), 'always: 3 of 3 times'],
   [rate(3, 3, [3, 3]), 'always: 3 of 3 times'],
   [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
-  [rate(3, 1, [2, 0]), 'only beside other requests: 1 of 1 times, and 0 of 2 alone'],
+  [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
   // It had nothing beside it the first time either.
   [rate(3, 1, [3, 1]), '1 of 3 times'],
+  [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
   // What seldom shows beside others says nothing when it does not show alone.
   [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
   [rate(10, 0), '0 of 10 times'],
@@ -34,7 +35,7 @@ it.each<[Rate, string]>([
   expect(rateInWords(given)).toBe(words);
 });
 
-const WORDS = 'only beside other requests: 1 of 1 times, and 0 of 2 alone';
+const WORDS = 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone';
 const failure = sampleFailure({ rate: rate(3, 1, [2, 0]) });
 const report: Report = sampleReport([sampleResult(), failure]);
 

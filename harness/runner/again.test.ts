@@ -56,7 +56,10 @@ describe('a finding', () => {
       if (beside) broken(t);
     };
     const report = await run([declared('test.one', {}, meet), declared('test.two', {}, meet)]);
-    expect(wordsOf(report)).toEqual([undefined, 'only beside other requests: 1 of 1 times, and 0 of 2 alone']);
+    expect(wordsOf(report)).toEqual([
+      undefined,
+      'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone',
+    ]);
     expect(report.exit_code).toBe(1);
   });
 

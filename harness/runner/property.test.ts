@@ -4,6 +4,7 @@ import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorded, Recorder } from '../client/recorder.ts';
 import { Redactor } from '../client/redact.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
+import { NO_TRIES } from './plan.ts';
 import {
   boundedProperty,
   codePoint,
@@ -12,7 +13,6 @@ import {
   type PropertyBounds,
   runProperty,
 } from './property.ts';
-import { NO_TRIES } from './plan.ts';
 import { one, outcome, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
 import { Blocked, show, Violation } from './violation.ts';

@@ -77,7 +77,10 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
   // What seldom shows beside others need not show in a few times alone.
-  if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times)
-    return `only beside other requests: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
+  if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
+    // What came once may have come of the order, and not of the others.
+    const or = beside.times === 1 ? ' or in an earlier state' : '';
+    return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
+  }
   return `${failed} of ${times} times${isBoth ? ` (alone ${counted(alone)})` : ''}${why}`;
 }

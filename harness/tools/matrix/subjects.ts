@@ -52,6 +52,8 @@ export interface Subject {
   rate?: RegExp;
   /** Checks that run beside those of what a defect breaks. */
   beside?: readonly string[];
+  /** A defect that need not show among all checks. */
+  seldom?: true;
   /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** What a check that it hinders must give as its reason. */
@@ -130,7 +132,8 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
       kind: 'defect',
       ...titleOf(defect, prefixed),
       file: defect.file,
-      ...defined({ breaks: defect.breaks, tells: defect.tells, rate: defect.rate, beside: defect.beside }),
+      ...defined({ breaks: defect.breaks, tells: defect.tells }),
+      ...defined({ rate: defect.rate, beside: defect.beside, seldom: defect.seldom }),
       together: { changes, run },
       run: (choice) => run(changes, choice),
     };
