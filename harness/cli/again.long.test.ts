@@ -1,4 +1,4 @@
-/** How often a finding comes, as a user sees it: in the report at the terminal, for CI, as data, and by the exit code. */
+/** How often a finding comes, as a user sees it: at the terminal, in CI, as data, and by the exit code. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MAIN, muster, reportIn, typed, useFolder } from './testing/muster.ts';
@@ -28,7 +28,7 @@ test.each([
   ['current-stale-now-and-then', [CURRENT], '2 of 3 times', 'a MUST does not hold; not every time'],
   [
     'current-stale-beside-streams',
-    [CURRENT, 'device.deployment.shape.driven', 'device.events.heartbeat'],
+    [CURRENT, 'device.deployment.shape.driven', 'device.events.heartbeat.inert'],
     'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone',
     'a MUST does not hold; not every time',
   ],
@@ -52,6 +52,15 @@ test('--repeat tells the rate of each check, and a second try makes nothing gree
   expect(result?.rate).toMatchObject({ times: 5, failed: 3 });
   expect(report.checks.find(({ id }) => id === 'device.version.prefix')?.rate).toMatchObject({ times: 3, failed: 0 });
   expect(stdout).toContain(`Run 3 times each\n  2 checks failed in none\n  3 of 5  ${CURRENT}\n`);
+});
+
+test('--update-baseline takes what comes now and then as flaky, which excuses it', async () => {
+  const file = at('baseline.yaml');
+  const options = ['--only', CURRENT, '--baseline', file];
+  expect((await check('current-stale-now-and-then', [...options, '--update-baseline'])).code).toBe(0);
+  expect(readFileSync(file, 'utf8')).toMatch(/kind: flaky\n +reason: .*, 2 of 3 times: expected/);
+  const { code, result } = await check('current-stale-now-and-then', options);
+  expect([code, result?.outcome]).toEqual([0, 'flaky']);
 });
 
 test('--bail ends the run at once', async () => {

@@ -169,7 +169,8 @@ describe('the time for it', () => {
     expect(runs).toBeGreaterThan(MANY);
     expect(runs).toBeLessThan(2 * MANY);
     const left = wordsOf(report).filter((text) => text?.startsWith('not tried again: no time left'));
-    expect(left.length).toBe(2 * MANY - runs);
+    // The last that was begun may have been cut off.
+    expect([2 * MANY - runs, 2 * MANY - runs + 1]).toContain(left.length);
   });
 
   it('goes to each finding once before any is tried twice', async () => {

@@ -1,7 +1,6 @@
 /**
- * What failed is tried again alone before the run ends, as `muster replay` would: whether a finding comes each time, now
- * and then, or only beside other requests says where to look for its cause. The verdict is the same, whatever comes of
- * it.
+ * What failed is tried again alone before the run ends, as `muster replay` would: whether a finding comes each time,
+ * now and then, or only beside other requests says where to look for its cause. No failure becomes less by it.
  */
 import { readableDuration } from '../common/durations.ts';
 import { leadsFirst } from './causes.ts';

@@ -298,7 +298,10 @@ export interface Report {
   exit_code: number;
   summary: Summary;
   coverage: Coverage;
-  /** What `--require`, `--min-decided` and `--repeat` asked for in vain, a sentence each; the exit code is 2 then, or worse. */
+  /**
+   * What `--require`, `--min-decided` and `--repeat` asked for in vain, a sentence each; the exit code is 2 then, or
+   * worse.
+   */
   unmet?: string[];
   /** What the target declares that the run has seen; where one does not hold, the exit code is 2, or worse. */
   declarations?: Declaration[];

@@ -93,7 +93,7 @@ export const defects = [
           // Long enough for the other check to open its stream.
           delayMs: () => 100,
           intercept: (request, response) => {
-            if (/\/events\b/.test(request.url ?? '')) {
+            if (!request.socket.destroyed && /\/events\b/.test(request.url ?? '')) {
               open += 1;
               response.once('close', () => {
                 open -= 1;
@@ -111,7 +111,7 @@ export const defects = [
     },
     {
       rate: /: only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone$/,
-      beside: ['device.events.heartbeat'],
+      beside: ['device.events.heartbeat.inert'],
     },
   ),
 ];
