@@ -80,10 +80,12 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   // Over several lines, as the terminal has room.
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and ' +
-      'asks, one at a time; needs root; waits for seconds (--fast leaves it out). What it finds may follow ' +
-      'from device.list.walk',
+      'asks, one at a time; needs root; waits for seconds (--fast leaves it out); part of the profiles full; must ' +
+      'have seen at least 1 requests. What it finds may follow from device.list.walk',
   );
-  expect(text).toContain('device.list.walk: only asks, beside other checks; part of --profile core\n');
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    'device.list.walk: only asks, beside other checks; part of the profiles core, observed, driven and full; must have',
+  );
   expect(text).toContain('clause    “each item once”\n');
   expect(text).toContain('drive: control can create deployments and publish events');
   expect(text).toContain('muster check device … --only device.list.walk');

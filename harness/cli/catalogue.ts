@@ -2,13 +2,18 @@
 
 import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
+import { profilesOf } from '../runner/plan.ts';
 import { isHeld, requirementSet } from '../runner/requirements.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
-type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'profile' | 'premises' | 'essential';
+type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
 
 /** What a check declares, defaults filled in. */
-export type CataloguedCheck = Required<Pick<Check<never>, Told>> & { waits: boolean };
+export type CataloguedCheck = Required<Pick<Check<never>, Told>> & {
+  waits: boolean;
+  /** `core`, and the profiles that hold a target to it. */
+  profiles: string[];
+};
 
 export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   api: Api;
@@ -47,9 +52,10 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
       const title = sectionTitle(section);
       const made = { id, api: suite.api, level, section, title, ...defined({ clause }), text, since, checks: [] };
       const entry: CataloguedRequirement = byId.get(id) ?? made;
-      const { needs = [], sharing = 'shared', slow: waits = false, writes = false, profile = 'full' } = check;
+      const { needs = [], sharing = 'shared', slow: waits = false, writes = false, least = {} } = check;
       const { id: name, premises = [], essential = false } = check;
-      entry.checks.push({ id: name, needs, sharing, waits, writes, profile, premises, essential });
+      const profiles = [...(check.profile === 'core' ? ['core'] : []), ...profilesOf(suite.api, check)];
+      entry.checks.push({ id: name, needs, sharing, waits, writes, least, profiles, premises, essential });
       byId.set(id, entry);
     }
   }

@@ -112,7 +112,7 @@ test('it is killed and started again: both sockets come back, and its files can 
       expect((await files.read(inside?.path ?? ''))?.toString()).toBe(content);
       const before = (await files.stat(log))?.size ?? 0;
       await files.append(log, Buffer.from('{"torn'));
-      expect(await files.stat(log)).toEqual({ kind: 'file', size: before + 6 });
+      expect(await files.stat(log)).toMatchObject({ kind: 'file', size: before + 6 });
       await restart.start();
       expect(restart.endedByItself?.()).toBeUndefined();
       expect((await control.info()).event_log).toBe(log);

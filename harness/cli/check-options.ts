@@ -55,7 +55,7 @@ export const commonOptions = {
   fast: WHICH.flag(
     'Skip checks that have to wait (heartbeats), try fewer inputs, and try findings again once, not twice',
   ),
-  profile: WHICH.oneOf(['core', 'full'], 'Set of checks to run', { default: 'full' }),
+  profile: WHICH.text('Hold the target to this profile', { defaultText: 'the largest it can reach' }),
   requirements: WHICH.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
   runs: HOW.number('Multiply the runs of every property', { above: 0, to: 10_000, defaultText: '1; with --fast 0.4' }),
   seed: HOW.whole('Seed of the run; the same seed repeats it', { defaultText: 'a new one' }),
@@ -77,6 +77,7 @@ export const commonOptions = {
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
+  'fail-on': VERDICT.list('Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas'),
   baseline: VERDICT.text('Known findings, with reason, owner and expiry'),
   'update-baseline': VERDICT.flag('Write the findings of this run into the baseline, and say what changes'),
   report: VERDICT.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
@@ -94,6 +95,10 @@ export const planOptions = {
 
 /** As they come to a run of any check. */
 export type PlanArguments = OptionsOf<typeof commonOptions> & Partial<OptionsOf<typeof planOptions>>;
+
+/** Whether a run may write nothing, by its option or by its profile. */
+export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): boolean =>
+  args['read-only'] === true || args.profile === 'read-only';
 
 /** The others narrow a run, write files or set its seed: a replay chooses its own. */
 const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];

@@ -88,11 +88,11 @@ test('a certificate is written and a badge beside it; what cannot be certified i
   );
   opened(sampleReport().target);
   expect(evidence.finish(report([sampleResult({ id: 'device.a' })]), (text) => said.push(text))).toBe(0);
-  expect(said[0]).toMatch(/certificate: .*c\.json says CONFORMANT, signed by key [0-9a-f]{64}/);
+  expect(said[0]).toMatch(/certificate: .*c\.json says CONFORMANT: full, 2026-11-21, signed by key [0-9a-f]{64}/);
   expect(verifyCertificate(readFileSync(certificate, 'utf8'), readPublicKey(`${key}.pub`)).predicate.result).toBe(
     'PASSED',
   );
-  expect(readFileSync(badge, 'utf8')).toContain('conformant 2026-11-21');
+  expect(readFileSync(badge, 'utf8')).toContain('conformant: full, 2026-11-21');
 });
 
 test('a run that was not complete gets no certificate, and is not green for it', () => {

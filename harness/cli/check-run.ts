@@ -35,7 +35,14 @@ import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
-import { type Checked, type CheckTable, LONGEST_RUN, type PlanArguments, targetOnly } from './check-options.ts';
+import {
+  type Checked,
+  type CheckTable,
+  isReadOnly,
+  LONGEST_RUN,
+  type PlanArguments,
+  targetOnly,
+} from './check-options.ts';
 import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
@@ -83,7 +90,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       context: target.context,
       demands,
       redactor,
-      profile: args.profile,
+      failOn: failOn(args['fail-on']),
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       maxTimeMs,
@@ -179,10 +186,22 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   only: again === undefined ? (args.only ?? []) : again.checks.map(({ check }) => check),
   sections: args.section ?? [],
   fast: args.fast,
-  readOnly: args['read-only'] ?? false,
-  profile: args.profile,
-  ...defined({ requirements: args.requirements }),
+  readOnly: isReadOnly(args),
+  ...defined({ profile: args.profile, requirements: args.requirements }),
 });
+
+/**
+ * `--fail-on should`, `--fail-on should=ID,6.2`: the patterns of what fails the run; `*` for every SHOULD. Throws
+ * UsageError.
+ */
+function failOn(given: readonly string[] = []): string[] {
+  return given.flatMap((text) => {
+    const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
+    if (text === 'should') return ['*'];
+    if (named !== undefined) return named.split(',').map((part) => part.trim());
+    throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
+  });
+}
 
 /** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */
 function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> {

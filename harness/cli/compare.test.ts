@@ -29,14 +29,33 @@ describe('muster compare', () => {
     expect(await compared(bad, good, '--gate', 'regressions')).toEqual([0, expect.stringContaining('NO REGRESSION')]);
   });
 
+  it.each([
+    [2, '2026-11-21'],
+    [0, '2026-11-20'],
+  ])('exits %i when the older report, of the set of %s, lacks a check of 2026-11-21', async (code, date) => {
+    const older = kept('older.json', [sampleResult()]);
+    writeFileSync(older, readFileSync(older, 'utf8').replace(/(?<="requirements_version":")[\d-]+/, date));
+    expect((await compared(older, good, '--gate', 'regressions'))[0]).toBe(code);
+  });
+
   it('writes a page and JSON', async () => {
     await compared(good, bad, '--report', `html=${place('c.html')}`, `json=${place('c.json')}`);
     expect(readFileSync(place('c.html'), 'utf8')).toContain(id);
     expect(JSON.parse(readFileSync(place('c.json'), 'utf8'))).toMatchObject({
       verdict: 'COMPARED',
       exit_code: 0,
+      share: '2 of 2 checks decided by both',
+      entries: [{ label: 'good.json' }, { label: 'bad.json' }],
       changes: { regressions: [id], behaviour: [] },
+      steps: [{ from: 'good.json', to: 'bad.json', checks: 2, decided_by_both: 2, regressions: [id] }],
+      requirements: [{ id, findings: [null, { actual: 'the first event has id 7' }] }, {}],
     });
+  });
+
+  it('writes JSON that commands no terminal', async () => {
+    const raw = kept('raw.json', [sampleResult(), sampleFailure({ id, actual: 'event \u009b2J' })]);
+    const [, text] = await compared(good, raw, '--report', 'json');
+    expect(text).toContain('event \\u009b2J');
   });
 
   it('takes a folder as a history, in the order of time', async () => {

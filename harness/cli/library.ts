@@ -83,7 +83,6 @@ export async function check<Context>(
     context: (recorder, aborted) => target.context(recorder, aborted),
     redactor: target.redactor ?? new Redactor(),
     seed,
-    profile: plan.profile ?? 'full',
     version: VERSION,
     settle: (results) => {
       target.conclude();

@@ -11,7 +11,10 @@ const at = useFolder();
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
   [['check', 'device', '--profile', 'core', '--profile', 'full'], '--profile: given twice; accepted: once'],
-  [['check', 'device', '--profile', 'cor'], '--profile: cor is not accepted; accepted: core, full; did you mean core?'],
+  [
+    ['check', 'device', '--profile', 'cor'],
+    '--profile cor: there is no such profile of a device; accepted: core, observed, driven, full',
+  ],
   [['fleet', '--out', 'a', '--out', 'b'], '--out: given twice; accepted: once'],
   [['check', 'device', '--socket'], '--socket: needs a value'],
   [['check', 'device', '--socket', ''], '--socket: needs a value'],

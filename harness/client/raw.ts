@@ -90,11 +90,10 @@ function bodyOf(
   const written = headers['content-length'];
   const coded = headers['transfer-encoding'];
   if (coded !== undefined) {
-    // Empty members of a list count for nothing (RFC 9110, section 5.6.1.2).
-    const named = coded.split(',').map((coding) => coding.trim().toLowerCase());
-    const codings = named.filter((coding) => coding !== '');
+    const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    if (written !== undefined || chunked > 1) return 'malformed';
+    // No server may send an empty member of a list (RFC 9110, section 5.6.1.1), and clients disagree on what it means.
+    if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
   // Without a length, and after a coding that does not end by itself.

@@ -64,6 +64,16 @@ export interface Snapshot {
   readonly marks: readonly Mark[];
 }
 
+/** What is counted of every check, by the kinds of marks. */
+const COUNTED = {
+  requests: 'request',
+  events: 'frame',
+  heartbeats: 'heartbeat',
+  drives: 'drive',
+  restarts: 'restart',
+  lines: 'printed',
+} as const;
+
 const BODY_LIMIT = 4096;
 /** Bytes of a body that are decoded to record its beginning: masks are shorter than what they hide. */
 const DECODED = 64 * 1024;
@@ -149,6 +159,12 @@ export class Recorder {
   /** What the check did and saw, on one axis of time. */
   get timeline(): Mark[] {
     return this.#timeline.marks;
+  }
+
+  /** How many requests, events and so on there were, by the names that `least` of a check uses. */
+  get counts(): Record<string, number> {
+    const counts = Object.entries(COUNTED).map(([name, kind]) => [name, this.#timeline.counts.get(kind) ?? 0] as const);
+    return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
   /** For a check that is the server itself: it adds what it does and sees as it happens. */

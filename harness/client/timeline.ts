@@ -48,6 +48,8 @@ export class Timeline {
   readonly #began = performance.now();
   /** As they are: of the many that are forgotten, none needs to be redacted. */
   readonly kept: Mark[] = [];
+  /** How many there were of each kind, those among them that are forgotten too. */
+  readonly counts = new Map<MarkKind, number>();
   #streams = 0;
   readonly #excerpt: (text: string, limit: number) => string;
 
@@ -67,6 +69,7 @@ export class Timeline {
   /** Adds a mark now, and returns it so that its end can be set with `ended`. */
   add(kind: MarkKind, what: string, stream?: number): Mark {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
+    this.#count(kind);
     this.kept.push(mark);
     // A stream stays as long as something on it does.
     if (this.kept.length > MOST)
@@ -118,10 +121,15 @@ export class Timeline {
       this.add(kind, what, stream);
       return;
     }
+    this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
     // The first and the last of a burst tell what was in it; of bytes, each piece does.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
+  }
+
+  #count(kind: MarkKind): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
   }
 
   #now(): number {

@@ -18,6 +18,7 @@ const STATUS: Record<Outcome, Status> = {
   blocked: 'other',
   fixed: 'other',
   not_applicable: 'skipped',
+  undecided: 'other',
   known: 'skipped',
   flaky: 'skipped',
 };
@@ -69,6 +70,7 @@ function documentOf(report: Report): Record<string, unknown> {
           target: report.target,
           seed: report.seed,
           profile: report.profile,
+          profile_coverage: report.profile_coverage,
           requirements_version: report.requirements_version,
           narrowed_by: report.narrowed_by,
         },

@@ -103,6 +103,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   fail: 'failed',
   warn: 'warned',
   not_applicable: 'not applicable',
+  undecided: 'undecided',
   blocked: 'blocked',
   known: 'known',
   flaky: 'flaky',
@@ -115,6 +116,7 @@ export const SYMBOLS: Record<Outcome, string> = {
   fail: '✗',
   warn: '!',
   not_applicable: '–',
+  undecided: '?',
   blocked: '■',
   known: '~',
   flaky: '≈',
@@ -122,7 +124,17 @@ export const SYMBOLS: Record<Outcome, string> = {
 };
 
 /** Outcomes, worst first. */
-export const BY_WEIGHT = ['fail', 'blocked', 'fixed', 'warn', 'flaky', 'known', 'pass', 'not_applicable'] as const;
+export const BY_WEIGHT = [
+  'fail',
+  'blocked',
+  'fixed',
+  'warn',
+  'undecided',
+  'flaky',
+  'known',
+  'pass',
+  'not_applicable',
+] as const;
 
 /** The worst outcome among checks. */
 export function worst(checks: readonly CheckResult[]): Outcome {

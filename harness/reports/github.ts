@@ -38,8 +38,9 @@ export const githubFormat: LiveFormat = {
  * them.
  */
 export function annotations(report: Report): string[] {
-  const annotationsFor = (outcome: 'fail' | 'warn'): Annotation[] =>
-    findingsOf(report, outcome).map((group) => [titleOf(group.lead), words(group)]);
+  const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
+  const failsByIt = ({ lead }: FindingGroup): boolean => lead.fails_by !== undefined;
+  const warnings = findingsOf(report, 'warn');
   const annotationsOf = (results: readonly CheckResult[], prefix = ''): Annotation[] =>
     results.map((lead) => [prefix + titleOf(lead), words({ lead, consequences: [], blocked: [] })]);
   const stale = report.checks.filter(({ outcome }) => outcome === 'fixed');
@@ -47,14 +48,14 @@ export function annotations(report: Report): string[] {
   const isFault = ({ fault }: CheckResult): boolean => fault === true;
   return [
     ...limited('error', [
-      ...annotationsFor('fail'),
+      ...[...findingsOf(report, 'fail'), ...warnings.filter(failsByIt)].map(annotation),
       ...(report.unreachable === undefined ? [] : [['the target could not be reached', report.unreachable] as const]),
       ...differencesIn(report).map((text) => ['not as declared', text] as const),
       ...annotationsOf(undecided.filter(isFault), 'a fault in Muster: '),
       ...annotationsOf(stale),
     ]),
     ...limited('warning', [
-      ...annotationsFor('warn'),
+      ...warnings.filter((group) => !failsByIt(group)).map(annotation),
       ...annotationsOf(
         undecided.filter((result) => !isFault(result)),
         'blocked: ',

@@ -145,6 +145,7 @@ function page(report: Report): string {
 ${reached ? SEARCH : NOTHING}
 ${findings('Failed', report, 'fail')}
 ${reached ? grouped('Blocked', blockedOtherwise(report.checks), 'blocked') : NOTHING}
+${reached ? grouped('Undecided', report.checks, 'undecided') : NOTHING}
 ${declared(report)}
 ${grouped('Stale in the baseline', report.checks, 'fixed')}
 ${findings('Warned', report, 'warn')}

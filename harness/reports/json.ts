@@ -76,6 +76,9 @@ const check = Type.Object({
       description: 'Choices where the specification is silent: what was asked, and what came of it',
     }),
   ),
+  saw: Type.Optional(Type.Record(Type.String(), count, { description: 'What a check that passed has seen, by name' })),
+  in_profile: Type.Optional(Type.Literal(true, { description: 'The profile holds the target to it' })),
+  fails_by: told('Of a warning: what makes the run fail for it'),
   needs: Type.Optional(Type.Array(oneOf(CAPABILITIES))),
   expected: told('Every acceptable answer'),
   actual: optionalText,
@@ -119,6 +122,16 @@ const undecided = Type.Object({
   needs: Type.Optional(Type.Array(oneOf(CAPABILITIES), { description: 'What the target lacks for them' })),
   add: told('What to add to the command line to have them decided'),
 });
+
+const coverage = (description: string) =>
+  Type.Object(
+    {
+      checks: Type.Integer({ minimum: 0, description: 'Checks in all' }),
+      decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
+      undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
+    },
+    { description },
+  );
 
 /** Shape of the report. */
 export const jsonReportShape = objectShape(
@@ -172,14 +185,8 @@ export const jsonReportShape = objectShape(
     duration_ms: count,
     exit_code: Type.Integer(),
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
-    coverage: Type.Object(
-      {
-        checks: Type.Integer({ minimum: 0, description: 'Checks of the requirement set' }),
-        decided: Type.Integer({ minimum: 0, description: 'Those that came to an outcome about the target' }),
-        undecided: Type.Array(undecided, { description: 'The others by what kept them from it, most first' }),
-      },
-      { description: 'How much of the requirement set was decided' },
-    ),
+    coverage: coverage('How much of the requirement set was decided'),
+    profile_coverage: coverage('How much of the profile was decided'),
     unmet: Type.Optional(
       Type.Array(text, { description: 'What --require, --min-decided and --repeat asked for in vain' }),
     ),
@@ -247,6 +254,7 @@ function filledIn(value: OldReport, file: string): Record<string, unknown> {
   const checks = value.checks.map((check) => ({ ...check, requirement_id: check.requirement_id ?? check.id }));
   const narrowed = value['narrowed_by'] ?? [];
   const exitCode = value['exit_code'] ?? (checks.some(({ outcome }) => outcome === 'fail') ? 1 : 0);
+  const coverage = value['coverage'] ?? coverageFrom(checks);
   return {
     ...value,
     api: value['api'] ?? apiOf(checks, file),
@@ -254,7 +262,8 @@ function filledIn(value: OldReport, file: string): Record<string, unknown> {
     exit_code: exitCode,
     complete: value['complete'] ?? (Array.isArray(narrowed) && narrowed.length === 0 && exitCode !== 2),
     summary: { ...summarise(checks), ...(isRecord(value['summary']) ? value['summary'] : {}) },
-    coverage: value['coverage'] ?? coverageFrom(checks),
+    coverage,
+    profile_coverage: value['profile_coverage'] ?? coverage,
     checks,
   };
 }
@@ -269,7 +278,7 @@ function apiOf(checks: readonly CheckResult[], file: string): Api {
 
 /** Of a report that does not say how much was decided: it lists every check that was planned. */
 function coverageFrom(checks: readonly CheckResult[]): Coverage {
-  const open = checks.filter(({ outcome }) => outcome === 'blocked' || outcome === 'not_applicable');
+  const open = checks.filter(({ outcome }) => ['blocked', 'undecided', 'not_applicable'].includes(outcome));
   const groups = Map.groupBy(open, ({ outcome }) => (outcome === 'blocked' ? 'blocked' : 'did not apply'));
   return {
     checks: checks.length,

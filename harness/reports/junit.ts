@@ -8,6 +8,7 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
+import { failing } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { blockedWords, bySection, differencesIn, findingText, howOften, type SectionGroup } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
@@ -44,6 +45,7 @@ function suite({ section, title, checks }: SectionGroup, report: Report): string
     target: report.target.address,
     profile: report.profile,
     requirements_version: report.requirements_version,
+    verdict: headlineOf(report).word,
     coverage: decided(report.coverage),
     ...(untrue.length > 0 && { 'not as declared': untrue.join('; ') }),
   };
@@ -69,33 +71,40 @@ function testCase(result: CheckResult, report: Report): string {
     ...(rate === undefined || result.outcome !== 'pass' ? [] : [`how often: ${rate}`]),
   ];
   const detail = findingText(result);
-  const output = [...(result.outcome === 'warn' ? [detail] : []), ...notes].join('\n');
+  const output = [...(result.outcome === 'warn' && result.fails_by === undefined ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
     ...verdict(result, detail),
     ...(output === '' ? [] : [element('system-out', {}, output)]),
   ]);
 }
 
+/** Of what fails the run; `by` says through what. */
+function failure(result: CheckResult, detail: string, by: string): string {
+  const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
+  const rate = howOften(result);
+  const often = rate === undefined ? '' : `; ${rate}`;
+  const message = `${by === '' ? '' : `${by}: `}expected ${expected}; actual: ${actual}${often}`;
+  return element('failure', { message, type: `${level} ${section}` }, detail);
+}
+
 function verdict(result: CheckResult, detail: string): string[] {
+  const { consequence_of: cause, fails_by: by } = result;
   switch (result.outcome) {
-    case 'fail': {
-      const cause = result.consequence_of === undefined ? '' : `consequence of ${result.consequence_of}: `;
-      const message =
-        `${cause}expected ${result.expected ?? 'the requirement to hold'}; actual: ` +
-        `${result.actual ?? 'it does not'}${result.rate === undefined ? '' : `; ${howOften(result)}`}`;
-      return [element('failure', { message, type: `${result.level} ${result.section}` }, detail)];
-    }
+    case 'fail':
+      return [failure(result, detail, cause === undefined ? '' : `consequence of ${cause}`)];
     case 'fixed':
       return [element('error', { message: result.reason || result.outcome, type: result.outcome }, detail)];
     case 'blocked':
       if (result.fault === true) return [element('error', { message: result.reason, type: 'fault' }, detail)];
       return [element('skipped', { message: blockedWords(result) })];
     case 'not_applicable':
+    case 'undecided':
     case 'known':
     case 'flaky':
       return [element('skipped', { message: `${result.outcome.replace('_', ' ')}: ${result.reason ?? ''}` })];
-    case 'pass':
     case 'warn':
+      return by === undefined ? [] : [failure(result, detail, by)];
+    case 'pass':
       return [];
   }
 }
@@ -106,9 +115,9 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   const faults = checks.filter(({ fault }) => fault === true).length;
   return {
     tests: checks.length + undecided,
-    failures: count('fail'),
+    failures: count('fail') + failing(checks).length,
     errors: count('fixed') + faults + undecided,
-    skipped: count('blocked', 'not_applicable', 'known', 'flaky') - faults,
+    skipped: count('blocked', 'not_applicable', 'undecided', 'known', 'flaky') - faults,
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),
   };
 }

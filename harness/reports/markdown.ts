@@ -56,6 +56,7 @@ export function markdownReport(report: Report): string {
     grouped('Stale in the baseline', report.checks, 'fixed'),
     details('Warned', findingsOf(report, 'warn')),
     reached && sections(report),
+    reached && grouped('Undecided', report.checks, 'undecided'),
     reached && grouped('Not applicable', report.checks, 'not_applicable'),
     grouped('Flaky', report.checks, 'flaky'),
     grouped('Known', report.checks, 'known'),

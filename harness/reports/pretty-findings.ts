@@ -29,6 +29,7 @@ export const COLOURS = {
   fail: 'red',
   warn: 'yellow',
   not_applicable: 'dim',
+  undecided: 'magenta',
   blocked: 'red',
   known: 'cyan',
   flaky: 'yellow',

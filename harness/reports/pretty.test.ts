@@ -105,7 +105,7 @@ test.each<[string, CheckResult[], Partial<Report>, RegExp]>([
     'conformant',
     [sampleResult()],
     {},
-    /^CONFORMANT {2}1 passed.*exit 0: every MUST that applies to this target holds/ms,
+    /^CONFORMANT: full, 2026-11-21 {2}1 passed.*exit 0: the profile full is decided by 1 check, and every MUST holds/ms,
   ],
   ['narrowed', [sampleResult()], narrowed, /^NO FAILURE FOUND.*left out: --fast/ms],
   ['blocked', blocked, {}, /^INCOMPLETE.*exit 2: 1 check blocked/ms],

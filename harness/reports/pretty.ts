@@ -132,7 +132,7 @@ const NOTED = 2;
 const REASONS = 5;
 
 /** Outcomes of checks that are listed under their section without `--verbose` too. */
-const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn']);
+const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
 /** With a file, everything is collected for it, without colours. */
 export const prettyFormat: LiveFormat = {
@@ -218,6 +218,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
     rates(report, options),
     observations(checks, options),
     reasons(checks, 'not_applicable', options),
+    reasons(checks, 'undecided', options),
     reasons(checks, 'known', options),
     reasons(checks, 'flaky', options),
     reasons(checks, 'fixed', options),

@@ -1,5 +1,6 @@
 /** What a run shows about its target, in words that claim no more than was decided. */
-import { ran } from '../runner/results.ts';
+import { PROFILES } from '../contract/profiles.ts';
+import { failing, ran } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
 import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
@@ -13,65 +14,98 @@ export interface Headline {
 
 /** What a run shows about its target. */
 export interface Verdict extends Headline {
-  word: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
+  kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** The verdict of a report. It claims nothing about what did not run. */
+/** The verdict of a report. It claims nothing about what was not decided, and conformance only to a named profile. */
 export function verdict(report: Report): Verdict {
-  if (report.summary.fail > 0) {
-    const also = report.interrupted === true ? '; the run was interrupted' : '';
-    return { word: 'NOT CONFORMANT', good: false, meaning: `${failed(report)}${also}` };
-  }
-  if (report.interrupted === true) {
-    return { word: 'INTERRUPTED', good: false, meaning: 'the run ended before everything was decided' };
-  }
+  const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
+  const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
+  const failures = failuresIn(report);
+  if (failures.length > 0)
+    return bad('NOT CONFORMANT', lines(failures, interrupted === true && 'the run was interrupted').join('; '));
+  if (interrupted === true) return bad('INTERRUPTED', 'the run ended before everything was decided');
   const trouble = troubleOf(report);
-  if (trouble.length > 0 || report.exit_code !== 0) {
-    return { word: 'INCOMPLETE', good: false, meaning: trouble.join('; ') || 'the run did not end' };
-  }
-  const { summary } = report;
-  const musts = `every MUST${report.profile === 'full' ? '' : ` of profile ${report.profile}`}`;
+  if (trouble.length > 0 || report.exit_code !== 0)
+    return bad('INCOMPLETE', trouble.join('; ') || 'the run did not end');
   const excused = lines(
     summary.known > 0 && `${summary.known} that the baseline excuses`,
     summary.flaky > 0 && `${summary.flaky} flaky, which may pass or fail by the baseline`,
   );
-  const known = excused.length === 0 ? '' : `, but for ${excused.join(' and ')}`;
   if (!report.complete || excused.length > 0) {
-    const why = report.narrowed_by.length > 0 ? ` among what ran (left out: ${report.narrowed_by.join(', ')})` : '';
-    return { word: 'NO FAILURE FOUND', good: true, meaning: `${musts} holds${why}${known}` };
+    const why = narrowed.length > 0 ? ` among what ran (left out: ${narrowed.join(', ')})` : '';
+    const known = excused.length === 0 ? '' : `, but for ${excused.join(' and ')}`;
+    return {
+      kind: 'NO FAILURE FOUND',
+      word: 'NO FAILURE FOUND',
+      good: true,
+      meaning: `every MUST holds${why}${known}`,
+    };
   }
-  const undecided = report.checks.filter(
-    (check) => check.level === 'MUST' && check.outcome === 'not_applicable',
-  ).length;
-  const apart = undecided === 0 ? '' : `; ${undecided} checks of a MUST do not apply, as listed`;
   const warned = summary.warn === 0 ? '' : `; ${summary.warn} SHOULD ${summary.warn === 1 ? 'does' : 'do'} not`;
-  return { word: 'CONFORMANT', good: true, meaning: `${musts} that applies to this target holds${apart}${warned}` };
+  return {
+    kind: 'CONFORMANT',
+    word: `CONFORMANT: ${conformantTo(report)}`,
+    good: true,
+    meaning: `the profile ${profile} is decided by ${plural(decidedOf.checks, 'check')}, and every MUST holds${warned}`,
+  };
 }
 
-function failed(report: Report): string {
+/** To what a target conforms: `driven, 2026-11-24`. */
+export const conformantTo = ({
+  profile,
+  requirements_version: date,
+}: Pick<Report, 'profile' | 'requirements_version'>) => `${profile}, ${date}`;
+
+/** What fails a run: MUSTs, and apart from them the SHOULDs that this run holds its target to. */
+function failuresIn(report: Report): string[] {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
   const causes = leads.length === summary.fail ? musts : `${musts}, for ${plural(leads.length, 'cause')}`;
   const seldom = leads.filter(({ rate }) => rate !== undefined && rate.failed < rate.times).length;
-  if (seldom === 0) return causes;
-  return `${causes}; ${leads.length === 1 ? 'not' : `${seldom} not`} every time`;
+  const often = seldom === 0 ? '' : `; ${leads.length === 1 ? 'not' : `${seldom} not`} every time`;
+  const shoulds = Map.groupBy(failing(report.checks), ({ fails_by: by }) => by ?? '');
+  return lines(
+    summary.fail > 0 && `${causes}${often}`,
+    [...shoulds].map(
+      ([by, { length }]) => `${length === 1 ? 'a SHOULD does' : `${length} SHOULDs do`} not hold, which fails by ${by}`,
+    ),
+  );
 }
 
 /** What keeps a run without failures from a verdict, and what to do about it. */
 function troubleOf(report: Report): string[] {
-  const { summary, checks, unmet = [], unreachable } = report;
+  const { summary, checks, unmet = [], unreachable, narrowed_by: narrowed, profile } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
+  const { undecided } = report.profile_coverage;
+  // What was blocked is told anyway.
+  const open = undecided.filter(({ why }) => why !== 'blocked');
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
     ran(summary) === 0 && summary.blocked === 0 && 'no check ran',
+    narrowed.length === 0 &&
+      open.length > 0 &&
+      `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${smallerThan(report)}`,
     unmet,
     differencesIn(report),
   );
+}
+
+/** Less may be claimed, when that is what the user wants. */
+function smallerThan({ api, profile }: Report): string {
+  const smaller = PROFILES[api].slice(
+    0,
+    Math.max(
+      0,
+      PROFILES[api].findIndex(({ name }) => name === profile),
+    ),
+  );
+  return smaller.length === 0 ? '' : `; for less, add --profile ${smaller.map(({ name }) => name).join(' or ')}`;
 }
 
 /** The first words of a report for people. */
@@ -117,13 +151,14 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
  */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
-  const reasons = undecided.map(
-    ({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`,
-  );
+  const reasons = reasonsOf(undecided);
   const how = `${count} of ${checks} checks decided`;
   if (reasons.length === 0) return how;
   return `${how}: ${isUndriven(coverage) ? 'nothing was driven (muster explain drive); ' : ''}${reasons.join(', ')}`;
 }
+
+const reasonsOf = (undecided: Coverage['undecided']): string[] =>
+  undecided.map(({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`);
 
 /** Whether most could not be tried, because the target could not be driven. */
 export const isUndriven = ({ undecided }: Coverage): boolean =>

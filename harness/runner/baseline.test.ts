@@ -15,6 +15,7 @@ import {
 import { coverageOf } from './coverage.ts';
 import { comparable } from './likeness.ts';
 import { exitCode } from './results.ts';
+import { planOf } from './testing/checks.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
 
 const TODAY = '2026-11-21';
@@ -85,8 +86,7 @@ test('what a known failure blocks stays blocked and undecided', () => {
     reason: 'blocked by device.a, whose failure the baseline excuses',
   });
   expect(code(results)).toBe(2);
-  const plan = { size: 2, narrowedBy: [], checks: results.map((check) => ({ check })) };
-  expect(coverageOf(plan, results, []).decided).toBe(1);
+  expect(coverageOf(planOf(results), results, []).decided).toBe(1);
 });
 
 test('a flaky check may pass or show its finding, and is counted apart; another finding is a failure', () => {
@@ -100,8 +100,7 @@ test('a flaky check may pass or show its finding, and is counted apart; another 
   });
   expect(failed[0]).toMatchObject({ outcome: 'flaky', reason: expect.stringMatching(/^failed this time: until 1.4/) });
   expect([passed, failed].map(code)).toEqual([0, 0]);
-  const plan = { size: 1, narrowedBy: [], checks: [{ check: failing }] };
-  expect(coverageOf(plan, failed, []).decided).toBe(1);
+  expect(coverageOf(planOf([failing]), failed, []).decided).toBe(1);
   expect(settle(sampleFailure({ id: 'device.a', actual: 'no event came' }))[0]?.outcome).toBe('fail');
   expect(settle(failing, '2027-01-01')[0]?.outcome).toBe('fail');
   expect(settle(sampleResult({ id: 'device.a' }), '2027-01-01')[0]?.outcome).toBe('fixed');

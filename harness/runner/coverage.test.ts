@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { coverageOf, unmetDemands } from './coverage.ts';
 import { suite } from './define.ts';
 import { makePlan } from './plan.ts';
-import { declared, one, run } from './testing/checks.ts';
+import { declared, one, planOf, run } from './testing/checks.ts';
 import type { Capability } from './types.ts';
 
 const all = [
@@ -67,14 +67,13 @@ test('a run that falls short of what was asked for is incomplete; a failed MUST 
 });
 
 test('checks that rest on a failed one are told from those that are blocked otherwise', () => {
-  const plan = { size: 3, narrowedBy: [], checks: ['a', 'b', 'c'].map((id) => ({ check: { id } })) };
   const base = { level: 'MUST', section: '1', requirement: 'x', requirement_id: 'x', duration_ms: 0 } as const;
   const results = [
     { ...base, id: 'a', outcome: 'fail' },
     { ...base, id: 'b', outcome: 'blocked', blocked_by: 'a' },
     { ...base, id: 'c', outcome: 'blocked', reason: 'control refused' },
   ] as const;
-  expect(coverageOf(plan, results, [])).toEqual({
+  expect(coverageOf(planOf(results), results, [])).toEqual({
     checks: 3,
     decided: 1,
     undecided: [

@@ -8,52 +8,86 @@ import type { Plan } from './plan.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Undecided } from './types.ts';
 
 /** The part of a plan that says why checks did not run. */
-type Planned = Pick<Plan<never>, 'size' | 'narrowedBy'> & {
-  readonly checks: readonly { readonly check: { readonly id: string }; readonly leftOutBy?: string }[];
+type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
+  readonly profile: { readonly name: string };
+  readonly checks: readonly {
+    readonly check: { readonly id: string };
+    readonly inProfile: boolean;
+    readonly skip?: string;
+    readonly leftOutBy?: string;
+  }[];
 };
 
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
-/** The coverage of a run. `results` may hold complaints about the baseline, which are no checks. */
+/**
+ * The coverage of a run: of the whole requirement set, or with `ofProfile` of its profile. A profile is about
+ * requirements: one is decided where the specification leaves the target free, and by any check that saw enough.
+ * `results` may hold complaints about the baseline, which are no checks.
+ */
 export function coverageOf(
   plan: Planned,
   results: readonly CheckResult[],
   capabilities: readonly Capability[],
-  profile = 'full',
+  { ofProfile = false }: { ofProfile?: boolean } = {},
 ): Coverage {
-  const planned = new Map(plan.checks.map(({ check, leftOutBy }) => [check.id, leftOutBy]));
+  const due = plan.checks.filter(({ inProfile }) => inProfile || !ofProfile);
+  const planned = new Map(due.map((each) => [each.check.id, each]));
   const own = results.filter(({ id }) => planned.has(id));
-  const open = own.filter(({ outcome }) => !DECIDED.has(outcome));
+  const decided = new Set(own.filter(({ outcome }) => DECIDED.has(outcome)).map((each) => each.requirement_id));
+  const isDecided = ({ id, outcome, requirement_id: of }: CheckResult): boolean =>
+    DECIDED.has(outcome) ||
+    (ofProfile && outcome === 'undecided' && decided.has(of)) ||
+    (ofProfile && outcome === 'not_applicable' && planned.get(id)?.skip === undefined);
+  const open = own.filter((result) => !isDecided(result));
+  const size = ofProfile ? plan.profileSize : plan.size;
   const reasons = [
-    ...open.map((result) => whyUndecided(result, planned.get(result.id), capabilities)),
-    ...Array.from({ length: plan.size - own.length }, () => notChosen(plan.narrowedBy, profile)),
+    ...open.map((result) => whyUndecided(result, planned.get(result.id)?.leftOutBy, capabilities)),
+    ...Array.from({ length: size - own.length }, () => notChosen(plan)),
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
   const undecided = [...groups.values()].flatMap((members) =>
-    members
-      .slice(0, 1)
-      .map((first) => ({ ...first, checks: members.length, why: agreeing(first.why, members.length) })),
+    mostFrequent(members).map(({ because, ...one }) => ({
+      ...one,
+      checks: members.length,
+      why: agreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`),
+    })),
   );
   return {
-    checks: plan.size,
+    checks: size,
     decided: own.length - open.length,
     undecided: undecided.toSorted((a, b) => b.checks - a.checks),
   };
 }
 
+const TOO_LITTLE = 'saw too little';
+
+/** Of checks that were not decided in one way: one with the reason that most of them have. */
+function mostFrequent(members: readonly Reason[]): Reason[] {
+  const byReason = Map.groupBy(members, ({ because }) => because);
+  return [...byReason.values()]
+    .toSorted((a, b) => b.length - a.length)
+    .flatMap((group) => group.slice(0, 1))
+    .slice(0, 1);
+}
+
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
+
+/** Why one check was not decided, and where each has reasons of its own what that was. */
+type Reason = Undecided & { because?: string };
 
 /** A target has one of these, so that no option adds the other. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
 
 function whyUndecided(
-  { outcome, needs = [], blocked_by }: CheckResult,
+  { outcome, needs = [], blocked_by, reason = '' }: CheckResult,
   leftOutBy: string | undefined,
   capabilities: readonly Capability[],
-): Undecided {
+): Reason {
   if (blocked_by !== undefined) return { checks: 1, why: 'rest on a check that failed' };
   if (outcome === 'blocked') return { checks: 1, why: 'blocked' };
+  if (outcome === 'undecided') return { checks: 1, why: TOO_LITTLE, because: reason };
   if (leftOutBy !== undefined) return { checks: 1, why: `left out by ${leftOutBy}` };
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
@@ -66,12 +100,9 @@ function whyUndecided(
 }
 
 /** Options that chose among the checks, which are in no plan then. */
-function notChosen(narrowedBy: readonly string[], profile: string): Undecided {
-  const choosing = narrowedBy
-    .map((option) => option.split(' ')[0] ?? '')
-    .filter((name) => /^--(only|section)$/.test(name));
-  const by = [...choosing, ...(profile === 'full' ? [] : [`--profile ${profile}`])];
-  return { checks: 1, why: `left out by ${by.join(' and ') || 'the run'}` };
+function notChosen({ narrowedBy, profile }: Planned): Undecided {
+  const choosing = narrowedBy.flatMap((option) => /^--(?:only|section)\b|^--profile core$/.exec(option)?.[0] ?? []);
+  return { checks: 1, why: `left out by ${choosing.join(' and ') || `--profile ${profile.name}`}` };
 }
 
 /** What a run has to decide at least. */

@@ -80,7 +80,7 @@ describe('a run', () => {
   it('is conformant where what was declared is what was seen', async () => {
     const report = await seeing(1990);
     expect(report).toMatchObject({ exit_code: 0, declarations: [{ name: 'retention', holds: true }] });
-    expect(headlineOf(report).word).toBe('CONFORMANT');
+    expect(headlineOf(report).word).toBe('CONFORMANT: observed, 2026-11-25');
     for (const text of texts(report)) expect(text).not.toContain('1990 events after');
   });
 

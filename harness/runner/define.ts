@@ -12,11 +12,15 @@ type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
   aspect?: string;
 };
 
-/** Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. */
+/**
+ * Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. Each must have seen at
+ * least one request, unless it says otherwise.
+ */
 export function checks<Context>() {
   return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
     const { aspect, ...rest } = options;
     return Object.freeze({
+      least: { requests: 1 },
       ...rest,
       id: aspect === undefined ? requirement.id : `${requirement.id}.${aspect}`,
       requirement,

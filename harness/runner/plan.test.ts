@@ -30,9 +30,12 @@ describe('plan', () => {
 
   it('blames --read-only, not the target, for what may not write', () => {
     const writing = declared('platform.group.tree', { needs: ['write'], writes: true });
-    const plan = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
-    expect(plan.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
-    expect(plan.narrowedBy).toEqual(['--read-only']);
+    const platform = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
+    expect(platform.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
+    expect(platform).toMatchObject({ narrowedBy: [], profile: { name: 'read-only' } });
+    // No profile of a system does without writes.
+    const system = makePlan(suite<object>('system', [[writing]]), { capabilities: none, readOnly: true });
+    expect(system.narrowedBy).toEqual(['--read-only']);
   });
 
   it('takes patterns and sections', () => {

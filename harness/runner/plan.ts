@@ -1,8 +1,9 @@
 /** Which checks of a suite run, and why the others do not. */
 
 import { nearest, UsageError } from '../common/usage.ts';
+import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
 import { isHeld, requirementSet } from './requirements.ts';
-import type { Capability, Check, CheckResult, Requirement, RequirementSet, Sharing, Suite } from './types.ts';
+import type { Api, Capability, Check, CheckResult, Requirement, RequirementSet, Sharing, Suite } from './types.ts';
 
 /** What narrows a run. */
 export interface PlanOptions {
@@ -13,7 +14,8 @@ export interface PlanOptions {
   sections?: readonly string[];
   fast?: boolean;
   readOnly?: boolean;
-  profile?: 'core' | 'full';
+  /** Name of the profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
+  profile?: string;
   /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
 }
@@ -21,6 +23,8 @@ export interface PlanOptions {
 /** A check, and whether it runs. */
 export interface Planned<Context> {
   check: Check<Context>;
+  /** The profile holds the target to its requirement. */
+  inProfile: boolean;
   /** Why it does not run; absent when it does. */
   skip?: string;
   /** The option that leaves it out; absent when what the target lacks does. */
@@ -32,6 +36,10 @@ export interface Plan<Context> {
   checks: Planned<Context>[];
   /** Number of checks in the requirement set, also those that were not chosen. */
   size: number;
+  /** What the target is held to. */
+  profile: Profile;
+  /** Number of checks that the profile holds the target to, also those that were not chosen. */
+  profileSize: number;
   /** The set that the checks were taken from. An older set is complete in itself, so it does not count as narrowing. */
   requirements: RequirementSet;
   /** Options that took something out. */
@@ -60,46 +68,86 @@ const TRIES = {
 /**
  * Decides which checks of a suite run against a target with these capabilities.
  *
- * @throws UsageError for a requirement set, an id or a section that the suite does not have
+ * @throws UsageError for a requirement set, a profile, an id or a section that the suite does not have
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
-  const { only = [], sections = [], profile = 'full' } = options;
+  const { only = [], sections = [] } = options;
   const requirements = requirementSet(suite, options.requirements);
   const due = { ...suite, checks: suite.checks.filter(({ requirement }) => isHeld(requirement, requirements.date)) };
   refuseUnknown(due, only, sections, requirements.date);
+  const profile = profileOf(suite.api, options);
+  const held = new Set(
+    due.checks.filter((check) => isHeldBy(suite.api, profile, check) && isMet(suite.api, check, options.capabilities)),
+  );
+  const core = options.profile === 'core';
+  const named = options.profile !== undefined && !core;
   const chosen = due.checks.filter(
     (check) =>
       (only.length === 0 || only.some((pattern) => isNamed(pattern, check.id, check.requirement.id))) &&
       (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
-      (profile === 'full' || check.profile === 'core'),
+      (!core || check.profile === 'core') &&
+      (!named || isWithin(suite.api, profile, check.needs ?? [])),
   );
   const narrowed = new Set<string>();
   if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
   if (sections.length > 0) narrowed.add(`--section ${sections.join(' ')}`);
+  if (core) narrowed.add('--profile core');
   const planned = chosen.map((check): Planned<Context> => {
+    const inProfile = held.has(check);
     // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
-      narrowed.add('--read-only');
-      return { check, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
+      if (inProfile) narrowed.add('--read-only');
+      return { check, inProfile, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
     }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
-    if (missing.length > 0) return { check, skip: `needs ${missing.join(', ')}, which the target does not declare` };
+    if (missing.length > 0)
+      return { check, inProfile, skip: `needs ${missing.join(', ')}, which the target does not declare` };
     if (options.fast === true && check.slow === true) {
       narrowed.add('--fast');
-      return { check, skip: 'not run: --fast leaves out what has to wait', leftOutBy: '--fast' };
+      return { check, inProfile, skip: 'not run: --fast leaves out what has to wait', leftOutBy: '--fast' };
     }
-    return { check };
+    return { check, inProfile };
   });
   const way = options.fast === true ? 'fast' : 'usual';
-  return {
-    checks: planned,
-    size: due.checks.length,
-    requirements,
-    narrowedBy: [...narrowed],
-    runs: RUNS[way],
-    tries: TRIES[way],
-  };
+  const narrowedBy = [...narrowed];
+  const sizes = { size: due.checks.length, profileSize: held.size };
+  const again = { runs: RUNS[way], tries: TRIES[way] };
+  return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
 }
+
+/** The profile that the options name, or else the largest that the target can reach. Throws UsageError. */
+function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOptions): Profile {
+  const reached = largestProfile(api, readOnly === true ? without(capabilities, 'write') : capabilities);
+  if (name === undefined || name === 'core') return reached;
+  const profiles = PROFILES[api];
+  const found = profiles.find((profile) => profile.name === name);
+  if (found !== undefined) return found;
+  const known = ['core', ...profiles.map((profile) => profile.name)];
+  throw new UsageError(`--profile ${name}: there is no such profile of a ${api}; accepted: ${known.join(', ')}`);
+}
+
+const without = (capabilities: ReadonlySet<Capability>, name: Capability): ReadonlySet<Capability> =>
+  new Set([...capabilities].filter((each) => each !== name));
+
+/**
+ * Whether a profile holds a target to what a check decides: every MUST within it, and where the profile says so the
+ * SHOULDs that protect others.
+ */
+function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
+  const { level, protective } = requirement;
+  if (level !== 'MUST' && !(protective === true && profile.protects === true)) return false;
+  return isWithin(api, profile, needs);
+}
+
+type Held = Pick<Check<never>, 'requirement' | 'needs'>;
+
+/** Names of the profiles that hold a target to what a check decides, the smallest first. */
+export const profilesOf = (api: Api, check: Held): string[] =>
+  PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
+
+/** Whether all that a check needs of a target, beyond what a profile asks for, is there. */
+const isMet = (api: Api, { needs = [] }: Held, capabilities: ReadonlySet<Capability>): boolean =>
+  needs.every((need) => !isCondition(api, need) || capabilities.has(need));
 
 /**
  * Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for

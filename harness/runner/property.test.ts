@@ -198,7 +198,7 @@ describe('a bounded property', () => {
     const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
     const property: CheckContext['property'] = (arbitrary, predicate, given) =>
       runProperty(arbitrary, predicate, seeded, given);
-    const tools = { property, signal, note: (note: string) => void notes.push(note) };
+    const tools = { property, signal, saw: () => {}, note: (note: string) => void notes.push(note) };
     const whole = {
       shrinkMs: 60_000,
       describeLeftOut: (tried: number, all: number) => `${tried} of ${all}`,

@@ -118,7 +118,7 @@ type Property = CheckContext['property'];
  * as a pass, so it cannot replace the counterexample that was found.
  */
 export function boundedProperty(
-  t: Pick<CheckContext, 'property' | 'note' | 'signal'>,
+  t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
 ): Property {
   return async (arbitrary, predicate, options = {}) => {
@@ -150,7 +150,11 @@ export function boundedProperty(
       }
     };
     await t.property(arbitrary, bounded, options);
-    if (leftOut > 0) t.note(describeLeftOut(tried, tried + leftOut));
+    if (leftOut > 0) {
+      // They passed without a look.
+      t.saw('inputs', -leftOut);
+      t.note(describeLeftOut(tried, tried + leftOut));
+    }
     // It failed beside others, and not by itself.
     if (failure !== undefined) throw failure;
   };

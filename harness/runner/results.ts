@@ -38,14 +38,22 @@ export const ran = (summary: Summary): number =>
 
 /**
  * The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`.
- * `faulty`: Muster went wrong outside any check.
+ * `faulty`: Muster went wrong outside any check. `lacking`: the run decided less than it had to.
  */
-export function exitCode(results: readonly CheckResult[], faulty = false): number {
+export function exitCode(
+  results: readonly CheckResult[],
+  { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
+): number {
   const summary = summarise(results);
-  if (summary.fail > 0) return EXIT.nonconformant;
+  if (summary.fail > 0 || failing(results).length > 0) return EXIT.nonconformant;
   if (faulty || results.some(({ fault }) => fault === true)) return EXIT.harness;
-  return summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0 ? EXIT.incomplete : EXIT.conformant;
+  const open = lacking || summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0;
+  return open ? EXIT.incomplete : EXIT.conformant;
 }
+
+/** The warnings for which the run fails. */
+export const failing = (results: readonly CheckResult[]): CheckResult[] =>
+  results.filter(({ fails_by: by }) => by !== undefined);
 
 /** What is known of a finished run. */
 export interface ReplayOptions {

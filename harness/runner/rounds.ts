@@ -71,10 +71,11 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     session = session.again();
   }
   const worst = (): CheckResult[] =>
-    plan.checks.flatMap(({ check }) => {
+    plan.checks.flatMap(({ check, inProfile }) => {
       const result = attempts.worst(check.id, excuses);
       if (result === undefined) return [];
-      return { ...result, ...(result.outcome === 'fail' && defined({ deviation: check.deviation })) };
+      const { deviation } = result.outcome === 'fail' ? check : {};
+      return { ...result, ...defined({ deviation }), ...(inProfile && { in_profile: true }) };
     });
   const why = await triedAgain(options, worst(), attempts, started);
   const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));

@@ -9,7 +9,7 @@ import { choicesInWords, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
-import { AskAgain, Blocked, NotApplicable, RunOver, show, TargetEnded, Violation } from './violation.ts';
+import { AskAgain, Blocked, NotApplicable, RunOver, show, TargetEnded, TooLittleSeen, Violation } from './violation.ts';
 
 /** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
@@ -61,6 +61,8 @@ interface CheckRecord {
   observed: Observed[];
   /** Names of deviations that its readers allowed for. */
   allowedFor: Set<string>;
+  /** What the check counted itself, by name. */
+  counts: Map<string, number>;
   /** The first SHOULD that did not hold. */
   warning?: Violation;
   /** What had been recorded when something was found: what comes after it says nothing about it. */
@@ -76,7 +78,13 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
  */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: CheckRecord = { observations: [], observed: [], allowedFor: new Set(), seen: new WeakMap() };
+  const record: CheckRecord = {
+    observations: [],
+    observed: [],
+    allowedFor: new Set(),
+    counts: new Map(),
+    seen: new WeakMap(),
+  };
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -85,11 +93,17 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
       } catch (error) {
         if (!(error instanceof AskAgain)) throw error;
         run.recorder.restore({ exchanges: [], steps: [], marks: [] });
-        Object.assign(record, { observations: [], observed: [], allowedFor: new Set(), warning: undefined });
+        Object.assign(record, {
+          observations: [],
+          observed: [],
+          allowedFor: new Set(),
+          counts: new Map(),
+          warning: undefined,
+        });
         await attempt(run, record, signal);
       }
     });
-    ended = record.warning === undefined ? { outcome: 'pass' } : warned(record.warning, run, record);
+    ended = record.warning === undefined ? passed(run, record) : warned(record.warning, run, record);
   } catch (error) {
     ended = endedBy(error, run, record);
   }
@@ -97,6 +111,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     duration_ms: Math.round(performance.now() - started),
     ...ended,
     ...recorded(record),
+    ...(ended.outcome === 'pass' || ended.outcome === 'undecided' ? { saw: sawOf(run, record) } : {}),
   });
 }
 
@@ -113,11 +128,29 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
       throw await reconsider(error);
     }
   } catch (error) {
-    hooks.over?.();
+    hooks.over?.(error);
     throw error;
   }
   const ending = hooks.over?.();
   if (ending !== undefined) throw ending;
+}
+
+const sawOf = ({ recorder }: Pick<CheckRun<never>, 'recorder'>, { counts }: CheckRecord): Record<string, number> => ({
+  ...recorder.counts,
+  ...Object.fromEntries(counts),
+});
+
+/** A check that has seen less than it must has decided nothing. A replay tries one input alone. */
+function passed<Context>(
+  run: Pick<CheckRun<Context>, 'check' | 'recorder' | 'replay'>,
+  record: CheckRecord,
+): Pick<CheckResult, 'outcome' | 'reason'> {
+  const { least = {}, orElse } = run.check;
+  const saw = sawOf(run, record);
+  const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
+  if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
+  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${count} ${name}`).join(', ');
+  return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }
 
 function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<CheckResult> {
@@ -175,10 +208,14 @@ function toolsFor<Context>(
     notApplicable(reason) {
       throw new NotApplicable(reason);
     },
+    undecided(reason) {
+      throw new TooLittleSeen(reason);
+    },
+    saw: (what, count = 1) => void record.counts.set(what, (record.counts.get(what) ?? 0) + count),
     blocked(reason) {
       throw new Blocked(reason);
     },
-    property: propertyFor(recorder, { seed, runs, signal, reconsider }, replay?.path),
+    property: propertyFor(run, record, { seed, signal, reconsider }),
     replayPath: replay?.replay_path,
     session,
     allowsFor(deviation) {
@@ -195,13 +232,13 @@ function toolsFor<Context>(
   };
 }
 
-/** Runs the properties of a check. `path` is that of a counterexample to run again, `n/…` for the n-th of them. */
-function propertyFor(
-  recorder: Recorder,
-  { signal, reconsider, ...run }: { seed: number; runs: number; signal: AbortSignal; reconsider: Reconsider },
-  path: string | undefined,
+/** Runs the properties of a check. The path of a counterexample to run again is `n/…` for the n-th of them. */
+function propertyFor<Context>(
+  { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
+  { counts }: CheckRecord,
+  { seed, signal, reconsider }: { seed: number; signal: AbortSignal; reconsider: Reconsider },
 ): CheckContext['property'] {
-  const [replayed = '', replayPath] = path?.split('/') ?? [];
+  const [replayed = '', replayPath] = replay?.path?.split('/') ?? [];
   let properties = 0;
   return async (arbitrary, predicate, options) => {
     const index = properties++;
@@ -220,6 +257,7 @@ function propertyFor(
       recorder.restore(kept);
       try {
         await predicate(value);
+        counts.set('inputs', (counts.get('inputs') ?? 0) + 1);
       } catch (error) {
         const meant = await reconsider(error);
         isOver = meant instanceof TargetEnded || meant instanceof AskAgain;
@@ -227,7 +265,7 @@ function propertyFor(
       }
     };
     try {
-      await runProperty(arbitrary, recorded, { ...run, redactor: recorder.redactor, onFound, ...again }, options);
+      await runProperty(arbitrary, recorded, { seed, runs, redactor: recorder.redactor, onFound, ...again }, options);
     } catch (error) {
       recorder.restore(found);
       if (error instanceof Violation && error.finding.path !== undefined)
@@ -281,6 +319,7 @@ function endedBy<Context>(
   record: CheckRecord,
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
+  if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
   // Once the run is over, what a check still throws only says that its requests were aborted.
   if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder, {}), ...whyOver(signal) };
   const finding = findingOf(error);

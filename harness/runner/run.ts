@@ -4,11 +4,10 @@ import { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
-import { EXIT } from '../common/usage.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import type { Plan, Planned, Tries } from './plan.ts';
+import { isNamed, type Plan, type Planned, type Tries } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
 import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
@@ -46,7 +45,8 @@ export interface RunOptions<Context> {
   seed: number;
   /** Multiplier of the runs of every property. Default: the plan's. */
   runs?: number;
-  profile?: string;
+  /** SHOULDs for which the run fails, as `--fail-on` names them. */
+  failOn?: readonly string[];
   /** Muster's version, for the report. */
   version: string;
   /** Interrupts the run: what has not ended by then is blocked. A `RunOver` as its reason says why. */
@@ -111,7 +111,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const session = new Session();
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
-  const settled = group(options.settle?.(results) ?? results);
+  const settled = withFailing(group(options.settle?.(results) ?? results), options);
   const declarations = session.declarations.all;
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started })),
@@ -230,14 +230,18 @@ function reportOf<Context>(
   { declarations, rounds, startedAt, started }: Course,
 ): Report {
   const { plan, seed, signal, target, repeat = 1 } = options;
-  const profile = options.profile ?? 'full';
   const summary = summarise(results);
-  const coverage = coverageOf(plan, results, target.capabilities, profile);
+  const coverage = coverageOf(plan, results, target.capabilities);
+  const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
   ];
-  const code = exitCode(results, signal?.reason instanceof RunOver && signal.reason.fault);
+  const isWhole = plan.narrowedBy.length > 0 || ofProfile.undecided.length === 0;
+  const code = exitCode(results, {
+    faulty: signal?.reason instanceof RunOver && signal.reason.fault,
+    lacking: !isWhole || unmet.length + differences(declarations).length > 0,
+  });
   const shape: ReplayOptions = { command: `muster check ${suite.api} …`, seed };
   const replay = options.replayCommand ?? ((result) => replayCommand(shape, result));
   return {
@@ -245,13 +249,14 @@ function reportOf<Context>(
     api: suite.api,
     seed,
     target,
-    profile,
+    profile: plan.profile.name,
     requirements_version: plan.requirements.date,
     requirements_digest: plan.requirements.digest,
     ...(repeat > 1 ? { repeat } : {}),
     narrowed_by: plan.narrowedBy,
     complete:
       plan.narrowedBy.length === 0 &&
+      isWhole &&
       summary.blocked === 0 &&
       unmet.length === 0 &&
       signal?.aborted !== true &&
@@ -260,9 +265,10 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
-    exit_code: code === EXIT.conformant && unmet.length + differences(declarations).length > 0 ? EXIT.incomplete : code,
+    exit_code: code,
     summary,
     coverage,
+    profile_coverage: ofProfile,
     ...(unmet.length === 0 ? {} : { unmet }),
     declarations,
     ...defined({ unreachable: options.unreachable }),
@@ -273,5 +279,25 @@ function reportOf<Context>(
     ),
   };
 }
+
+/** Marks the warnings for which the run fails: by `--fail-on`, or since the profile holds to what protects others. */
+function withFailing<Context>(
+  results: readonly CheckResult[],
+  { plan, failOn = [] }: RunOptions<Context>,
+): readonly CheckResult[] {
+  const isHeld = ({ check, inProfile }: Planned<never>): boolean => inProfile && check.requirement.protective === true;
+  const held = new Set((plan.checks as Planned<never>[]).filter(isHeld).map(({ check }) => check.id));
+  return results.map((result) => {
+    if (result.outcome !== 'warn') return result;
+    const named = failOn.find((pattern) => isMeant(pattern, result));
+    const by = named !== undefined ? `--fail-on should${named === '*' ? '' : `=${named}`}` : undefined;
+    const fails = by ?? (held.has(result.id) ? `profile ${plan.profile.name}` : undefined);
+    return fails === undefined ? result : { ...result, fails_by: fails };
+  });
+}
+
+/** Whether a pattern of `--fail-on should=…` means a result: a section, or an id as `--only` takes it. */
+const isMeant = (pattern: string, { id, requirement_id: of, section }: CheckResult): boolean =>
+  pattern === section || section.startsWith(`${pattern}.`) || isNamed(pattern, id, of);
 
 const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

@@ -32,6 +32,8 @@ export interface Requirement {
   clause?: string;
   /** The requirement in one sentence, in Muster's words. */
   text: string;
+  /** A SHOULD that protects others: secrets, and servers from storms. The profile `full` holds a target to it. */
+  protective?: true;
 }
 
 /**
@@ -56,13 +58,20 @@ export interface Check<Context> {
   runsWhenUnreachable?: boolean;
   /** Writes to the platform: left out by `--read-only`. */
   writes?: boolean;
-  /** `core` checks run in both profiles; `full` (default) only in the full one. */
-  profile?: 'core' | 'full';
+  /** Runs with `--profile core` too. */
+  profile?: 'core';
   /**
    * Ids of plainer checks, on which this one rests. It waits for those that run too, and what it finds may follow from
    * what they found. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
+  /**
+   * What the check must have seen to pass, by name, e.g. `{ compactions: 1 }`; below that it is undecided. Default: one
+   * answer.
+   */
+  least?: Readonly<Record<string, number>>;
+  /** What would make it decidable when it has seen less, in words. */
+  orElse?: string;
   /** Without what this check asks for, nothing can be asked that rests on it: when it fails, that is blocked. */
   essential?: boolean;
   /** What the readers of later checks allow for once this one has failed. */
@@ -87,10 +96,21 @@ export interface RequirementSet {
 }
 
 /** What can come of a check. */
-export const OUTCOMES = ['pass', 'fail', 'warn', 'not_applicable', 'blocked', 'known', 'flaky', 'fixed'] as const;
+export const OUTCOMES = [
+  'pass',
+  'fail',
+  'warn',
+  'not_applicable',
+  'undecided',
+  'blocked',
+  'known',
+  'flaky',
+  'fixed',
+] as const;
 /**
- * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, or left out
- * by an option. `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
+ * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, left out by
+ * an option, or the specification leaves the target free. `undecided`: the check saw too little to decide anything.
+ * `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
  * `flaky`: fails now and then, as the baseline says; it may have passed this time. `fixed`: the baseline says it fails,
  * and it does not.
  */
@@ -137,8 +157,8 @@ export interface TargetHooks {
   prepare?(requirement: Requirement, id: string): Promise<void>;
   /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check, however it ended. Gives what ends one that would pass. */
-  over?(): Error | undefined;
+  /** Called after the check, with what ended it. Gives what ends one that would pass. */
+  over?(error?: unknown): Error | undefined;
 }
 
 /** What the runner gives to every check, beside the context of its API. */
@@ -155,8 +175,12 @@ export interface CheckContext {
    * @param value what came of it, e.g. `limit 10`; the same in every run
    */
   observe(name: string, value: string | number): void;
-  /** Ends the check as `not_applicable`, with the reason. */
+  /** Ends the check as `not_applicable`: the specification leaves the target free to be so, for that reason. */
   notApplicable(reason: string): never;
+  /** Ends the check as `undecided`: it saw too little, for that reason. */
+  undecided(reason: string): never;
+  /** Counts what the check has seen, which `least` asks for. Answers, events and inputs are counted anyway. */
+  saw(what: string, count?: number): void;
   /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
   blocked(reason: string): never;
   /**
@@ -220,6 +244,12 @@ export interface CheckResult extends Partial<Finding> {
   allowed_for?: string[];
   /** Of a failed check: the deviation that later checks allowed for. */
   deviation?: Deviation;
+  /** The profile of the run holds the target to it. */
+  in_profile?: true;
+  /** What the check has seen, by name: `answers`, `events`, `inputs` and what it counts itself. */
+  saw?: Readonly<Record<string, number>>;
+  /** Of a warning: what makes the run fail for it, such as `--fail-on should`. */
+  fails_by?: string;
   /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
   fault?: true;
   /** Of a finding, and of every check that was to run several times. */
@@ -298,6 +328,8 @@ export interface Report {
   exit_code: number;
   summary: Summary;
   coverage: Coverage;
+  /** How much of the profile was decided. */
+  profile_coverage: Coverage;
   /**
    * What `--require`, `--min-decided` and `--repeat` asked for in vain, a sentence each; the exit code is 2 then, or
    * worse.

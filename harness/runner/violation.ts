@@ -27,6 +27,11 @@ export class NotApplicable extends Error {
   override name = 'NotApplicable';
 }
 
+/** Ends a check as `undecided`: it saw too little. The message is the reason. */
+export class TooLittleSeen extends Error {
+  override name = 'TooLittleSeen';
+}
+
 /** Ends a check as `blocked`: its set-up failed, so nothing is decided. The message is the reason. */
 export class Blocked extends Error {
   override name = 'Blocked';

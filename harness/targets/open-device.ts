@@ -58,6 +58,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
     const life = new TargetLife({
       ask: (signal, question) => agent.ask(signal, question),
       isStopped: () => agent.isStopped,
+      patienceMs,
       endedByItself: restart?.endedByItself,
       // The command may be a rig that goes on without its agent.
       start:

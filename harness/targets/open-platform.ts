@@ -41,6 +41,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
       ask: (signal, question) => question(http.with({ recorder: new Recorder(redactor), signal })),
       endedByItself: started?.restart?.endedByItself,
       start: started?.restart?.start,
+      patienceMs,
     });
     const place = { kind: 'url', address: http.describe() };
     const said = described(

@@ -52,7 +52,7 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
           await ofDevice.prepare?.(requirement, id);
         },
         reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
-        over: () => ofDevice.over?.(),
+        over: (error) => ofDevice.over?.(error),
         offline: async () => {
           if (links === undefined) await stop(ofDevice);
           for (const link of links ?? []) link.cut();

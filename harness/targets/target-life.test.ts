@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { Redactor } from '../client/redact.ts';
@@ -12,6 +13,7 @@ import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Api, Check, CheckContext, Level, Report } from '../runner/types.ts';
+import { Violation } from '../runner/violation.ts';
 import { openDeviceTarget } from './open-device.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { temporaryFolder } from './testing/places.ts';
@@ -76,21 +78,17 @@ interface Place {
   /** Of a unix socket, or a URL. */
   address: string;
   command?: string;
+  patienceMs?: number;
 }
 
-const device: Run = async (list, { address, command }) => {
+const device: Run = async (list, { address, ...more }) => {
   const redactor = new Redactor();
-  await using target = await openDeviceTarget({
-    socket: address,
-    ...(command && { command }),
-    env: process.env,
-    redactor,
-  });
+  await using target = await openDeviceTarget({ socket: address, ...more, env: process.env, redactor });
   return await runOn('device', list, target, redactor);
 };
-const platform: Run = async (list, { address, command }) => {
+const platform: Run = async (list, { address, ...more }) => {
   const redactor = new Redactor();
-  const options = { url: address, apiKey: 'key_0123456789', ...(command && { command }), env: process.env, redactor };
+  const options = { url: address, apiKey: 'key_0123456789', ...more, env: process.env, redactor };
   await using target = await openPlatformTarget(options);
   return await runOn('platform', list, target, redactor);
 };
@@ -107,6 +105,7 @@ async function runOn(
   return await runSuite(all, { plan, target: description, context, redactor, seed: 1, version: '0' });
 }
 
+const ALONE = { sharing: 'exclusive' };
 const newSocket = (): string => join(folder, `${randomUUID().slice(0, 8)}.sock`);
 const commandFor = (...place: Parameters<typeof server>): string =>
   `exec "${process.execPath}" -e "${server(...place)}"`;
@@ -194,12 +193,11 @@ test('one that ends after a check is told with its last request', async () => {
       );
     await poll('the server to end', refused, { timeoutMs: 30_000 });
   };
-  const alone = { sharing: 'exclusive' };
   const report = await run(
     [
-      check('first', gone, 'MUST', alone),
-      check('second', asking, 'MUST', alone),
-      check('third', asking, 'MUST', alone),
+      check('first', gone, 'MUST', ALONE),
+      check('second', asking, 'MUST', ALONE),
+      check('third', asking, 'MUST', ALONE),
     ],
     place,
   );
@@ -209,25 +207,159 @@ test('one that ends after a check is told with its last request', async () => {
   );
 });
 
-test('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
+/** A server of somebody else. */
+async function external(): Promise<string> {
   const address = newSocket();
   const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   onTestFinished(() => void child.kill());
   await once(child.stdout, 'data');
+  return address;
+}
+
+const IS_GONE = 'it takes no connections any more';
+
+test('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
+  const address = await external();
   const check = checkOf('device');
-  const alone = { sharing: 'exclusive' };
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const report = await device(
-    [check('ends', body, 'MUST', alone), check('next', asking, 'MUST', alone), check('last', asking, 'SHOULD', alone)],
-    { address },
+    [check('ends', body, 'MUST', ALONE), check('next', asking, 'MUST', ALONE), check('last', asking, 'SHOULD', ALONE)],
+    { address, patienceMs: 500 },
   );
   expect(outcomes(report)).toEqual(['fail', 'blocked', 'blocked']);
-  expect(report.checks[0]?.actual).toBe(
-    'it ended after POST /v0.2/deep of device.ends: it takes no connections any more',
-  );
-  const reason =
-    'the target has ended by itself, after POST /v0.2/deep of device.ends: it takes no connections any more';
+  expect(report.checks[0]?.actual).toBe(`it ended after POST /v0.2/deep of device.ends: ${IS_GONE}`);
+  expect(report.checks[0]?.exchanges?.at(-1)?.url).toMatch(/\/deep$/);
+  const reason = `the target has ended by itself, after POST /v0.2/deep of device.ends: ${IS_GONE}`;
   expect(report.checks.slice(1).map((each) => each.reason)).toEqual([reason, reason]);
+});
+
+test('of checks that were under way when one went that Muster cannot start, one fails and tells of all', async () => {
+  const address = await external();
+  const check = checkOf('device');
+  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
+  const busy: Body = async (http) => {
+    for (;;) await http.get('/ok');
+  };
+  const report = await device([check('busy', busy), check('ends', body), check('third', busy)], {
+    address,
+    patienceMs: 500,
+  });
+  expect(outcomes(report).toSorted()).toEqual(['blocked', 'blocked', 'fail']);
+  const { actual = '' } = report.checks.find(({ outcome }) => outcome === 'fail') ?? {};
+  expect(actual).toMatch(/^it ended after one of these, which were under way: .*: it takes no connections any more$/);
+  expect(actual).toContain('POST /v0.2/deep of device.ends');
+});
+
+/**
+ * A server that is started anew by its own means: it goes at `/ends`, as often as `times` says, and takes no
+ * connections for a while then. `breaks`: it answers nothing more, as one that dies.
+ */
+async function supervised({ times, awayMs, breaks }: { times: number; awayMs: number; breaks: boolean }) {
+  const address = newSocket();
+  let left = times;
+  const answering = createServer((request, response) => {
+    if (request.url?.endsWith('/ends') !== true || left === 0) {
+      setTimeout(() => response.setHeader('connection', 'close').end('{}'), 30);
+      return;
+    }
+    left -= 1;
+    if (breaks) answering.closeAllConnections();
+    else response.setHeader('connection', 'close').end('{}');
+    answering.close();
+    setTimeout(() => answering.listen(address), awayMs);
+  });
+  onTestFinished(() => {
+    answering.closeAllConnections();
+    answering.close();
+  });
+  await once(answering.listen(address), 'listening');
+  return address;
+}
+
+const ends: Body = async (http) => {
+  await http.get('/ends');
+  await http.get('/ok');
+};
+const CUT_OFF =
+  /GET \/v0\.2\/ends of device\.ends.*: the target broke off its answer and took no connections then, but not again /;
+
+describe.each([300, 1500])('one that comes back by itself after %i ms', (awayMs) => {
+  test.each(['shared', 'exclusive'])('fails no check that it does not fail again, alone (%s)', async (sharing) => {
+    const address = await supervised({ times: 1, awayMs, breaks: true });
+    const check = checkOf('device');
+    const list = ['first', 'ends', 'last'].map((name) =>
+      check(name, name === 'ends' ? ends : asking, 'MUST', { sharing }),
+    );
+    const report = await device(list, { address });
+    expect(outcomes(report).toSorted()).toEqual(['blocked', 'pass', 'pass']);
+    expect(report.checks.find(({ outcome }) => outcome === 'blocked')?.reason).toMatch(CUT_OFF);
+    expect(report.exit_code).toBe(2);
+  });
+
+  test('fails the one check with whose request it goes each time', async () => {
+    const address = await supervised({ times: Number.POSITIVE_INFINITY, awayMs, breaks: true });
+    const check = checkOf('device');
+    const report = await device([check('first', asking), check('ends', ends, 'SHOULD'), check('last', asking)], {
+      address,
+    });
+    expect(outcomes(report)).toEqual(['pass', 'fail', 'pass']);
+    expect(report.checks[1]).toMatchObject({
+      level: 'MUST',
+      actual:
+        'it ended after GET /v0.2/ends of device.ends: it took no connections then, as when this check was run before',
+    });
+  });
+
+  test('is no finding where it broke nothing off', async () => {
+    const address = await supervised({ times: 1, awayMs, breaks: false });
+    const check = checkOf('device');
+    const report = await device([check('ends', ends, 'MUST', ALONE), check('last', asking, 'MUST', ALONE)], {
+      address,
+    });
+    expect(outcomes(report)).toEqual(['pass', 'pass']);
+  });
+
+  test('is no finding, but undecided, where it refuses each time', async () => {
+    const address = await supervised({ times: Number.POSITIVE_INFINITY, awayMs, breaks: false });
+    const check = checkOf('device');
+    const report = await device([check('ends', ends, 'MUST', ALONE), check('last', asking, 'MUST', ALONE)], {
+      address,
+    });
+    expect(outcomes(report)).toEqual(['blocked', 'pass']);
+    expect(report.checks[0]?.reason).toBe('the target took no connections, after GET /v0.2/ends of device.ends');
+  });
+});
+
+test('what a check finds in whole answers stands, though no connection is taken any more', async () => {
+  const address = await supervised({ times: 1, awayMs: 300, breaks: false });
+  const check = checkOf('device');
+  const wrong: Body = async (http) => {
+    await http.get('/ends');
+    throw new Violation({ expected: 'another answer', actual: '{}' });
+  };
+  const report = await device([check('wrong', wrong, 'MUST', ALONE), check('last', asking, 'MUST', ALONE)], {
+    address,
+  });
+  expect(report.checks.map(({ outcome, actual }) => [outcome, actual])).toEqual([
+    ['fail', '{}'],
+    ['pass', undefined],
+  ]);
+});
+
+// The process that Muster started goes on, so that no end is known.
+const rig = (address: string, pause: number): string =>
+  `while :; do "${process.execPath}" -e "${server(address)}"; sleep ${pause}; done`;
+
+test('one that its rig starts anew fails the check that ends it each time', async () => {
+  const address = newSocket();
+  const check = checkOf('device');
+  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
+  const report = await device([check('first', asking), check('ends', body), check('last', asking)], {
+    address,
+    command: rig(address, 0.5),
+  });
+  expect(outcomes(report)).toEqual(['pass', 'fail', 'pass']);
+  expect(report.checks[1]?.actual).toMatch(/^it ended after POST \/v0\.2\/deep of device\.ends: it took no /);
 });

@@ -8,16 +8,18 @@ import { exchange } from '../client/raw.ts';
 import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
 import { pollWithin } from '../common/waiting.ts';
 import type { TargetHooks } from '../runner/types.ts';
-import { AskAgain, Blocked, TargetEnded } from '../runner/violation.ts';
+import { AskAgain, Blocked, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
-/** Between the end of a process and the news of it; and how long one that nobody watches takes no connection. */
+/** Between the end of a process and the news of it. */
 const END_MS = 1000;
 const LOOK_MS = 20;
 /** One that ends on everything would be started again for every check. */
 const MOST_STARTS = 12;
 /** A suspect that was cut off is soon over; another check may not have noticed. */
 const OTHERS_MS = 5000;
+/** How long Muster waits for what comes back by itself before it starts it. */
+const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
 
@@ -30,6 +32,8 @@ export interface LifeOptions {
   start?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Whether a check has stopped it. */
   isStopped?(): boolean;
+  /** How long one that Muster cannot start takes no connection, milliseconds, until it is taken to be gone for good. */
+  patienceMs: number;
 }
 
 /** One check, while it runs. */
@@ -41,20 +45,39 @@ interface Running {
   leave?: () => void;
 }
 
+/** `isKnown`: its process has ended. Else it may have started anew by itself, or what is before it may refuse. */
+interface Ending {
+  how: string;
+  isKnown: boolean;
+}
+
+/** A check that was under way when the target ended. */
+interface CutOff {
+  /** What it had asked last. */
+  request: string;
+  /** It may have ended the target; else it was only refused a connection. */
+  isSuspect: boolean;
+  seen: Snapshot;
+}
+
 /** What all checks of one target know of its life. */
 export class TargetLife {
   readonly #options: LifeOptions;
   readonly #running = new Set<Running>();
   /** Checks that were under way when it ended: each is run again alone, to find the one that ends it. */
-  readonly #suspects = new Set<string>();
-  /** What these asked last. */
-  #cutOff: string[] = [];
+  readonly #cutOff = new Map<string, CutOff>();
+  /** Those of them that may have ended it, also once they have been run again. */
+  #suspected: string[] = [];
+  /** The end to which they may lead; undefined as soon as a check has been held to account for it. */
+  #ending: Ending | undefined;
   #calm = Promise.withResolvers<void>();
   #turn: Promise<void> = Promise.resolve();
-  /** An end that no check has been held to account for. */
-  #unexplained: string | undefined;
+  /** For the next check: an end that no check has been held to account for. */
+  #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
+  /** How the process ended that has left the target to another one, which serves. */
+  #handedOver: string | undefined;
   /** Why nothing can be decided any more. */
   #over: string | undefined;
 
@@ -72,32 +95,41 @@ export class TargetLife {
         await inner.prepare?.(requirement, id);
       },
       reconsider: async (error) => (await this.#failed(run, error)) ?? (await inner.reconsider?.(error)) ?? error,
-      over: () => this.#end(run),
+      over: (error) => this.#end(run, error),
     };
   }
 
   async #begin(run: Running): Promise<void> {
-    if (this.#suspects.has(run.id)) await this.#alone(run);
-    else while (this.#suspects.size > 0) await within(this.#calm.promise, run.signal);
-    if (this.#over !== undefined && (await this.#isGone(run.signal))) throw new Blocked(this.#over);
+    const cut = this.#cutOff.get(run.id);
+    if (cut !== undefined) await this.#alone(run);
+    else while (this.#cutOff.size > 0) await within(this.#calm.promise, run.signal);
+    if (this.#over !== undefined && (await this.#isGone(run.signal))) throw this.#gone(this.#over, run, cut);
     this.#over = undefined;
-    const how = await this.#howEnded(run.signal);
-    if (how !== undefined) {
-      if (this.#suspects.size === 0) this.#unexplained = `it ended after ${this.#last}: ${how}`;
-      await this.#startAgain(how, this.#last, run.signal);
+    const ended = cut === undefined ? await this.#endedMeanwhile(run.signal) : this.#ending?.how;
+    const request = cut?.request ?? this.#last;
+    if (ended !== undefined) {
+      if (cut === undefined) this.#unexplained = new TargetEnded(`it ended after ${request}: ${ended}`);
+      await this.#startAgain(ended, request, run.signal);
     }
-    const { leave } = run;
-    const actual = leave === undefined ? this.#unexplained : undefined;
     this.#running.add(run);
-    if (actual === undefined) {
-      if (this.#over !== undefined) throw new Blocked(this.#over);
-      return;
-    }
-    this.#unexplained = undefined;
-    throw new TargetEnded(actual);
+    const unexplained = cut === undefined ? this.#unexplained : undefined;
+    if (unexplained !== undefined) this.#unexplained = undefined;
+    if (unexplained !== undefined) throw unexplained;
+    if (this.#over !== undefined) throw this.#gone(this.#over, run, cut);
+    this.#handedOver = this.#options.endedByItself?.();
   }
 
-  /** Waits until it is the turn of this suspect, and no other check is under way. */
+  /** What becomes of a check when the target does not come back: one that may have ended it is held to account. */
+  #gone(over: string, run: Running, cut: CutOff | undefined): Error {
+    if (cut?.isSuspect !== true || this.#ending === undefined) return new Blocked(over);
+    const { how } = this.#ending;
+    this.#ending = undefined;
+    run.recorder.restore(cut.seen);
+    const one = this.#suspected.length > 1 ? 'one of these, which were under way: ' : '';
+    return new TargetEnded(`it ended after ${one}${this.#suspected.join(', ')}: ${how}`);
+  }
+
+  /** Waits until it is the turn of this check, and no other is under way. */
   async #alone(run: Running): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#turn;
@@ -112,36 +144,46 @@ export class TargetLife {
     });
   }
 
-  /** What an error means if the target has ended; undefined when it serves. */
+  /**
+   * What an error means if the target has ended; undefined when it serves. Where no process is known to have ended, a
+   * check is held to account only when the target breaks off its answer once more, with no other check beside it.
+   */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AskAgain) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
-    const how = error instanceof AgentEnded ? error.message : await this.#howEnded(run.signal, error, isBroken);
-    if (how === undefined) return undefined;
-    if (!isBroken && this.#options.start === undefined && this.#options.endedByItself === undefined) {
-      // Somebody else may have stopped it: nothing that this check has asked.
-      await this.#startAgain(how, this.#lastOf(run), run.signal);
-      return new Blocked(this.#over);
+    // What was answered in whole stands.
+    if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#isWatched) return undefined;
+    const ending =
+      error instanceof AgentEnded
+        ? { how: error.message, isKnown: true }
+        : await this.#howEnded(run.signal, { isBroken });
+    if (ending === undefined) return undefined;
+    const { how, isKnown } = ending;
+    const request = this.#lastOf(run);
+    const isAlone = this.#cutOff.size === 0 && this.#running.size === 1;
+    if (run.leave === undefined && !(isKnown && isAlone)) {
+      const isSuspect = isKnown || isBroken;
+      this.#cutOff.set(run.id, { request, isSuspect, seen: run.recorder.snapshot() });
+      if (isSuspect) this.#suspected.push(request);
+      this.#ending = isKnown ? ending : (this.#ending ?? ending);
+      return new AskAgain('the target ended while this check was under way');
     }
-    const isAlone = run.leave !== undefined || (this.#suspects.size === 0 && this.#running.size === 1);
-    if (!isAlone && this.#options.start !== undefined) {
-      this.#suspects.add(run.id);
-      this.#cutOff.push(this.#lastOf(run));
-      this.#unexplained = `it ended beside these, and not again when the check of each was run alone: ${how}`;
-      return new AskAgain('the target ended while this check was under way beside others');
-    }
-    return await this.#guilty(run, how);
+    if (isKnown || isBroken) return await this.#guilty(run, ending);
+    // Somebody else may have stopped it, or refuses: nothing that this check has asked.
+    await this.#startAgain(how, request, run.signal);
+    return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
   /** The target ended while this check ran alone. */
-  async #guilty(run: Running, how: string): Promise<Error> {
-    this.#unexplained = undefined;
+  async #guilty(run: Running, { how, isKnown }: Ending): Promise<Error> {
+    this.#ending = undefined;
     const sent = await this.#pinned(run, how);
     const request = this.#lastOf(run);
     const asked = sent > 1 ? ` (or one of ${sent - 1} others that waited for an answer)` : '';
-    await this.#startAgain(how, request, run.signal);
-    return new TargetEnded(`it ended after ${request}${asked}: ${how}`);
+    const isBack = await this.#startAgain(how, request, run.signal);
+    const seen = isKnown || !isBack ? how : 'it took no connections then, as when this check was run before';
+    return new TargetEnded(`it ended after ${request}${asked}: ${seen}`);
   }
 
   /**
@@ -157,45 +199,78 @@ export class TargetLife {
       run.recorder.restore({ ...kept, exchanges: until });
     };
     keep(waiting.at(-1));
-    if (waiting.length < 2 || this.#options.start === undefined) return waiting.length;
+    if (waiting.length < 2) return waiting.length;
     for (const one of waiting) {
       if (!(await this.#startAgain(how, this.#lastOf(run), run.signal))) break;
       await this.#options.ask(run.signal, (http) => askAgain(http, one.exchange)).catch(() => {});
-      if ((await this.#howEnded(run.signal, one, true)) === undefined) continue;
+      if ((await this.#howEnded(run.signal, { isBroken: true })) === undefined) continue;
       keep(one);
       return 1;
     }
     return waiting.length;
   }
 
-  /** Lets the next suspect have its turn; the last one answers for an end that none of them has brought about again. */
-  #end(run: Running): Error | undefined {
+  /**
+   * Lets the next that was cut off have its turn; the last one answers for an end that none of them has brought about
+   * again, unless it has failed by itself.
+   */
+  #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
     if (run.leave === undefined) return undefined;
-    this.#suspects.delete(run.id);
+    this.#cutOff.delete(run.id);
     run.leave();
-    if (this.#suspects.size > 0) return undefined;
+    if (this.#cutOff.size > 0) return undefined;
     this.#calm.resolve();
     this.#calm = Promise.withResolvers();
-    const [actual, cutOff] = [this.#unexplained, this.#cutOff];
-    this.#unexplained = undefined;
-    this.#cutOff = [];
-    return actual === undefined ? undefined : new TargetEnded(`${cutOff.join(', ')}: ${actual}`);
+    const unexplained = this.#notAgain();
+    this.#ending = undefined;
+    this.#suspected = [];
+    if (error === undefined) return unexplained;
+    this.#unexplained = unexplained;
+    return undefined;
   }
 
-  /** In words; undefined as long as it serves. `error`: of a check just now, so that its end may not be known yet. */
-  async #howEnded(signal: AbortSignal, error?: unknown, isBroken = false): Promise<string | undefined> {
-    const { endedByItself, isStopped } = this.#options;
-    if (isStopped?.() === true || (error === undefined && endedByItself?.() === undefined)) return undefined;
-    const wait = { timeoutMs: END_MS, firstPauseMs: LOOK_MS, signal };
+  /** Undefined where a check was held to account, or nothing was broken off. */
+  #notAgain(): Error | undefined {
+    if (this.#ending === undefined || this.#suspected.length === 0) return undefined;
+    const { how, isKnown } = this.#ending;
+    const requests = this.#suspected.join(', ');
+    const alone = 'not again when the check of each was run alone';
+    return isKnown
+      ? new TargetEnded(`${requests}: it ended beside these, and ${alone}: ${how}`)
+      : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
+  }
+
+  /** How it ended between two checks, in words; undefined unless Muster knows. */
+  async #endedMeanwhile(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#options.isStopped?.() === true || this.#endOfProcess() === undefined) return undefined;
+    return (await this.#isGone(signal)) ? this.#endOfProcess() : undefined;
+  }
+
+  /** Whether the end of its process would be known. */
+  get #isWatched(): boolean {
+    return this.#options.endedByItself !== undefined;
+  }
+
+  #endOfProcess(): string | undefined {
+    const how = this.#options.endedByItself?.();
+    return how === this.#handedOver ? undefined : how;
+  }
+
+  /** How it ended just now; undefined as long as it serves. */
+  async #howEnded(signal: AbortSignal, { isBroken }: { isBroken: boolean }): Promise<Ending | undefined> {
+    if (this.#options.isStopped?.() === true) return undefined;
+    const wait = { firstPauseMs: LOOK_MS, signal };
     // A process that ends breaks off an answer before it takes no more connections.
     const look = async () => (await this.#isGone(signal)) || undefined;
     const timeoutMs = isBroken ? END_MS / 4 : 0;
     if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
-    const known = async () => endedByItself?.() ?? ((await this.#isGone(signal)) ? undefined : BACK);
-    const how = await pollWithin('the end of the target to be known', known, wait);
-    return how === BACK ? undefined : (how ?? 'it takes no connections any more');
+    const known = () => this.#endOfProcess();
+    const how = this.#isWatched
+      ? await pollWithin('the end of the target to be known', known, { ...wait, timeoutMs: END_MS })
+      : undefined;
+    return { how: how ?? 'it takes no connections any more', isKnown: how !== undefined };
   }
 
   /** The last thing that a check asked or drove, in words; one that came to nothing was not the last. */
@@ -216,10 +291,17 @@ export class TargetLife {
     );
   }
 
-  /** Whether it serves again. */
+  /** Whether it serves again: by itself, or as Muster has started it. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
-    const { start } = this.#options;
+    const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;
+    if (this.#over !== undefined) return false;
+    if (this.#endOfProcess() === undefined) {
+      const back = async () => ((await this.#isGone(signal)) ? undefined : true);
+      const timeoutMs = start === undefined ? patienceMs : BACK_MS;
+      const wait = { timeoutMs, firstPauseMs: LOOK_MS, signal };
+      if ((await pollWithin('the target to come back', back, wait)) === true) return true;
+    }
     const ended = `the target has ended by itself, after ${request}: ${how}`;
     this.#starts += 1;
     if (start === undefined) this.#over = ended;
@@ -238,7 +320,6 @@ const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
 /** No process listens there. */
 const GONE = /connection refused|no such socket/;
-const BACK = Symbol('it takes connections');
 
 /** Whether an answer was broken off just now: the error itself, or what the check made of it. */
 const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
@@ -246,6 +327,9 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
   exchanges
     .slice(-MOST_ASKED)
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
+
+/** Whether a connection was refused to one of the last requests. */
+const wasRefused = ({ exchanges }: Recorder): boolean => exchanges.slice(-MOST_ASKED).some((one) => !wasSent(one));
 
 function requestOf(recorder: Recorder): string | undefined {
   const { steps } = recorder.snapshot();

@@ -33,6 +33,7 @@ for (const job of PLATFORM_JOBS)
 
 const elsewhere = requirement({
   id: 'client.key.elsewhere',
+  protective: true,
   level: 'SHOULD',
   text: 'A client that is led to another host does not send the API key there.',
 });
@@ -64,6 +65,7 @@ for (const job of ['list', 'ping'] as const)
 
 const printed = requirement({
   id: 'client.key.printed',
+  protective: true,
   level: 'SHOULD',
   text: 'A client writes the API key neither to its output nor to its errors, also when the key is refused.',
 });

@@ -28,6 +28,7 @@ const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000
 
 const retryAfter = requirement({
   id: 'client.busy.retry-after',
+  protective: true,
   text:
     'A client that is answered 429 or 503 with Retry-After does not ask again before that time, ' +
     'or gives up with an error.',
@@ -64,6 +65,7 @@ for (const { aspect, job, status, after } of BUSY)
 
 const hammering = requirement({
   id: 'client.busy.hammering',
+  protective: true,
   text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',
 });
 const WINDOW_MS = 3000;

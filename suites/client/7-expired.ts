@@ -77,6 +77,7 @@ check(goesOn, OPTIONS, async (t) => {
 
 const loop = requirement({
   id: 'client.expired.no-loop',
+  protective: true,
   text: 'A client that is answered 410 again and again waits between its requests.',
 });
 check(loop, OPTIONS, async (t) => {

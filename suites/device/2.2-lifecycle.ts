@@ -50,7 +50,7 @@ async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promis
 async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status === 'failed') return made;
-  return t.notApplicable('control cannot drive a deployment to failed');
+  return t.undecided('control cannot drive a deployment to failed');
 }
 
 const removed = requirement({

@@ -23,7 +23,7 @@ export const types = requirement({
 });
 check(
   types,
-  { needs: ['drive'], profile: 'core', premises: LIVE, deviation: TYPES_IGNORED },
+  { needs: ['drive'], profile: 'core', premises: LIVE, deviation: TYPES_IGNORED, least: { events: 2 } },
   async (t: Device, streams) => {
     const { cursor, live, events } = await recordEveryType(t, streams);
     await live.close();

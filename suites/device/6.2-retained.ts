@@ -72,7 +72,7 @@ async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]>
 
 async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
   const events = await retainedEvents(t, streams);
-  if (events.length < 2) t.notApplicable('the device replays fewer than two events that it retained');
+  if (events.length < 2) t.undecided('the device replays fewer than two events that it retained');
   return events;
 }
 
@@ -146,7 +146,7 @@ check(
 
 check(exclusive, { aspect: 'future.retained', premises: RETAINED_REPLAY }, async (t: Device, streams) => {
   const newest = (await retainedEvents(t, streams)).at(-1)?.id;
-  if (newest === undefined) return t.notApplicable('the device replays no event that it retained');
+  if (newest === undefined) return t.undecided('the device replays no event that it retained');
   const after = newest + 2n ** 40n;
   const stream = await streams.try({ after });
   await firstFrame(stream);

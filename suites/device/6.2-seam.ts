@@ -17,7 +17,7 @@ export const seam = requirement({
 });
 check(
   seam,
-  { needs: ['drive'], profile: 'core', premises: ['device.events.concurrent'] },
+  { needs: ['drive'], profile: 'core', premises: ['device.events.concurrent'], least: { events: 5 } },
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
@@ -77,31 +77,36 @@ const atLeastOnce = requirement({
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
-check(atLeastOnce, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
-  requireRoomFor(t, 1);
-  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-  await readUpTo(live, await publish(t, eventBudget(t, 12)));
-  await t.property(
-    fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
-    async (cuts) => {
-      // Each round adds an event, so that a small log keeps none of the first ones.
-      if (eventsAfter(t, cursor) > mostEvents(t)) await readUpTo(live, await publish(t, eventBudget(t, 12)));
-      const from = retainedFrom(t, cursor, distinct(live.events));
-      const due = laterThan(from, live.events);
-      const seen = await readWithCuts(t, streams, from, due.at(-1)?.id ?? from, cuts);
-      expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
-    },
-    {
-      runs: 15,
-      describe: (cuts) =>
-        cuts
-          .map(
-            ({ bytes, byHeader }) => `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
-          )
-          .join(', '),
-    },
-  );
-});
+check(
+  atLeastOnce,
+  { needs: ['drive'], profile: 'core', premises: LIVE, least: { events: 5 } },
+  async (t: Device, streams) => {
+    requireRoomFor(t, 1);
+    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+    await readUpTo(live, await publish(t, eventBudget(t, 12)));
+    await t.property(
+      fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+      async (cuts) => {
+        // Each round adds an event, so that a small log keeps none of the first ones.
+        if (eventsAfter(t, cursor) > mostEvents(t)) await readUpTo(live, await publish(t, eventBudget(t, 12)));
+        const from = retainedFrom(t, cursor, distinct(live.events));
+        const due = laterThan(from, live.events);
+        const seen = await readWithCuts(t, streams, from, due.at(-1)?.id ?? from, cuts);
+        expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
+      },
+      {
+        runs: 15,
+        describe: (cuts) =>
+          cuts
+            .map(
+              ({ bytes, byHeader }) =>
+                `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
+            )
+            .join(', '),
+      },
+    );
+  },
+);
 
 /** Reads the events after the cursor up to `last`, over a connection for each cut and a last one without. */
 async function readWithCuts(

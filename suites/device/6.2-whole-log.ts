@@ -17,7 +17,7 @@ const completeWholeCheck = check(
   { aspect: 'whole', needs: ['drive'], premises: LIVE },
   async (t: Device, streams) => {
     const stretch = await fillLog(t, streams);
-    if (stretch === undefined) return t.notApplicable(TOO_SOON);
+    if (stretch === undefined) return t.undecided(TOO_SOON);
     t.note(`replays of up to ${stretch.events.length} events were compared`);
     await expectStretchReplayed(t, streams, stretch);
     await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
@@ -27,7 +27,7 @@ const completeWholeCheck = check(
 check(seam, { aspect: 'whole', needs: ['drive'], premises: [completeWholeCheck.id] }, async (t: Device, streams) => {
   const { retention = ASSUMED_RETENTION } = t.info;
   const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
-  if (stretch === undefined) return t.notApplicable(TOO_SOON);
+  if (stretch === undefined) return t.undecided(TOO_SOON);
   const { cursor } = stretch;
   const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
   // With a cursor given by each of both ways.

@@ -1,7 +1,7 @@
 /** Section 9, 2026-05-06.rainier: whether a config instance may have content of format `yaml`. */
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
-import { Blocked, NotApplicable } from '../../harness/runner/violation.ts';
+import { Blocked, NotApplicable, TooLittleSeen } from '../../harness/runner/violation.ts';
 import { type Platform, section } from './support/check.ts';
 import { createConfigType, createdItem, createSchema, uniqueName } from './support/create.ts';
 import { readItem } from './support/lists.ts';
@@ -73,7 +73,7 @@ async function postYamlInstance(t: Platform): Promise<Posted> {
   const first = await postInstance(t, 'yaml');
   if (!refused(first.response)) return first;
   const second = await postInstance(t, 'yaml', 'yaml').catch((error: unknown) => {
-    if (error instanceof Blocked || error instanceof NotApplicable) return undefined;
+    if ([Blocked, NotApplicable, TooLittleSeen].some((kind) => error instanceof kind)) return undefined;
     throw error;
   });
   return second !== undefined && ok(second.response) ? second : first;

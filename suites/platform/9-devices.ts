@@ -42,16 +42,16 @@ for (const codename of codenamesFrom('rainier'))
       const deployed = await devicesWithDeployment(versioned);
       let seen = 0;
       for (const field of FIELDS) seen += await mustExpand(versioned, plain, field, deployed);
-      if (seen === 0) t.notApplicable('no listed device has a current release or deployment');
+      if (seen === 0) t.undecided('no listed device has a current release or deployment');
       for (const device of await expandedDevices(versioned, plain, ...FIELDS)) shouldBeConsistent(t, device);
     },
   );
 
 async function requireDevice(t: Platform): Promise<void> {
-  if (!(await servedCollections(t)).includes('devices')) t.notApplicable('the platform lists no devices');
+  if (!(await servedCollections(t)).includes('devices')) t.undecided('the platform lists no devices');
   const { data } = await getPage(t, 'devices', { limit: 1 });
   if (data.length > 0) return;
-  if (!mayWrite(t)) t.notApplicable('the platform has no device, and the run may create none');
+  if (!mayWrite(t)) t.undecided('the platform has no device, and the run may create none');
   await createDevice(t);
 }
 
@@ -187,7 +187,7 @@ check(
 
 async function archivedDevice(t: Platform, codename: SupportedCodename): Promise<Item | undefined> {
   const versioned = inVersion(t, codename);
-  if (!(await servedCollections(versioned)).includes('devices')) t.notApplicable('the platform lists no devices');
+  if (!(await servedCollections(versioned)).includes('devices')) t.undecided('the platform lists no devices');
   const { items } = await walk(versioned, 'devices', LISTED_AT_MOST);
   return items.find((device) => device['status'] === 'archived');
 }

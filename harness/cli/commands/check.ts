@@ -7,6 +7,7 @@ import {
   commonOptions,
   deviceTarget,
   deviceTargetOptions,
+  isReadOnly,
   planOptions,
   platformTarget,
   platformTargetOptions,
@@ -67,7 +68,7 @@ export const checkPlatform = checkCommand({
   async open(args, opening) {
     const { openPlatformTarget } = await import('../../targets/open-platform.ts');
     const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
-    return openPlatformTarget({ ...target, readOnly: args['read-only'] });
+    return openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
   },
 });
 

@@ -6,23 +6,23 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { painter } from '../../common/terminal.ts';
+import { painter, printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import {
+  type Changes,
   type Comparison,
   compare as compareEntries,
-  type Entry,
-  entryOf,
   GATES,
   type GateVerdict,
-  readEntries,
   verdictOf,
 } from '../../reports/compare/comparison.ts';
 import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
+import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
+import { loadSuites } from '../catalogue.ts';
 import {
   type CommandContext,
   columns,
@@ -42,7 +42,8 @@ const options = {
   gate: OPTION.oneOf(
     GATES,
     'Exit 1 when the last one fails what the one before it passed (regressions), ' +
-      'or also answers in another way where the specification is silent (behaviour)',
+      'or also answers in another way where the specification is silent (behaviour); ' +
+      'exit 2 when one of the two alone decided a check',
     { default: 'none' },
   ),
   report: OPTION.list('Report: pretty, html or json, each with =FILE', { defaultText: 'pretty' }),
@@ -68,8 +69,9 @@ export const compare = command({
     const made = await checked(args, context);
     if (made === 'interrupted') return EXIT.interrupted;
     const entries = [...kept, ...made];
-    const comparison = compareEntries(entries);
-    const verdict = verdictOf(comparison.changes, args.gate);
+    const checks = (await loadSuites()).flatMap((suite) => suite.checks);
+    const comparison = compareEntries(entries, new Map(checks.map(({ id, requirement }) => [id, requirement])));
+    const verdict = verdictOf(comparison, args.gate);
     for (const { format, file } of formats) {
       const text = format.text(comparison, verdict, file === undefined);
       if (file === undefined) process.stdout.write(text);
@@ -94,7 +96,7 @@ const FORMATS: readonly CompareFormat[] = [
       compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
-  { name: 'json', text: (comparison, verdict) => `${JSON.stringify(asJson(comparison, verdict), null, 2)}\n` },
+  { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
 ];
 
 /** A file is tried before the work. */
@@ -103,21 +105,43 @@ function wanted(spec: string): { format: CompareFormat; file: string | undefined
   return { format, file: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
 }
 
-/** The shape of `--report json`. */
-const asJson = ({ entries, requirements, choices, changes }: Comparison, { word, code, meaning }: GateVerdict) => ({
+/** The shape of `--report json`. Arrays of a row have one place for each entry. */
+const asJson = (
+  { entries, requirements, choices, steps, changes }: Comparison,
+  { word, share, code, meaning }: GateVerdict,
+) => ({
   verdict: word,
+  share,
   exit_code: code,
   meaning,
-  entries: entries.map(({ label, api, startedAt }) => ({ label, api, started_at: startedAt })),
-  requirements: requirements.map((row) => ({ ...row, outcomes: row.outcomes.map((outcome) => outcome ?? null) })),
+  entries: entries.map(({ label, source, api, startedAt }) => ({ label, source, api, started_at: startedAt })),
+  requirements: requirements.map((row) => ({
+    ...row,
+    outcomes: row.outcomes.map((outcome) => outcome ?? null),
+    findings: row.findings.map((said) => said ?? null),
+  })),
   choices: choices.map((row) => ({ ...row, values: row.values.map((value) => value ?? null) })),
-  changes: {
-    regressions: changes.regressions.map(({ id }) => id),
-    undecided: changes.undecided.map(({ id }) => id),
-    mended: changes.mended.map(({ id }) => id),
-    behaviour: changes.behaviour.map(({ check, name }) => ({ check, name })),
-  },
+  changes: changesAsJson(changes),
+  steps: steps.map((step) => ({
+    from: entries[step.to - 1]?.label,
+    to: entries[step.to]?.label,
+    checks: step.checks,
+    decided_by_both: step.both,
+    ...changesAsJson(step),
+  })),
 });
+
+function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mended, behaviour }: Changes) {
+  const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+  return {
+    regressions: ids(regressions),
+    undecided: ids(undecided),
+    undecided_before: ids(undecidedBefore),
+    in_one_set: ids(inOneSet),
+    mended: ids(mended),
+    behaviour: behaviour.map(({ check, name }) => ({ check, name })),
+  };
+}
 
 /** Checks images and commands, and reads their reports. */
 async function checked(

@@ -94,7 +94,8 @@ function how(check: CataloguedCheck): string {
     ...(others.length > 0 ? [`needs ${others.join(', ')}`] : []),
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
     ...(check.writes ? ['writes to the platform (--read-only leaves it out)'] : []),
-    ...(check.profile === 'core' ? ['part of --profile core'] : []),
+    ...(check.profiles.length > 0 ? [`part of the profiles ${listed(check.profiles)}`] : []),
+    ...leastOf(check),
   ].join('; ');
   return [
     does,
@@ -102,6 +103,12 @@ function how(check: CataloguedCheck): string {
     ...(check.premises.length === 0 ? [] : [`What it finds may follow from ${check.premises.join(', ')}`]),
   ].join('. ');
 }
+
+/** What it must have seen to pass. */
+const leastOf = ({ least }: CataloguedCheck): string[] => {
+  const told = Object.entries(least).map(([name, count]) => `${count} ${name}`);
+  return told.length === 0 ? [] : [`must have seen at least ${listed(told)}`];
+};
 
 /** What a check that needs a capability does with the target. */
 const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {

@@ -3,7 +3,13 @@ import { defined } from '../../common/defined.ts';
 import { type Paint, painter, printable, printableJson, printableValue, wrap } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
-import { claimsOf, ownSuites, verifyCertificate } from '../../reports/certificate/certificate.ts';
+import {
+  type Claims,
+  claimsOf,
+  decisionsIn,
+  ownSuites,
+  verifyCertificate,
+} from '../../reports/certificate/certificate.ts';
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -32,7 +38,13 @@ export const verify = command({
     try {
       const statement = verifyCertificate(readText(file), publicKey, { own, ...defined({ digest: wanted }) });
       const good = statement.predicate.result !== 'FAILED';
-      const claims = (): string => claimsText(printableValue(claimsOf(statement, own)), keyId(publicKey), good, paint);
+      const claims = (): string =>
+        claimsText(
+          printableValue({ ...claimsOf(statement, own), decisions: decisionsIn(statement) }),
+          keyId(publicKey),
+          good,
+          paint,
+        );
       process.stdout.write(json ? `${printableJson(statement, 2)}\n` : claims());
       return good ? EXIT.conformant : EXIT.nonconformant;
     } catch (error) {
@@ -46,7 +58,7 @@ export const verify = command({
 });
 
 function claimsText(
-  { headline, about, claims, not }: ReturnType<typeof claimsOf>,
+  { headline, about, claims, not, decisions }: Claims & { decisions: readonly string[] },
   id: string,
   good: boolean,
   paint: Paint,
@@ -69,6 +81,9 @@ function claimsText(
     paint('bold', 'It does not claim'),
     ...lines(not),
     '',
+    ...(decisions.length === 0
+      ? []
+      : [paint('bold', 'How each check of the profile was decided'), ...decisions.map((line) => `  ${line}`), '']),
   ].join('\n');
 }
 

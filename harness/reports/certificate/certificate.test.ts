@@ -117,14 +117,14 @@ test('a certificate of an older set is held against the checks of that set', () 
   const since = (date: string) => {
     const id = `device.since-${date}`;
     const due = requirement({ id, level: 'MUST', section: '6.1', since: date, text: 'x' });
-    return checks<never>()(due, { profile: date === '2026-11-21' ? 'core' : 'full' }, async () => {});
+    return checks<never>()(due, date === '2026-11-21' ? {} : { needs: ['drive'] }, async () => {});
   };
   const dates = ['2026-11-21', '2027-06-01'];
   const all = suite<never>('device', [dates.map(since)], dates);
   const own = ownSuites('0.1.0', [all]);
   expect(own.checkIds('device', 'full', '2026-11-21')).toEqual(['device.since-2026-11-21']);
   expect(own.checkIds('device', 'full', '2027-06-01')).toEqual(dates.map((date) => `device.since-${date}`));
-  expect(own.checkIds('device', 'core', '2027-06-01')).toEqual(['device.since-2026-11-21']);
+  expect(own.checkIds('device', 'observed', '2027-06-01')).toEqual(['device.since-2026-11-21']);
   expect(own.checkIds('platform', 'full', '2027-06-01')).toEqual([]);
   expect(own.requirementsDigest('device', '2027-06-01')).toBe(requirementSet(all).digest);
   expect(own.requirementsDigest('device', '2028-01-01')).toBeUndefined();
@@ -159,19 +159,21 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
 
 test('a certificate says in words what it claims and what it does not', () => {
   const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
-  expect(headline).toBe('CONFORMANT: 2 of 3 checks decided it, 1 could not be decided');
+  expect(headline).toBe('CONFORMANT: full, 2026-11-21 · 2 of 3 checks decided it, 1 could not be decided');
   expect(about).toBe('example-agent 1.3.0 with the Device API');
-  expect(claims.join('\n')).toContain('Every MUST that applied held (1 checks); these SHOULDs did not: device.b.');
+  expect(claims.join('\n')).toContain(
+    'Every MUST of the profile was decided and held (1 checks); these SHOULDs did not: device.b.',
+  );
   expect(not.join('\n')).toContain(
     '1 checks did not apply, and nothing is said about them:\n' +
       '  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');
-  const core = claimsOf(statementOf(complete(good, { profile: 'core' }), suites));
-  expect(core.headline).toMatch(/^CONFORMANT in profile core: 2 of 3 checks decided it/);
-  expect(core.not[0]).toBe('Only the checks of profile core were asked for; the suite has more.');
+  const core = claimsOf(statementOf(complete(good, { profile: 'driven' }), suites));
+  expect(core.headline).toMatch(/^CONFORMANT: driven, 2026-11-21 · 2 of 3 checks decided it/);
+  expect(core.not[0]).toBe('Only the profile driven was asked of it; full asks for more.');
   const failed = claimsOf(statementOf(complete([sampleFailure({ id: 'device.d' })]), suites));
-  expect(failed.headline).toBe('NOT CONFORMANT: 1 of 1 checks failed');
+  expect(failed.headline).toBe('NOT CONFORMANT: full, 2026-11-21 · 1 of 1 checks failed');
 });
 
 test('issuing writes the file whole, or nothing', () => {
@@ -181,7 +183,12 @@ test('issuing writes the file whole, or nothing', () => {
   const issuer = certificateIssuer(file, keyFile);
   expect(() => issuer.issue(complete(good, { narrowed_by: ['--fast'] }))).toThrow(Refused);
   expect(existsSync(file)).toBe(false);
-  expect(issuer.issue(complete())).toEqual({ file, keyId: keyId(publicKey), result: 'WARNED', verdict: 'CONFORMANT' });
+  expect(issuer.issue(complete())).toEqual({
+    file,
+    keyId: keyId(publicKey),
+    result: 'WARNED',
+    verdict: 'CONFORMANT: full, 2026-11-21',
+  });
   const { suites: tested } = verifyCertificate(readFileSync(file, 'utf8'), publicKey).predicate.muster;
   expect(tested).toEqual(suitesDigest());
 });
@@ -200,8 +207,8 @@ test('the digest of the suites follows every file that decides a verdict, and no
 });
 
 test('a badge says no more than the run did', () => {
-  expect(badge(complete())).toContain('conformant 2026-11-21');
+  expect(badge(complete())).toContain('conformant: full, 2026-11-21');
   expect(badge(complete(good, { narrowed_by: ['--fast'], complete: false }))).toContain('partly checked');
-  expect(badge(complete(good, { profile: 'core' }))).toContain('conformant (core) 2026-11-21');
+  expect(badge(complete(good, { profile: 'driven' }))).toContain('conformant: driven, 2026-11-21');
   expect(badge(sampleReport())).toContain('not conformant');
 });

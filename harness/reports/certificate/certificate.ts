@@ -9,14 +9,17 @@ import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { differenceInWords } from '../../runner/declarations.ts';
+import { profilesOf } from '../../runner/plan.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
-import type { Outcome, Report, Suite } from '../../runner/types.ts';
-import { lines } from '../findings.ts';
-import { type Verdict, verdict } from '../verdict.ts';
+import type { Api, Outcome, Report, Suite } from '../../runner/types.ts';
+import { lines, OUTCOME_WORDS, SYMBOLS } from '../findings.ts';
+import { conformantTo, type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
   declaredDigest,
-  FAILED,
+  isFailed,
+  isWarned,
+  type JudgedCheck,
   type Predicate,
   requirementsName,
   type Statement,
@@ -52,7 +55,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
     checkIds: (api, profile, requirements) =>
       suitesOf(api)
         .flatMap((suite) => suite.checks)
-        .filter((check) => profile === 'full' || check.profile === 'core')
+        .filter((check) => profilesOf(api as Api, check).includes(profile))
         .filter((check) => isHeld(check.requirement, requirements))
         .map((check) => check.id),
     requirementsDigest(api, date) {
@@ -91,19 +94,24 @@ function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
   const ids = verdicts.map((verdict) => verdict.id);
   if (new Set(ids).size !== ids.length) throw new Refused('it has two verdicts on one check');
-  const same = (field: 'passedTests' | 'warnedTests' | 'failedTests', ...outcomes: Outcome[]): void => {
-    const expected = verdicts.filter((verdict) => outcomes.includes(verdict.outcome)).map((verdict) => verdict.id);
+  const same = (
+    field: 'passedTests' | 'warnedTests' | 'failedTests',
+    isMeant: (verdict: JudgedCheck) => boolean,
+  ): void => {
+    const expected = verdicts.filter(isMeant).map((verdict) => verdict.id);
     if (expected.join() !== predicate[field].join()) throw new Refused(`${field} is not what the verdicts say`);
   };
-  same('passedTests', 'pass');
-  same('warnedTests', 'warn');
-  same('failedTests', ...FAILED);
+  same('passedTests', ({ outcome }) => outcome === 'pass');
+  same('warnedTests', isWarned);
+  same('failedTests', isFailed);
   const result = predicate.failedTests.length > 0 ? 'FAILED' : predicate.warnedTests.length > 0 ? 'WARNED' : 'PASSED';
   if (predicate.result !== result) throw new Refused(`the result is ${predicate.result}, the verdicts say ${result}`);
 }
 
 function complete({ predicate }: Statement): void {
-  const undecided = predicate.muster.verdicts.filter(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
+  const isOpen = ({ outcome, in_profile }: JudgedCheck): boolean =>
+    outcome === 'blocked' || outcome === 'fixed' || (outcome === 'undecided' && in_profile === true);
+  const undecided = predicate.muster.verdicts.filter(isOpen);
   if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.map(({ id }) => id).join(', ')} undecided`);
   const silent = predicate.muster.verdicts.filter(({ outcome, reason }) => outcome === 'not_applicable' && !reason);
   if (silent.length > 0)
@@ -174,10 +182,19 @@ export interface Claims {
 }
 
 /** The verdict of a certificate, as the run that wrote it and its readers call it. */
-export function verdictOf({ result, muster: { profile } }: Predicate): string {
-  const word = result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT';
-  return `${word}${profile === 'full' ? '' : ` in profile ${profile}`}`;
-}
+export const verdictOf = ({ result, muster }: Predicate): string =>
+  `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
+
+/** How each check that the profile holds the target to was decided, a line each. */
+export const decisionsIn = ({ predicate }: Statement): string[] =>
+  predicate.muster.verdicts
+    .filter(({ in_profile }) => in_profile === true)
+    .map((verdict) => {
+      const saw = Object.entries(verdict.saw ?? {}).map(([name, count]) => `${count} ${name}`);
+      const how = verdict.reason ?? (saw.length === 0 ? undefined : `saw ${saw.join(', ')}`);
+      const decided = OUTCOME_WORDS[verdict.outcome] + (how === undefined ? '' : ` (${how})`);
+      return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
+    });
 
 /** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
@@ -190,14 +207,14 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const identity = identityIn(subject, muster);
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
-    headline: `${verdictOf(predicate)}: ${tally(predicate)}`,
+    headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
     about: `${subject?.name} with ${API_NAMES[muster.api]}`,
     claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
       result === 'FAILED'
-        ? `${count(...FAILED)} checks failed: ${predicate.failedTests.join(', ')}.`
-        : `Every MUST that applied held (${musts} ` +
+        ? `${predicate.failedTests.length} checks failed: ${predicate.failedTests.join(', ')}.`
+        : `Every MUST of the profile was decided and held (${musts} ` +
             `checks)${count('warn') === 0 ? '' : `; these SHOULDs did not: ${predicate.warnedTests.join(', ')}`}.`,
       count('flaky') > 0 &&
         `Of these fail now and then, and may have passed in this run: ${named('flaky').join(', ')}.`,
@@ -206,7 +223,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       sameSuites && 'The suites were the same as those of this muster.',
     ),
     not: lines(
-      muster.profile !== 'full' && `Only the checks of profile ${muster.profile} were asked for; the suite has more.`,
+      muster.profile !== 'full' && `Only the profile ${muster.profile} was asked of it; full asks for more.`,
       left.length > 0 && `${left.length} checks did not apply, and nothing is said about them:`,
       reasons(left).map((line) => `  ${line}`),
       identity.not,
@@ -272,7 +289,7 @@ function reasons(verdicts: Predicate['muster']['verdicts']): string[] {
   return [...groups].map(([reason, members]) => `${reason}: ${members.map(({ id }) => id).join(', ')}`);
 }
 
-const BADGES: Record<Verdict['word'], [words: string, colour: string]> = {
+const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
   CONFORMANT: ['conformant', '#1a7f4b'],
   'NO FAILURE FOUND': ['partly checked', '#5b7f1a'],
   INCOMPLETE: ['incomplete', '#9a6200'],
@@ -283,11 +300,10 @@ const HEIGHT = 20;
 
 /** The badge of a run as an SVG document, for a README. It claims no more than the run showed. */
 export function badge(report: Report): string {
-  const { word, meaning } = verdict(report);
+  const { kind, meaning } = verdict(report);
   const left = `muster ${report.api}`;
-  const profile = report.profile === 'full' ? '' : ` (${report.profile})`;
-  const [words, colour] = BADGES[word];
-  const right = `${words}${profile} ${report.requirements_version}`;
+  const [words, colour] = BADGES[kind];
+  const right = `${words}: ${conformantTo(report)}`;
   const [first, second] = [widthOf(left), widthOf(right)];
   const title = printable(`${left}: ${right} (${meaning})`);
   const label = (text: string, from: number, wide: number): Markup =>

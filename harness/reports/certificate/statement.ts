@@ -36,6 +36,10 @@ const verdict = exact({
   section: text,
   outcome: oneOf(OUTCOMES),
   reason: Type.Optional(text),
+  // Certificates of before 2026-11-25 lack what follows.
+  in_profile: Type.Optional(Type.Literal(true)),
+  fails_by: Type.Optional(text),
+  saw: Type.Optional(Type.Record(text, Type.Integer())),
 });
 
 /** Shape of a certificate. */
@@ -88,15 +92,26 @@ export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
 /** A check that a baseline excuses failed all the same, and one that fails now and then does not hold. */
-export const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
+const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
+
+type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
+
+/** Whether a check counts as failed, or as warned, for a certificate. */
+export const isFailed = ({ outcome, fails_by: by }: Decided): boolean => FAILED.includes(outcome) || by !== undefined;
+export const isWarned = ({ outcome, fails_by: by }: Decided): boolean => outcome === 'warn' && by === undefined;
 
 /** Why a run cannot be certified; undefined when it can. */
 export function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
+  const { undecided } = report.profile_coverage;
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
   if (ran(summary) === 0) return 'no check ran';
+  if (undecided.length > 0) {
+    const why = undecided.map(({ checks, why: each }) => `${checks} ${each}`).join(', ');
+    return `the profile ${report.profile} is not decided: ${why}`;
+  }
   if (report.unmet !== undefined) return report.unmet.join('; ');
   if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
   if (!report.complete) return 'the run did not end';
@@ -119,10 +134,10 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
   const { target } = report;
-  const named = (...outcomes: string[]): string[] =>
-    report.checks.filter((check) => outcomes.includes(check.outcome)).map((check) => check.id);
-  const failedTests = named(...FAILED);
-  const warnedTests = named('warn');
+  const named = (isMeant: (check: CheckResult) => boolean): string[] =>
+    report.checks.filter(isMeant).map((check) => check.id);
+  const failedTests = named(isFailed);
+  const warnedTests = named(isWarned);
   return {
     _type: STATEMENT_TYPE,
     subject: [subjectOf(target)],
@@ -133,7 +148,7 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         { name: `muster ${report.muster} suites (${suites.form})`, digest: { sha256: suites.sha256 } },
         ...requirementsOf(report),
       ],
-      passedTests: named('pass'),
+      passedTests: named(({ outcome }) => outcome === 'pass'),
       warnedTests,
       failedTests,
       muster: {
@@ -202,11 +217,14 @@ export function declaredDigest(name: string, version: string): string {
 }
 
 /** Without evidence: a certificate is for readers who cannot repeat the run. */
-export function judged({ id, level, section, outcome, reason }: Judged): Own['verdicts'][number] {
-  return { id, level, section, outcome, ...defined({ reason }) };
+function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
+  return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
 
-type Judged = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | 'reason'>;
+/** How a certificate says that a check was decided. */
+export type JudgedCheck = Own['verdicts'][number];
+
+type Judged = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | 'reason' | 'in_profile' | 'fails_by' | 'saw'>;
 
 /** Choices where the specification is silent, so that certificates can be compared. */
 function observedIn({ checks }: Report): Pick<Own, 'observed'> {

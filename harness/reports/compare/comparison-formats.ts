@@ -1,23 +1,32 @@
-/** A comparison for a terminal: what differs, then what changed last, then the verdict. */
+/** A comparison for a terminal: what differs, then what changed from one to the next, then the verdict. */
 
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
-import { cutTo, type Paint, printable, wrap } from '../../common/terminal.ts';
+import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
+import { comparable } from '../../runner/likeness.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';
 import { COLOURS } from '../pretty-findings.ts';
 import {
-  alikeness,
+  type Changes,
   type ChoiceRow,
   type Comparison,
   type GateVerdict,
   judgedApart,
   type RequirementRow,
+  shareOf,
 } from './comparison.ts';
+import type { Said } from './entries.ts';
 
-const MARK = 3;
+/** Terminal columns that a row needs beside its marks, and the least for a label above these. */
+const ROW = 56;
+const HEAD = 8;
+/** The same for the number and the label before what was expected or seen. */
+const SAYS = 22;
 /** Ids of changed checks that are named. The page has all. */
-const NAMED = 12;
+const NAMED = 6;
+/** Reasons that are told of what is undecided, the most frequent ones. */
+const REASONS = 3;
 
 /** Lines for a terminal of so many columns, ready to be written. */
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
@@ -25,8 +34,8 @@ export function compareText(comparison: Comparison, verdict: GateVerdict, paint:
     legend(comparison, paint, columns),
     requirementsThatDiffer(comparison, paint, columns),
     choicesThatDiffer(comparison, paint, columns),
-    changes(comparison, paint, columns),
-    closing(comparison, verdict, paint, columns),
+    ...comparison.steps.map((step) => changes(comparison, step, paint, columns)),
+    closing(verdict, paint, columns),
   ];
   return `${blocks
     .filter((lines) => lines.length > 0)
@@ -49,33 +58,68 @@ function legend({ entries, requirements, choices }: Comparison, paint: Paint, co
 }
 
 function requirementsThatDiffer({ entries, requirements }: Comparison, paint: Paint, columns: number): string[] {
-  const differing = requirements.filter(({ differs }) => differs);
-  if (differing.length === 0) return [];
-  const rows = differing.filter(judgedApart);
-  const others = differing.length - rows.length;
-  const head = entries.map((_, index) => String(index + 1).padStart(MARK)).join('');
-  const marks = MARK * entries.length;
+  const rows = requirements.filter(judgedApart);
+  if (rows.length === 0) return [];
+  const room = Math.floor((columns - ROW) / entries.length);
+  const heads = entries.map(({ label }, index) =>
+    room < HEAD ? String(index + 1) : cutTo(`${index + 1}: ${printable(label)}`, room),
+  );
+  const cell = Math.max(...heads.map(width)) + 2;
   return [
-    `${paint('bold', 'Checks that differ')} ${paint('dim', String(differing.length))}`,
-    ...(rows.length === 0 ? [] : [paint('dim', `  ${head}`)]),
-    ...rows.map(
-      ({ id, level, outcomes }) =>
-        `  ${outcomes.map((outcome) => mark(outcome, paint)).join('')}  ` +
-        `${cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - marks - 4))}`,
-    ),
+    `${paint('bold', 'Checks that differ')} ${paint('dim', String(rows.length))}`,
+    paint('dim', `  ${heads.map((head) => head.padEnd(cell)).join('')}`.trimEnd()),
+    ...rows.flatMap(({ id, level, outcomes, findings }) => [
+      `  ${outcomes.map((outcome) => mark(outcome, paint, cell)).join('')}` +
+        cutTo(`${level.padEnd(6)} ${id}`, Math.max(20, columns - cell * entries.length - 2)),
+      ...findingLines(findings, paint, columns),
+    ]),
     ...wrap(key(rows), columns - 2).map((line) => paint('dim', `  ${line}`)),
-    ...(others === 0 ? [] : [paint('dim', `  ${others} were not decided by all of them; --report html lists these`)]),
   ];
 }
 
-const mark = (outcome: Outcome | undefined, paint: Paint): string =>
-  outcome === undefined ? '–'.padStart(MARK) : paint(COLOURS[outcome], SYMBOLS[outcome].padStart(MARK));
+const mark = (outcome: Outcome | undefined, paint: Paint, cell: number): string =>
+  outcome === undefined ? '–'.padEnd(cell) : paint(COLOURS[outcome], SYMBOLS[outcome].padEnd(cell));
+
+const SAID = [
+  ['expected', 'expected'],
+  ['actual', 'actual'],
+  ['reason', 'reason'],
+  ['consequence_of', 'may follow from'],
+] as const;
+
+/** What a report says of an outcome, by lines of a label and a text. */
+const fieldsOf = (said: Said | undefined): [label: string, text: string][] =>
+  SAID.flatMap(([name, label]) => {
+    const text = said?.[name];
+    return text === undefined ? [] : [[label, cutTo(printable(text), VALUE)]];
+  });
+
+/** What was expected and seen, once for all that found the same. */
+const findingLines = (findings: RequirementRow['findings'], paint: Paint, columns: number): string[] =>
+  grouped(findings, (said) => JSON.stringify(comparable(said ?? {}))).flatMap(([numbers, said]) =>
+    fieldsOf(said).flatMap(([label, text], index) =>
+      hanging(
+        paint('dim', `${(index === 0 ? numbers : '').padEnd(numbers.length)}  ${label}`),
+        wrap(text, Math.max(30, columns - SAYS - 4)),
+        4,
+        SAYS,
+      ),
+    ),
+  );
+
+/** Each value once, with the numbers of those that have it. */
+const grouped = <T>(values: readonly T[], as: (value: T) => string): [numbers: string, value: T][] => {
+  const numberedValues = values.map((value, index) => ({ value, number: index + 1 }));
+  return [...Map.groupBy(numberedValues, ({ value }) => as(value)).values()].flatMap((alike) =>
+    alike.slice(0, 1).map(({ value }) => [alike.map(({ number }) => number).join(', '), value]),
+  );
+};
 
 /** The symbols that are used, in words. */
 function key(rows: readonly RequirementRow[]): string {
   const used = new Set(rows.flatMap(({ outcomes }) => outcomes));
   return [...used]
-    .map((outcome) => (outcome === undefined ? '– has no such check' : `${SYMBOLS[outcome]} ${OUTCOME_WORDS[outcome]}`))
+    .map((outcome) => (outcome === undefined ? '– not in its report' : `${SYMBOLS[outcome]} ${OUTCOME_WORDS[outcome]}`))
     .join(', ');
 }
 
@@ -91,50 +135,66 @@ function choicesThatDiffer({ choices }: Comparison, paint: Paint, columns: numbe
   ];
 }
 
-/** Each value with the numbers of those that have it. */
-function valuesOf({ values }: ChoiceRow, columns: number): string[] {
-  const groups = Map.groupBy(
-    values.map((value, index) => ({ value, number: index + 1 })),
-    ({ value }) => value ?? '– not observed',
+const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
+  grouped(values, (value = '– not observed') => value).map(
+    ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
   );
-  return [...groups].map(
-    ([value, entries]) => `${entries.map(({ number }) => number).join(', ')}  ${cutTo(printable(value), columns)}`,
-  );
-}
 
-/** What can change from one entry to the next. */
+/** What can change from one entry to the next. `lacks`: which of the two did not decide it, counted from the later. */
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
-  { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more' },
+  { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more', lacks: 0 },
+  { of: 'undecidedBefore', symbol: '?', tone: 'blocked', words: 'not decided before', lacks: -1 },
+  { of: 'inOneSet', symbol: '+', tone: 'warn', words: 'in one requirement set alone' },
   { of: 'mended', symbol: '✓', tone: 'pass', words: 'hold now' },
   { of: 'behaviour', symbol: '~', tone: 'warn', words: 'answered in another way' },
-] as const;
+] as const satisfies { of: keyof Changes; lacks?: 0 | -1; [shown: string]: unknown }[];
 
-/** The changes from the last entry but one to the last, each with the names of what changed; none without any. */
-const changesIn = ({ changes }: Comparison): ((typeof CHANGES)[number] & { names: string[] })[] =>
-  CHANGES.map((change) => ({
-    ...change,
-    names: changes[change.of].map((row) => printable('id' in row ? row.id : row.name)),
-  })).filter(({ names }) => names.length > 0);
+/** The changes to one entry from the one before it, each with the names of what changed; none without any. */
+const changesIn = (step: Changes): { symbol: string; tone: string; words: string; names: string[] }[] =>
+  CHANGES.flatMap(({ of, symbol, tone, words, ...change }) => {
+    const rows: readonly (RequirementRow | ChoiceRow)[] = step[of];
+    const whyOf = (row: RequirementRow | ChoiceRow): string =>
+      'lacks' in change && 'id' in row ? ` (${whyOpen(row, step.to + change.lacks)})` : '';
+    const reasons = [...Map.groupBy(rows, whyOf)].sort(([, a], [, b]) => b.length - a.length);
+    const others = reasons.slice(REASONS).flatMap(([, members]) => members);
+    return [...reasons.slice(0, REASONS), [' (for other reasons)', others] as const]
+      .filter(([, members]) => members.length > 0)
+      .map(([why, members]) => ({
+        symbol,
+        tone,
+        words: words + why,
+        names: members.map((row) => printable('id' in row ? row.id : row.name)),
+      }));
+  });
 
-function changes(comparison: Comparison, paint: Paint, columns: number): string[] {
-  const { length } = comparison.entries;
-  const said = changesIn(comparison).flatMap(({ symbol, words, names }) => {
-    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+function whyOpen({ outcomes, findings }: RequirementRow, index: number): string {
+  const outcome = outcomes[index];
+  return outcome === undefined ? 'not in its report' : printable(findings[index]?.reason ?? OUTCOME_WORDS[outcome]);
+}
+
+/** `From 1.2 to 1.3`. */
+const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
+  `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
+
+/** Of two alone, the closing words say the share. */
+function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
+  const said = changesIn(step).flatMap(({ symbol, words, names }) => {
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';
     return wrap(`${symbol} ${words}: ${names.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
       index === 0 ? `  ${line}` : `    ${line}`,
     );
   });
-  return said.length === 0 ? [] : [paint('bold', `From ${length - 1} to ${length}`), ...said];
+  const heading = wrap(headingOf(comparison, step), columns).map((line) => paint('bold', line));
+  if (comparison.steps.length === 1) return said.length === 0 ? [] : [...heading, ...said];
+  return [...heading, paint('dim', `  ${shareOf(step)}`), ...said];
 }
 
-function closing(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string[] {
-  return [
-    paint('dim', '─'.repeat(Math.min(columns, 72))),
-    ...wrap(`${paint(['bold', COLOURS[verdict.tone]], verdict.word)}  ${alikeness(comparison)}`, columns),
-    ...wrap(`exit ${verdict.code}: ${verdict.meaning}`, columns).map((line) => paint('dim', line)),
-  ];
-}
+const closing = ({ word, tone, share, code, meaning }: GateVerdict, paint: Paint, columns: number): string[] => [
+  paint('dim', '─'.repeat(Math.min(columns, 72))),
+  ...wrap(`${paint(['bold', COLOURS[tone]], word)}  ${share}`, columns),
+  ...wrap(`exit ${code}: ${meaning}`, columns).map((line) => paint('dim', line)),
+];
 
 // A comparison as one HTML file. It loads nothing and needs no script.
 
@@ -146,9 +206,9 @@ const VALUE = 400;
 export function comparePage(comparison: Comparison, verdict: GateVerdict, version: string): string {
   const { entries, requirements, choices } = comparison;
   const api = entries[0]?.api ?? '';
-  const title = `${verdict.word}: ${api}, ${plural(entries.length, 'report')}`;
+  const title = `${verdict.word}, ${verdict.share}: ${api}, ${plural(entries.length, 'report')}`;
   const main = html`${banner(comparison, verdict)}
-${changed(comparison)}
+${comparison.steps.map((step) => changed(comparison, step))}
 ${requirementTable('Checks that differ', differing(requirements), comparison, true)}
 ${choiceTable('Choices that differ, where the specification is silent', differing(choices), comparison, true)}
 ${requirementTable('Checks with one outcome', same(requirements), comparison, false)}
@@ -160,25 +220,24 @@ ${choiceTable('Choices that are the same', same(choices), comparison, false)}
 const differing = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => differs);
 const same = <T extends { differs: boolean }>(rows: readonly T[]): T[] => rows.filter(({ differs }) => !differs);
 
-function banner(comparison: Comparison, { word, tone, code, meaning }: GateVerdict): Markup {
+function banner(comparison: Comparison, { word, tone, share, code, meaning }: GateVerdict): Markup {
   const reports = comparison.entries.map(({ label, startedAt, api }) => {
     const about = `${api} · ${startedAt.slice(0, 16).replace('T', ' ')}`;
     return html`<li><b>${printable(label)}</b> <span class="soft">${about}</span></li>`;
   });
-  return html`<div class="banner ${tone}"><h1>${word}</h1>
-<p>Exit ${code}: ${printable(meaning)}.</p><p>${alikeness(comparison)}.</p>
+  return html`<div class="banner ${tone}"><h1>${word}: ${share}</h1>
+<p>Exit ${code}: ${printable(meaning)}.</p>
 <ol>${reports}</ol></div>`;
 }
 
-function changed(comparison: Comparison): Markup {
-  const found = changesIn(comparison);
-  const { length } = comparison.entries;
-  if (found.length === 0) return NOTHING;
+function changed(comparison: Comparison, step: Changes): Markup {
+  const found = changesIn(step);
+  if (found.length === 0 && comparison.steps.length === 1) return NOTHING;
   const list = found.map(
     ({ tone, words, names }) =>
       html`<dt class="${tone}">${sentence(words)}</dt><dd>${names.map((name) => html`<code>${name}</code> `)}</dd>`,
   );
-  return html`<h2>From ${length - 1} to ${length}</h2><dl>${list}</dl>`;
+  return html`<h2>${headingOf(comparison, step)}</h2><p class="soft">${shareOf(step)}</p><dl>${list}</dl>`;
 }
 
 /** A table behind a summary; `open` shows it at once. */
@@ -196,18 +255,21 @@ function requirementTable(
   compared: Comparison,
   open: boolean,
 ): Markup {
-  const body = rows.map(({ id, level, section, requirement, outcomes }) => {
+  const body = rows.map(({ id, level, section, requirement, outcomes, findings }) => {
     const words = requirement === '' ? NOTHING : html`<p>${printable(requirement)}</p>`;
     return html`<tr id="${id}"><th scope="row"><code>${id}</code>
-<span class="soft">${level} · ${section} ${sectionTitle(section)}</span>${words}</th>${outcomes.map(outcomeCell)}</tr>`;
+<span class="soft">${level} · ${section} ${sectionTitle(section)}</span>${words}</th>
+${outcomes.map((outcome, index) => outcomeCell(outcome, findings[index]))}</tr>`;
   });
   return folded(heading, rows.length, open, table('Check', compared, body));
 }
 
-const outcomeCell = (outcome: Outcome | undefined): Markup =>
+const outcomeCell = (outcome: Outcome | undefined, said: Said | undefined): Markup =>
   outcome === undefined
-    ? html`<td class="soft">– no such check</td>`
-    : html`<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${OUTCOME_WORDS[outcome]}</td>`;
+    ? html`<td class="soft">– not in its report</td>`
+    : html`<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${OUTCOME_WORDS[outcome]}${fieldsOf(said).map(
+        ([label, text]) => html`<p><span class="soft">${label}</span> ${text}</p>`,
+      )}</td>`;
 
 function choiceTable(heading: string, rows: readonly ChoiceRow[], compared: Comparison, open: boolean): Markup {
   const cell = (value: string | undefined): Markup =>

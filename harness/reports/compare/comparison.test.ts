@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { UsageError } from '../../common/usage.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { sampleReport, sampleResult } from '../testing/samples.ts';
-import { type Comparison, compare, entryOf, type Gate, verdictOf } from './comparison.ts';
+import { type Comparison, compare, type Gate, verdictOf } from './comparison.ts';
 import { comparePage, compareText } from './comparison-formats.ts';
+import { type Entry, entryOf } from './entries.ts';
 
 const plain = (_: unknown, text: string): string => text;
 const run = (label: string, ...checks: Partial<CheckResult>[]): ReturnType<typeof entryOf> =>
@@ -14,25 +15,79 @@ const future = (value: string): Partial<CheckResult> => ({
   observed: [{ name: 'a cursor beyond the newest event', value }],
 });
 const frame = (outcome: CheckResult['outcome']): Partial<CheckResult> => ({ id: 'device.events.frame', outcome });
-const judged = (comparison: Comparison, gate: Gate): number => verdictOf(comparison.changes, gate).code;
+const judged = (comparison: Comparison, gate: Gate): number => verdictOf(comparison, gate).code;
+const shown = (comparison: Comparison): { text: string; page: string } => {
+  const verdict = verdictOf(comparison, 'regressions');
+  return { text: compareText(comparison, verdict, plain, 100), page: comparePage(comparison, verdict, '1') };
+};
 
-it('says how many checks nobody decided, though they are alike', () => {
+it('never says NO REGRESSION without the share that both decided', () => {
   const undecided = { 'device.a': 'not_applicable', 'device.b': 'blocked' } as const;
   const held = run('a', frame('pass'), ...Object.entries(undecided).map(([id, outcome]) => ({ id, outcome })));
-  const comparison = compare([held, held]);
-  const said = 'checks and 0 of 0 choices are the same; 2 checks were decided by none';
-  expect(compareText(comparison, verdictOf(comparison.changes, 'regressions'), plain, 100)).toContain(`3 of 3 ${said}`);
-  expect(comparePage(comparison, verdictOf(comparison.changes, 'regressions'), '1')).toContain(`3 of 3 ${said}`);
+  const { text, page } = shown(compare([held, held]));
+  expect(text).toContain('NO REGRESSION  1 of 3 checks decided by both, 2 by neither\n');
+  expect(page).toMatch(
+    /<title>NO REGRESSION, 1 of 3 checks decided by both, 2 by neither: device[\s\S]*<h1>.*1 of 3 checks/,
+  );
+  // A run that was narrowed leaves checks of the set out of its report.
+  const coverage = { checks: 90, decided: 1, undecided: [] };
+  const narrow = entryOf(sampleReport([sampleResult()], { coverage }), 'narrow');
+  expect(shown(compare([narrow, narrow])).text).toContain('1 of 90 checks decided by both, 89 by neither');
 });
 
-it('puts what differs first, checks and choices', () => {
+it('counts what is flaky apart, in what both decided', () => {
+  const { text } = shown(compare([run('a', frame('flaky')), run('b', frame('flaky'))]));
+  expect(text).toContain('NO REGRESSION  1 of 1 check decided by both (1 flaky)');
+});
+
+it('decides nothing where both decided nothing', () => {
+  const blocked = run('a', frame('blocked'));
+  expect(verdictOf(compare([blocked, blocked]), 'regressions')).toMatchObject({ word: 'UNDECIDED', code: 2 });
+});
+
+it('takes a missing check for new only when the set of the other report is older than it', () => {
+  const old = run('old', { id: 'device.a' });
+  const now = run('now', { id: 'device.a' }, frame('fail'));
+  const due = (since: string) => {
+    const comparison = compare([old, now], new Map([['device.events.frame', { since }]]));
+    return { ...verdictOf(comparison, 'regressions'), ...comparison };
+  };
+  // Sample reports are of 2026-11-21.
+  expect(due('2026-11-21')).toMatchObject({ code: 2, changes: { undecidedBefore: [{ id: 'device.events.frame' }] } });
+  const later = due('2026-11-22');
+  expect(later).toMatchObject({ code: 0, share: '1 of 2 checks decided by both, 1 in one requirement set alone' });
+  expect(later.changes.inOneSet.map(({ id }) => id)).toEqual(['device.events.frame']);
+  expect(judged(compare([old, now]), 'regressions')).toBe(2);
+});
+
+it('says why a check is undecided', () => {
+  const reason = 'needs drive, which the target does not declare';
+  const { text, page } = shown(
+    compare([run('a', frame('pass'), { id: 'device.a' }), run('b', { ...frame('not_applicable'), reason })]),
+  );
+  for (const said of [text, page]) {
+    expect(said).toMatch(/not decided any more \(needs drive, which the target does not declare\)/i);
+    expect(said).toMatch(/not decided any more \(not in its report\)/i);
+    expect(said).toContain('2 checks were decided by one side alone');
+  }
+});
+
+it('puts what differs first, checks and choices, and what follows after its cause', () => {
   const alike = { id: 'device.deployment.shape' };
+  const follows = { id: 'device.events.body' };
   const { requirements, choices } = compare([
-    run('a', alike, frame('pass'), future('200')),
-    run('b', alike, frame('fail'), future('400')),
+    run('a', alike, follows, frame('pass'), future('200')),
+    run(
+      'b',
+      alike,
+      { ...follows, outcome: 'fail', consequence_of: 'device.events.frame' },
+      frame('fail'),
+      future('400'),
+    ),
   ]);
   expect(requirements.map(({ id, outcomes, differs }) => [id, outcomes, differs])).toEqual([
     ['device.events.frame', ['pass', 'fail'], true],
+    ['device.events.body', ['pass', 'fail'], true],
     ['device.deployment.shape', ['pass', 'pass'], false],
     ['device.events.cursor.future', ['pass', 'pass'], false],
   ]);
@@ -47,13 +102,22 @@ it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: numb
   ['pass', 'flaky', 1],
   ['flaky', 'pass', 0],
   ['pass', 'blocked', 2],
+  ['pass', 'not_applicable', 2],
+  ['fail', 'blocked', 2],
+  ['blocked', 'pass', 2],
+  ['flaky', 'flaky', 0],
   ['pass', 'pass', 0],
   ['fail', 'pass', 0],
   ['fail', 'fail', 0],
-  ['not_applicable', 'fail', 0],
+  ['not_applicable', 'fail', 2],
 ])('the gate for regressions: %s, then %s, is exit %i', (before, now, code) => {
   expect(judged(compare([run('a', frame(before)), run('b', frame(now))]), 'regressions')).toBe(code);
   expect(judged(compare([run('a', frame(before)), run('b', frame(now))]), 'none')).toBe(0);
+});
+
+it('a regression is red, and not undecided, whatever else is undecided', () => {
+  const before = run('a', frame('pass'), { id: 'device.a' });
+  expect(judged(compare([before, run('b', frame('fail'))]), 'regressions')).toBe(1);
 });
 
 it('the gate for behaviour refuses a choice that changed, and not one that is new', () => {
@@ -67,6 +131,52 @@ it('a history is judged by its last two', () => {
   const mended = compare([run('a', frame('pass')), run('b', frame('fail')), run('c', frame('pass'))]);
   expect(judged(mended, 'regressions')).toBe(0);
   expect(mended.changes.mended.map(({ id }) => id)).toEqual(['device.events.frame']);
+});
+
+it('shows every change of a history, each from one to the next', () => {
+  const comparison = compare([run('1.1', frame('pass')), run('1.2', frame('fail')), run('1.3', frame('pass'))]);
+  expect(comparison.steps.map(({ regressions, mended }) => [regressions.length, mended.length])).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
+  const { text, page } = shown(comparison);
+  expect(text).toMatch(
+    /From 1\.1 to 1\.2[\s\S]*hold no longer: device\.events\.frame[\s\S]*From 1\.2 to 1\.3[\s\S]*hold now/,
+  );
+  expect(page).toMatch(/From 1\.1 to 1\.2[\s\S]*Hold no longer[\s\S]*From 1\.2 to 1\.3[\s\S]*Hold now/);
+});
+
+it('shows what was expected and seen of each finding, once where it is the same', () => {
+  const late = { outcome: 'fail', expected: 'an id above 7', actual: '500 <b>', consequence_of: 'device.a' } as const;
+  const comparison = compare([
+    run('1.1', frame('pass')),
+    run('1.2', { ...frame('fail'), ...late }),
+    run('1.3', { ...frame('fail'), ...late, expected: 'an id above 9' }),
+  ]);
+  const { text, page } = shown(comparison);
+  expect(text).toMatch(/2, 3 +expected +an id above 7\n +actual +500 <b>\n/);
+  expect(text).not.toContain('above 9');
+  expect(text).toContain('may follow from device.a');
+  expect(page).toMatch(/an id above 7[\s\S]*500 &lt;b&gt;[\s\S]*an id above 9[\s\S]*device\.a/);
+});
+
+it('names columns by release, or else by what tells their files apart', () => {
+  const release = (version: string | undefined, file: string) => {
+    const { version: _, ...target } = sampleReport().target;
+    return entryOf(sampleReport([sampleResult()], { target: { ...target, ...(version && { version }) } }), file);
+  };
+  const labels = (...entries: Entry[]): string[] => compare(entries).entries.map(({ label }) => label);
+  expect(labels(release('1.2', 'a.json'), release('1.3', 'b.json'))).toEqual([
+    'example-agent 1.2',
+    'example-agent 1.3',
+  ]);
+  const files = ['/builds/agent/1.2/run.json', '/builds/agent/1.3/run.json'];
+  const [first = '', second = ''] = files;
+  expect(labels(release(undefined, first), release(undefined, second))).toEqual(['1.2/run.json', '1.3/run.json']);
+  expect(labels(release('1.2', first), release('1.2', second))).toEqual(['1.2/run.json', '1.3/run.json']);
+  const { text, page } = shown(compare([run('old.json', frame('pass')), run('new.json', frame('fail'))]));
+  expect(text).toMatch(/1: old\.json +2: new\.json/);
+  expect(page).toMatch(/<th scope="col">2 .*new\.json/);
 });
 
 it('leaves out a long start that all labels share', () => {
@@ -93,7 +203,7 @@ it('says in a terminal and on a page what differs, and nothing raw of a target',
     run('old', frame('pass'), future('200')),
     run('new\u001b[2J', frame('fail'), future('<b>\u202e')),
   ]);
-  const verdict = verdictOf(comparison.changes, 'regressions');
+  const verdict = verdictOf(comparison, 'regressions');
   const text = compareText(comparison, verdict, plain, 60);
   expect(text).toContain('REGRESSED');
   expect(text).toMatch(/✗ hold no longer: device\.events\.frame/);

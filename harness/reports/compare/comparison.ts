@@ -2,140 +2,12 @@
  * Puts entries beside each other: requirement by requirement, and choice by choice where the specification is silent.
  */
 
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { type Api, LEVELS, type Level, type Observed, type Outcome, type Report } from '../../runner/types.ts';
-import { judged, type Statement, statement } from '../certificate/statement.ts';
-import { plural } from '../findings.ts';
-import { looksLikeReport, readJson, reportFrom } from '../json.ts';
-
-// What `muster compare` puts beside each other: the reports of runs, and certificates.
-
-/** One implementation at one time. */
-export interface Entry {
-  /** E.g. `agent 1.3.0`; unique among those that are compared. */
-  label: string;
-  api: Api;
-  /** ISO 8601. */
-  startedAt: string;
-  checks: EntryCheck[];
-}
-
-/** What one check came to there. A certificate holds no words of its requirement. */
-export interface EntryCheck extends ReturnType<typeof judged> {
-  requirement?: string;
-  observed: readonly Observed[];
-}
-
-/**
- * The entries in files and folders. A folder is a history: its reports in the order in which they were made.
- *
- * @throws UsageError that names the file
- */
-export function readEntries(paths: readonly string[]): Entry[] {
-  return paths.flatMap((path) => (isFolder(path) ? historyIn(path) : [entryIn(path)]));
-}
-
-/** Most characters that all labels may begin with. */
-const LONGEST_START = 24;
-
-/**
- * A label for each, made unique by a number where two would be the same. What all of them begin with is left out when
- * it is long.
- */
-export function labelled(given: readonly Entry[]): Entry[] {
-  const start = commonStart(given.map(({ label }) => label));
-  const entries =
-    start.length <= LONGEST_START ? given : given.map((entry) => ({ ...entry, label: shortened(entry.label, start) }));
-  const total = Map.groupBy(entries, ({ label }) => label);
-  const seen = new Map<string, number>();
-  return entries.map((entry) => {
-    if (total.get(entry.label)?.length === 1) return entry;
-    const number = (seen.get(entry.label) ?? 0) + 1;
-    seen.set(entry.label, number);
-    return { ...entry, label: `${entry.label} #${number}` };
-  });
-}
-
-/** A label that is nothing but the start stays whole. */
-const shortened = (label: string, start: string): string =>
-  label.length < start.length ? label : `… ${label.slice(start.length)}`;
-
-/** Whole words that all labels begin with. */
-function commonStart([first = '', ...others]: readonly string[]): string {
-  const words = first.split(' ');
-  const starts = words.map((_, index) => `${words.slice(0, index + 1).join(' ')} `);
-  return starts.findLast((start) => others.every((other) => `${other} `.startsWith(start))) ?? '';
-}
-
-/** The entry of a report. Without `label`, the name and the version of the target, or else its address. */
-export function entryOf(report: Report, label?: string): Entry {
-  const { api, target, started_at: startedAt, checks } = report;
-  const named = [target.name, target.version].filter((part) => part !== undefined).join(' ');
-  return {
-    label: label ?? (named === '' ? target.address : named),
-    api,
-    startedAt,
-    checks: checks
-      // Complaints about a baseline have no section and are no checks.
-      .filter(({ section }) => section !== '')
-      .map((check) => ({ ...judged(check), requirement: check.requirement, observed: check.observed ?? [] })),
-  };
-}
-
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-function historyIn(folder: string): Entry[] {
-  const entries = readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .flatMap((name) => {
-      const file = join(folder, name);
-      const entry = entryFrom(readJson(file), file);
-      return entry === undefined ? [] : [entry];
-    });
-  if (entries.length === 0) throw new UsageError(`${folder}: holds no report in JSON and no certificate`);
-  return entries.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
-}
-
-function entryIn(file: string): Entry {
-  const entry = entryFrom(readJson(file), file);
-  if (entry !== undefined) return entry;
-  throw new UsageError(
-    `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a ` +
-      'folder of these',
-  );
-}
-
-function entryFrom(value: unknown, file: string): Entry | undefined {
-  if (looksLikeReport(value)) return entryOf(reportFrom(value, file));
-  const certified = certifiedBy(value);
-  return certified === undefined ? undefined : entryOfCertificate(certified);
-}
-
-/** The statement in an envelope. Its signature is not looked at: `muster verify` does that. */
-function certifiedBy(value: unknown): Statement | undefined {
-  const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
-  if (typeof payload !== 'string') return undefined;
-  try {
-    const content: unknown = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
-    return statement.is(content) ? content : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function entryOfCertificate({ subject, predicate: { muster } }: Statement): Entry {
-  const named = [muster.subject_name, muster.subject_version].filter((part) => part !== undefined).join(' ');
-  const observed = Map.groupBy(muster.observed ?? [], ({ check }) => check);
-  return {
-    label: `${named === '' ? (subject[0]?.name ?? 'a subject') : named} (certificate)`,
-    api: muster.api,
-    startedAt: muster.started_at,
-    checks: muster.verdicts.map((verdict) => ({ ...judged(verdict), observed: observed.get(verdict.id) ?? [] })),
-  };
-}
+import { isHeld } from '../../runner/requirements.ts';
+import { LEVELS, type Level, type Outcome, type Requirement } from '../../runner/types.ts';
+import { lines, plural } from '../findings.ts';
+import { type Entry, type EntryCheck, labelled, type Said } from './entries.ts';
 
 /** All that was compared. The arrays of a row have one place for each entry. */
 export interface Comparison {
@@ -143,7 +15,9 @@ export interface Comparison {
   /** Those that differ come first. */
   requirements: RequirementRow[];
   choices: ChoiceRow[];
-  /** From the last entry but one to the last. */
+  /** From each entry to the next. */
+  steps: Changes[];
+  /** The last of them, which a gate judges. */
   changes: Changes;
 }
 
@@ -155,6 +29,8 @@ export interface RequirementRow {
   requirement: string;
   /** `undefined` where the entry does not have the check. */
   outcomes: (Outcome | undefined)[];
+  /** `undefined` where there is nothing to say. */
+  findings: (Said | undefined)[];
   differs: boolean;
 }
 
@@ -169,69 +45,110 @@ export interface ChoiceRow {
 
 /** What changed between two releases. */
 export interface Changes {
+  /** Place of the later one among the entries. */
+  to: number;
+  /** Checks of the requirement set, and those that both decided, some of them as flaky. */
+  checks: number;
+  both: number;
+  flaky: number;
   /** Held before, and does not now. */
   regressions: RequirementRow[];
-  /** Held before, and is not decided now. */
+  /** Decided before, and not now. */
   undecided: RequirementRow[];
+  /** Decided now, and not before. */
+  undecidedBefore: RequirementRow[];
+  /** Decided by one alone, because the requirement set of the other does not hold it. */
+  inOneSet: RequirementRow[];
   /** Did not hold before, and does now. */
   mended: RequirementRow[];
   /** Observed in both, with another value. */
   behaviour: ChoiceRow[];
 }
 
-const HELD: ReadonlySet<Outcome | undefined> = new Set(['pass', 'fixed']);
-const BROKEN: ReadonlySet<Outcome | undefined> = new Set(['fail', 'warn', 'known', 'flaky']);
+type Outcomes = ReadonlySet<Outcome | undefined>;
+const HELD: Outcomes = new Set(['pass', 'fixed']);
+/** A check that fails now and then does not hold, whatever came of it this time. */
+const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
+const DECIDED = HELD.union(BROKEN);
+const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
+
+/** Since when, and until when, the requirements of checks are in a set, by the ids of the checks. */
+export type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
 
 /** @throws UsageError when there are fewer than two entries, or entries of different APIs */
-export function compare(given: readonly Entry[]): Comparison {
+export function compare(given: readonly Entry[], terms: Terms = new Map()): Comparison {
   if (given.length < 2) throw new UsageError('there is only one report: give two or more to compare');
   const apis = new Set(given.map(({ api }) => api));
   if (apis.size > 1) {
-    const said = given.map(({ label, api }) => `${label}: ${api}`).join(', ');
+    const said = given.map(({ source, api }) => `${source}: ${api}`).join(', ');
     throw new UsageError(`reports of one API can be compared, and these are of ${apis.size} (${said})`);
   }
   const entries = labelled(given);
-  const requirements = differencesFirst(requirementRows(entries), judgedApart);
+  const requirements = differencesFirst(requirementRows(entries), tellingOf);
   const choices = differencesFirst(choiceRows(entries));
-  return { entries, requirements, choices, changes: changesIn(requirements, choices) };
+  const first = changesTo(1, { entries, requirements, choices }, terms);
+  const later = entries.slice(2).map((_, index) => changesTo(index + 2, { entries, requirements, choices }, terms));
+  return { entries, requirements, choices, steps: [first, ...later], changes: later.at(-1) ?? first };
 }
 
-function changesIn(requirements: readonly RequirementRow[], choices: readonly ChoiceRow[]): Changes {
-  const from = (before: ReadonlySet<Outcome | undefined>, isNow: (outcome: Outcome | undefined) => boolean) =>
-    requirements.filter(({ outcomes }) => before.has(outcomes.at(-2)) && isNow(outcomes.at(-1)));
+function changesTo(
+  to: number,
+  { entries, requirements, choices }: Pick<Comparison, 'entries' | 'requirements' | 'choices'>,
+  terms: Terms,
+): Changes {
+  const [before, now] = entries.slice(to - 1, to + 1);
+  const from = (was: Outcomes, is: Outcomes): RequirementRow[] =>
+    requirements.filter(({ outcomes }) => was.has(outcomes[to - 1]) && is.has(outcomes[to]));
+  const isDue = ({ id, outcomes }: RequirementRow): boolean => {
+    const lacking = outcomes[to] === undefined ? now : outcomes[to - 1] === undefined ? before : undefined;
+    const term = terms.get(id);
+    return lacking === undefined || term === undefined || isHeld(term, lacking.requirementsVersion);
+  };
+  const both = from(DECIDED, DECIDED);
+  const [lost, gained] = [from(DECIDED, OPEN), from(OPEN, DECIDED)];
+  const listed = requirements.filter(({ outcomes }) => outcomes[to - 1] !== undefined || outcomes[to] !== undefined);
   return {
-    regressions: from(HELD, (outcome) => BROKEN.has(outcome)),
-    undecided: from(HELD, (outcome) => outcome === 'blocked'),
-    mended: from(BROKEN, (outcome) => HELD.has(outcome)),
+    to,
+    checks: Math.max(listed.length, before?.size ?? 0, now?.size ?? 0),
+    both: both.length,
+    flaky: both.filter(({ outcomes }) => outcomes.slice(to - 1, to + 1).includes('flaky')).length,
+    regressions: from(HELD, BROKEN),
+    undecided: lost.filter(isDue),
+    undecidedBefore: gained.filter(isDue),
+    inOneSet: [...lost, ...gained].filter((row) => !isDue(row)),
+    mended: from(BROKEN, HELD),
     behaviour: choices.filter(({ values }) => {
-      const [before, now] = values.slice(-2);
-      return before !== undefined && now !== undefined && before !== now;
+      const [was, is] = values.slice(to - 1, to + 1);
+      return was !== undefined && is !== undefined && was !== is;
     }),
   };
 }
 
 const differencesFirst = <T extends { differs: boolean }>(
   rows: readonly T[],
-  isTelling: (row: T) => boolean = () => false,
+  telling: (row: T) => number = () => 0,
 ): T[] => {
-  const weight = (row: T): number => Number(row.differs) + Number(isTelling(row));
+  const weight = (row: T): number => (row.differs ? 1 + telling(row) : 0);
   return rows.toSorted((a, b) => weight(b) - weight(a));
 };
 
+/** What follows from other findings comes after them. */
+const tellingOf = (row: RequirementRow): number =>
+  judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
+
 /** Whether two entries decided a check, and not in the same way. What one of them did not decide tells less. */
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
-  new Set(outcomes.filter((outcome) => HELD.has(outcome) || BROKEN.has(outcome))).size > 1;
+  new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
-/** How much is alike, in a sentence. What nobody decided is alike too, and says nothing. */
-export function alikeness({ requirements, choices }: Comparison): string {
-  const alike = (rows: readonly { differs: boolean }[]): string =>
-    `${rows.filter(({ differs }) => !differs).length} of ${rows.length}`;
-  const decided = (outcome: Outcome | undefined): boolean => HELD.has(outcome) || BROKEN.has(outcome);
-  const undecided = requirements.filter(({ outcomes }) => !outcomes.some(decided)).length;
-  const said = `${alike(requirements)} checks and ${alike(choices)} choices are the same`;
-  return undecided === 0
-    ? said
-    : `${said}; ${undecided} ${undecided === 1 ? 'check was' : 'checks were'} decided by none`;
+/** How much of the requirement set both decided, and who the rest: `58 of 90 checks decided by both, 32 by neither`. */
+export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOneSet }: Changes): string {
+  const alone = undecided.length + undecidedBefore.length;
+  return lines(
+    `${both} of ${plural(checks, 'check')} decided by both${flaky === 0 ? '' : ` (${flaky} flaky)`}`,
+    alone > 0 && `${alone} by one alone`,
+    inOneSet.length > 0 && `${inOneSet.length} in one requirement set alone`,
+    checks > both + alone + inOneSet.length && `${checks - both - alone - inOneSet.length} by neither`,
+  ).join(', ');
 }
 
 function requirementRows(entries: readonly Entry[]): RequirementRow[] {
@@ -248,6 +165,7 @@ function requirementRows(entries: readonly Entry[]): RequirementRow[] {
         section: known[0]?.section ?? '',
         requirement: known.find(({ requirement }) => requirement !== undefined)?.requirement ?? '',
         outcomes,
+        findings: found.map((check) => check && saidOf(check)),
         differs: new Set(outcomes).size > 1,
       };
     })
@@ -256,6 +174,11 @@ function requirementRows(entries: readonly Entry[]): RequirementRow[] {
         LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
         a.section.localeCompare(b.section, 'en', { numeric: true }),
     );
+}
+
+function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said | undefined {
+  const said: Said = defined({ expected, actual, reason, consequence_of });
+  return Object.keys(said).length === 0 ? undefined : said;
 }
 
 /** A SHOULD that does not hold inside the check of a MUST has the level SHOULD in one report and MUST in the other. */
@@ -274,7 +197,7 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
 
 /** By check and name. Two values of one name are one value, in an order of their own. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
-  const all = checks.flatMap(({ id, observed }) => observed.map((choice) => ({ check: id, ...choice })));
+  const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);
   return new Map(
     [...groups].flatMap(([key, choices]) => {
@@ -296,32 +219,45 @@ export type Gate = (typeof GATES)[number];
 /** What a gate makes of the changes. */
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
-  /** `warn` where nothing was asked for and something no longer holds. */
+  /** How much was looked at; shown wherever the word is. */
+  share: string;
+  /** `warn` where nothing was asked for and something no longer holds, or is undecided. */
   tone: 'pass' | 'warn' | 'fail';
   /** The exit code: 0, 1 when it may not follow, 2 when that is not decided. */
   code: number;
   meaning: string;
 }
 
-/** The verdict of a gate. */
-export function verdictOf({ regressions, undecided, behaviour }: Changes, gate: Gate): GateVerdict {
-  const broken = regressions.length > 0;
-  const held = broken ? `${holds(regressions.length)} no longer` : 'nothing that held has failed';
+/** The verdict of a gate on the last two entries. */
+export function verdictOf({ changes }: Pick<Comparison, 'changes'>, gate: Gate): GateVerdict {
+  const { regressions, undecided, undecidedBefore, behaviour, both } = changes;
+  const share = shareOf(changes);
+  const alone = undecided.length + undecidedBefore.length;
+  const held =
+    regressions.length > 0 ? `${holds(regressions.length)} no longer` : 'nothing that held before has failed';
+  const open = alone > 0 ? decidedAlone(alone) : both === 0 ? 'nothing was decided by both' : undefined;
+  const failed = (word: GateVerdict['word'], meaning: string, code: number = EXIT.nonconformant): GateVerdict => ({
+    word,
+    share,
+    tone: 'fail',
+    code,
+    meaning,
+  });
   if (gate === 'none') {
-    const meaning = `${held}; --gate was not given`;
-    return { word: 'COMPARED', tone: broken ? 'warn' : 'pass', code: EXIT.conformant, meaning };
+    const meaning = `${lines(held, open).join('; ')}; --gate was not given`;
+    const tone = regressions.length > 0 || open !== undefined ? 'warn' : 'pass';
+    return { word: 'COMPARED', share, tone, code: EXIT.conformant, meaning };
   }
-  if (broken) return { word: 'REGRESSED', tone: 'fail', code: EXIT.nonconformant, meaning: held };
+  if (regressions.length > 0) return failed('REGRESSED', held);
   if (gate === 'behaviour' && behaviour.length > 0) {
-    const meaning = `${plural(behaviour.length, 'choice')} changed where the specification is silent`;
-    return { word: 'CHANGED', tone: 'fail', code: EXIT.nonconformant, meaning };
+    return failed('CHANGED', `${plural(behaviour.length, 'choice')} changed where the specification is silent`);
   }
-  if (undecided.length > 0) {
-    const are = undecided.length === 1 ? 'is' : 'are';
-    const meaning = `${plural(undecided.length, 'check')} passed before and ${are} blocked now`;
-    return { word: 'UNDECIDED', tone: 'fail', code: EXIT.incomplete, meaning };
-  }
-  return { word: 'NO REGRESSION', tone: 'pass', code: EXIT.conformant, meaning: held };
+  if (open !== undefined) return failed('UNDECIDED', open, EXIT.incomplete);
+  return { word: 'NO REGRESSION', share, tone: 'pass', code: EXIT.conformant, meaning: held };
 }
 
 const holds = (count: number): string => `${plural(count, 'requirement')} ${count === 1 ? 'holds' : 'hold'}`;
+
+const decidedAlone = (count: number): string =>
+  `${plural(count, 'check')} ${count === 1 ? 'was' : 'were'} decided by one side alone, so that nothing says ` +
+  `whether ${count === 1 ? 'it' : 'they'} changed: check both with the same options`;

@@ -3,6 +3,7 @@
 import type { Recorded } from '../../client/recorder.ts';
 import { coverageOf } from '../../runner/coverage.ts';
 import { exitCode, summarise } from '../../runner/results.ts';
+import { planOf } from '../../runner/testing/checks.ts';
 import type { Capability, CheckResult, Report } from '../../runner/types.ts';
 
 /** An exchange of a request for events. */
@@ -125,7 +126,7 @@ export const sampleChecks = (): CheckResult[] => [
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
   const summary = summarise(checks);
   const capabilities: Capability[] = ['unix', 'drive', 'compact'];
-  const plan = { size: checks.length, narrowedBy: [], checks: checks.map((check) => ({ check })) };
+  const plan = planOf(checks);
   return {
     muster: '0.1.0',
     api: 'device',
@@ -147,6 +148,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
     exit_code: exitCode(checks),
     summary,
     coverage: coverageOf(plan, checks, capabilities),
+    profile_coverage: coverageOf(plan, checks, capabilities, { ofProfile: true }),
     checks,
     ...change,
   };

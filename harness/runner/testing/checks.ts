@@ -15,7 +15,11 @@ export const declared = (
   body: Check<object>['run'] = async () => {},
   level: Level = 'MUST',
 ): Check<object> =>
-  define(requirement({ id, level, section, since: '2026-11-21', text: 'Something holds.' }), options, body);
+  define(
+    requirement({ id, level, section, since: '2026-11-21', text: 'Something holds.' }),
+    { least: {}, ...options },
+    body,
+  );
 
 export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<object> =>
   declared(`test.${level}`, {}, body, level);
@@ -43,3 +47,12 @@ export function run(
 
 export const outcome = async (check: Check<object>): Promise<string | undefined> =>
   (await run([check])).checks[0]?.outcome;
+
+/** The plan of these checks, all of which count for a profile. */
+export const planOf = <C extends { id: string }>(checks: readonly C[]) => ({
+  size: checks.length,
+  profileSize: checks.length,
+  profile: { name: 'full' },
+  narrowedBy: [],
+  checks: checks.map((check) => ({ check, inProfile: true })),
+});

@@ -119,6 +119,31 @@ test('a call that is late again and again is not made any more, by any check', a
   await own.compact();
 });
 
+test('control that made up what it does when it is asked again is called on, but not after a second time', async () => {
+  const log = join(folder, 'doubted.log');
+  appendFileSync(log, '');
+  let made = 0;
+  const publish = () => {
+    made += 1;
+    // Each second one is the question whether it can.
+    if (made % 2 === 0) appendFileSync(log, `{"id":${made}}\n`);
+    return { first_id: made, last_id: made };
+  };
+  const { own, next, agent, calls } = await checking(
+    { publish, deploy: failing(new ControlError('no')) },
+    (control) => control,
+    log,
+  );
+  agent.logTells = true;
+  for (const control of [own, next().own]) {
+    await control.publish(1);
+    expect(await control.reconsider(finding)).toMatchObject({ name: 'ControlError' });
+  }
+  const before = calls.length;
+  await expect(next().own.publish(1)).rejects.toThrow('the device shows no trace of it');
+  expect([made, calls.length]).toEqual([4, before]);
+});
+
 test('a fault of ours is passed on as it is', async () => {
   const fault = new TypeError('a fault of ours');
   const { own } = await checking({ publish: failing(fault) });

@@ -148,7 +148,9 @@ export class CheckControl extends Control implements TargetHooks {
     const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
     const untrue = await contradiction(this.#drives, asked);
     if (untrue === undefined) return error;
-    if (untrue.doneAgain !== true) this.#agent.untrue.set(untrue.call, untrue.why);
+    const { untrue: known, doubted } = this.#agent;
+    if (untrue.doneAgain !== true || doubted.has(untrue.call)) known.set(untrue.call, untrue.why);
+    doubted.add(untrue.call);
     return new ControlError(untrue.why);
   }
 

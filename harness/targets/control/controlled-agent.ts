@@ -39,6 +39,8 @@ export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
   /** Calls of which control said that it had done what it had not, and why. */
   readonly untrue = new Map<CallName, string>();
+  /** Calls of which it said so once, and did such a thing when it was asked again. */
+  readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
   /**

@@ -154,8 +154,11 @@ const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected 
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
   reference: ({ notApplicable }, report) => [
     ...report.checks
-      .filter(({ id, outcome }) => outcome === 'not_applicable' && notApplicable?.test(id) === false)
-      .map(({ id, reason }) => ({ what: `not applicable: ${id}: ${reason}`, todo: 'the reference has all of it' })),
+      .filter(({ id, outcome }) => /not_applicable|undecided/.test(outcome) && notApplicable?.test(id) === false)
+      .map(({ id, outcome, reason }) => ({
+        what: `${outcome}: ${id}: ${reason}`,
+        todo: 'the reference has all of it',
+      })),
     ...report.checks.filter(isRed).map((check) => ({
       what: why(check),
       todo: 'read the specification: either the check or the simulator is wrong',

@@ -159,7 +159,7 @@ class HeartbeatWatch {
       this.#lastSignAt = this.#lastEventAt;
       this.#askForQuiet();
       if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
-        this.#t.notApplicable('events kept coming: the stream was never idle for as long as a heartbeat may take');
+        this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
     }
@@ -246,7 +246,7 @@ function notApplicableIfEndedBusy(t: Device, { stream }: Subscription): void {
   const { by, at = 0 } = stream.ended ?? {};
   if (by !== 'server' || last === undefined || stream.bytes < BUSY_BYTES) return;
   if (at - last < BY_THE_CLOCK * t.heartbeatSeconds * 1000)
-    t.notApplicable('the device ended the stream while events were coming, so that it was not idle for long enough');
+    t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
 /** How late this machine and the target are, so that a loaded machine is not taken for a slow target. */

@@ -53,7 +53,7 @@ it('observes how many are kept where control does not say it, and begins again',
 
 it('decides nothing where the events after the cursor may be gone', async () => {
   expect(await replayOf({ keeps: 1, says: 1, count: 40 })).toMatchObject({
-    outcome: 'not_applicable',
+    outcome: 'undecided',
     reason: 'needs the events from 3 on, and they were compacted away: the log keeps at most 1',
     runs: 2,
   });
@@ -70,7 +70,7 @@ it('is not content with fewer than control says', async () => {
 it('names what a check needs', async () => {
   const target = await openTarget((_request, response) => void response.end(), undefined, 2);
   expect(await runOn(target, async (t) => requireRoomFor(t, 2))).toMatchObject({
-    outcome: 'not_applicable',
+    outcome: 'undecided',
     reason: 'needs 3 retained events: the log keeps at most 2',
   });
 });

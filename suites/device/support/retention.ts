@@ -4,12 +4,12 @@
  */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { NotApplicable } from '../../../harness/runner/violation.ts';
+import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Device } from './check.ts';
 import { LOG_STATE } from './log-state.ts';
 
 /** A check needs more retained events than there were. */
-export class TooFewRetained extends NotApplicable {
+export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 

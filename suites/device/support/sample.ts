@@ -25,7 +25,7 @@ const EXTENT = new Fact<Extent | undefined>(() => undefined);
  * empty.
  */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
-  return (await sampleRetained(t, streams)) ?? t.notApplicable('the device replays no event that it retained');
+  return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }
 
 /** The same, no more than so many bytes of it; undefined when no cursor is served, or nothing is retained. */

@@ -22,7 +22,8 @@ export const check = (
   run: (t: Device, streams: Streams) => Promise<void>,
 ): Check<DeviceContext> => {
   const { needs, sharing = usualSharing(needs) } = options;
-  return declare(requirement, { ...options, sharing }, async (given) => {
+  const least = { ...usualLeast(needs), ...options.least };
+  return declare(requirement, { ...options, sharing, least }, async (given) => {
     const t = {
       ...given,
       capabilities: usable(given),
@@ -33,7 +34,7 @@ export const check = (
     if (useless !== undefined) {
       const lacks = `control does not give its ${PATHS[useless]}`;
       t.session.declarations.refused(useless, lacks);
-      given.notApplicable(`the capability "${useless}" is declared, but ${lacks}`);
+      given.undecided(`the capability "${useless}" is declared, but ${lacks}`);
     }
     if (sharing === 'exclusive') await t.session.quiet();
     await relocate(t);
@@ -47,6 +48,13 @@ export const check = (
 };
 
 export const section = sections(check);
+
+/** A check that asked nothing, or drove and restarted nothing, has decided nothing. */
+const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
+  requests: 1,
+  ...(needs.includes('drive') && { drives: 1 }),
+  ...(needs.includes('restart') && { restarts: 1 }),
+});
 
 /** How checks share the agent that do with it what these capabilities allow. */
 function usualSharing(needs: readonly Capability[] = []): Sharing {

@@ -199,7 +199,7 @@ export class Subscription {
       // A device may replay all that it retains where no cursor is given.
       const { newest = event.id } = this.#t.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
-        this.#t.notApplicable(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
+        this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
       this.#t.must(this.#bytes <= MOST_BYTES, {
         expected: wait.what,
         actual: `${this.events.length} other events: ${showIds(this.events)}`,

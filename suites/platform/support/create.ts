@@ -42,8 +42,8 @@ export async function requireEndpoint(t: Platform, path: string, response: HttpR
   if (!NOT_SERVED.includes(status) && !forbidden) return;
   // A server that serves nothing at all fails here.
   await servedCollections(t);
-  if (forbidden) t.notApplicable(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
-  t.notApplicable(`the platform has no POST ${path} (${status})`);
+  if (forbidden) t.undecided(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
+  t.undecided(`the platform has no POST ${path} (${status})`);
 }
 
 /** Posts; blocks the check unless the platform answers 2xx with a resource that has an id. */
@@ -169,7 +169,7 @@ export const LISTED_AT_MOST = { limit: 100, pages: 10 };
 /** The newest deployments. Ends the check as not applicable if the platform does not list deployments. */
 export async function listDeployments(t: Platform): Promise<Item[]> {
   const collections = await servedCollections(t);
-  if (!collections.includes('deployments')) t.notApplicable('the platform lists no deployments');
+  if (!collections.includes('deployments')) t.undecided('the platform lists no deployments');
   return (await walk(t, 'deployments', LISTED_AT_MOST)).items;
 }
 
@@ -177,7 +177,7 @@ export async function listDeployments(t: Platform): Promise<Item[]> {
 export async function listOrCreateDeployments(t: Platform): Promise<Item[]> {
   const found = await listDeployments(t);
   if (found.length > 0) return found;
-  if (!mayWrite(t)) t.notApplicable('the platform has no deployment, and the run may create none');
+  if (!mayWrite(t)) t.undecided('the platform has no deployment, and the run may create none');
   const { id } = await createDeployment(t, [await createReleaseFixture(t)]);
   const again = await listDeployments(t);
   // Another requirement decides whether what was created is listed.

@@ -109,7 +109,7 @@ export function blockIfForbidden(t: Platform, response: HttpResponse): void {
  */
 export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);
-  if (pinged === undefined) t.notApplicable('the platform lists no device, and none was named');
+  if (pinged === undefined) t.undecided('the platform lists no device, and none was named');
   const { device, response } = pinged;
   blockIfForbidden(t, response);
   const served = !NOT_SERVED.includes(response.status);

@@ -1,0 +1,153 @@
+/** What `muster compare` puts beside each other: the reports of runs, and certificates. */
+
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { defined } from '../../common/defined.ts';
+import { UsageError } from '../../common/usage.ts';
+import type { Api, CheckResult, Observed, Report } from '../../runner/types.ts';
+import { type Statement, statement } from '../certificate/statement.ts';
+import { looksLikeReport, readJson, reportFrom } from '../json.ts';
+
+/** One implementation at one time. */
+export interface Entry {
+  /** Heads its column: `agent 1.3.0`, or what tells its file or command from the others. Unique once compared. */
+  label: string;
+  /** The name of the target and its version; absent where the report has none. */
+  name?: string;
+  /** The file, or the image or command that was checked. */
+  source: string;
+  api: Api;
+  /** Date of its requirement set, and how many checks that has: a run that was narrowed lists some of them. */
+  requirementsVersion: string;
+  size: number;
+  /** ISO 8601. */
+  startedAt: string;
+  checks: EntryCheck[];
+}
+
+/** What one check came to there. A certificate holds neither the words of its requirement nor those of a finding. */
+export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | keyof Said> & {
+  requirement?: string;
+  observed?: readonly Observed[];
+};
+
+/** What a report says of the outcome of a check. */
+export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
+
+/**
+ * The entries in files and folders. A folder is a history: its reports in the order in which they were made.
+ *
+ * @throws UsageError that names the file
+ */
+export function readEntries(paths: readonly string[]): Entry[] {
+  return paths.flatMap((path) => (isFolder(path) ? historyIn(path) : [entryIn(path)]));
+}
+
+/**
+ * Labels by the name of the target where that tells all of them apart, and else by their files or commands. A number
+ * makes those unique that came of the same one.
+ */
+export function labelled(given: readonly Entry[]): Entry[] {
+  const names = new Set(given.map(({ name }) => name));
+  const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);
+  const labels = given.map(({ name = '', source }) => (start === undefined ? name : shortened(source, start)));
+  const total = Map.groupBy(labels, (label) => label);
+  return given.map((entry, index) => {
+    const label = labels[index] ?? entry.source;
+    const number = labels.slice(0, index + 1).filter((other) => other === label).length;
+    return { ...entry, label: total.get(label)?.length === 1 ? label : `${label} #${number}` };
+  });
+}
+
+/** Most characters of a command that all labels may begin with. */
+const LONGEST_START = 24;
+
+/** Without the folder that all are in, or the long start of all commands. One that is nothing else stays whole. */
+function shortened(source: string, start: string): string {
+  if (source.length < start.length || (!start.endsWith('/') && start.length <= LONGEST_START)) return source;
+  return `${start.endsWith('/') ? '' : '… '}${source.slice(start.length)}`;
+}
+
+/** Whole words and folders that all begin with. */
+function commonStart([first, ...others]: readonly Entry[]): string {
+  const words = `${first?.source} `.split(/(?<=[/ ])/);
+  const starts = words.map((_, index) => words.slice(0, index + 1).join(''));
+  return starts.findLast((start) => others.every(({ source }) => `${source} `.startsWith(start))) ?? '';
+}
+
+/** The entry of a report that came from `source`: a file, or the image or command that was checked. */
+export function entryOf(report: Report, source: string): Entry {
+  const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
+  // Complaints about a baseline have no section and are no checks.
+  const own = checks.filter(({ section }) => section !== '');
+  const name = named(target.name, target.version);
+  return {
+    label: source,
+    ...defined({ name }),
+    source,
+    api,
+    startedAt,
+    requirementsVersion,
+    size: coverage.checks,
+    checks: own,
+  };
+}
+
+const named = (name: string | undefined, version: string | undefined): string | undefined =>
+  name === undefined ? undefined : [name, version].filter((part) => part !== undefined).join(' ');
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+function historyIn(folder: string): Entry[] {
+  const entries = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .flatMap((name) => {
+      const file = join(folder, name);
+      const entry = entryFrom(readJson(file), file);
+      return entry === undefined ? [] : [entry];
+    });
+  if (entries.length === 0) throw new UsageError(`${folder}: holds no report in JSON and no certificate`);
+  return entries.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
+
+function entryIn(file: string): Entry {
+  const entry = entryFrom(readJson(file), file);
+  if (entry !== undefined) return entry;
+  throw new UsageError(
+    `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a ` +
+      'folder of these',
+  );
+}
+
+function entryFrom(value: unknown, file: string): Entry | undefined {
+  if (looksLikeReport(value)) return entryOf(reportFrom(value, file), file);
+  const certified = certifiedBy(value);
+  return certified === undefined ? undefined : entryOfCertificate(certified, file);
+}
+
+/** The statement in an envelope. Its signature is not looked at: `muster verify` does that. */
+function certifiedBy(value: unknown): Statement | undefined {
+  const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
+  if (typeof payload !== 'string') return undefined;
+  try {
+    const content: unknown = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
+    return statement.is(content) ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function entryOfCertificate({ subject, predicate: { muster } }: Statement, source: string): Entry {
+  const observed = Map.groupBy(muster.observed ?? [], ({ check }) => check);
+  return {
+    label: source,
+    name: `${named(muster.subject_name, muster.subject_version) ?? subject[0]?.name ?? 'a subject'} (certificate)`,
+    source,
+    api: muster.api,
+    startedAt: muster.started_at,
+    requirementsVersion: muster.requirements_version,
+    size: muster.verdicts.length,
+    checks: muster.verdicts.map((verdict) => ({ ...verdict, observed: observed.get(verdict.id) ?? [] })),
+  };
+}
