@@ -40,9 +40,9 @@ export class Attempts {
    */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
-      2 * WORST_FIRST.indexOf(result.outcome) + (result.outcome === 'fail' && excuses(result) ? 3 : 0);
+      WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
     const results = this.#ended.get(id)?.map(({ result }) => result) ?? [];
-    return results.toSorted((a, b) => weight(a) - weight(b))[0];
+    return results.toSorted((a, b) => weight(b) - weight(a))[0];
   }
 
   /** How often the check came to as bad an outcome. `notTried`: why it was not run once more. */
@@ -66,7 +66,19 @@ export class Attempts {
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 
 /** What a baseline excuses is better than what blocks. */
-const WORST_FIRST: readonly Outcome[] = ['fail', 'blocked', 'warn', 'pass', 'not_applicable'];
+const WEIGHTS: Readonly<Record<Outcome, number>> = {
+  fail: 5,
+  blocked: 4,
+  known: 3,
+  warn: 2,
+  pass: 1,
+  // What another run has seen decides.
+  undecided: 0,
+  not_applicable: -1,
+  // Made of results by a baseline, later on.
+  flaky: -2,
+  fixed: -2,
+};
 
 /** Says no more than was seen: `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
 export function rateInWords({ times, failed, alone, not_tried }: Rate): string {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_TRIES } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
-import { Blocked } from './violation.ts';
+import { Blocked, TooLittleSeen } from './violation.ts';
 
 const never = { tries: NO_TRIES };
 
@@ -42,6 +42,14 @@ describe('a check that is run several times', () => {
     const report = await run([failing([2], () => new Blocked('no disk'))], { repeat: 3, ...never });
     expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: 'no disk', rate: { times: 2, failed: 0 } }]);
     expect(report.exit_code).toBe(2);
+  });
+
+  it('is what it was in the runs that saw enough, where another saw too little', async () => {
+    const little = (): Error => new TooLittleSeen('no event came');
+    const passes = await run([failing([1], little)], { repeat: 3, ...never });
+    expect(passes.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
+    const fails = await run([failing([1, 2], (at) => (at === 1 ? little() : 'none'))], { repeat: 3, ...never });
+    expect(fails.checks).toMatchObject([{ outcome: 'fail', rate: { times: 2, failed: 1 } }]);
   });
 
   it('knows in each run what it knew in the first, so that no finding excuses another', async () => {
