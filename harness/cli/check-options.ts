@@ -52,7 +52,9 @@ export const LONGEST_RUN = '24h';
 export const commonOptions = {
   only: WHICH.list('Run only these requirements or checks; * matches anything'),
   section: WHICH.list('Only these sections of the specification'),
-  fast: WHICH.flag('Skip checks that have to wait (heartbeats), try fewer inputs'),
+  fast: WHICH.flag(
+    'Skip checks that have to wait (heartbeats), try fewer inputs, and try findings again once, not twice',
+  ),
   profile: WHICH.text('Hold the target to this profile', { defaultText: 'the largest it can reach' }),
   requirements: WHICH.text('Requirement set of this date (YYYY-MM-DD)', { defaultText: 'the newest' }),
   runs: HOW.number('Multiply the runs of every property', { above: 0, to: 10_000, defaultText: '1; with --fast 0.4' }),
@@ -62,8 +64,17 @@ export const commonOptions = {
     to: LONGEST_PATIENCE_SECONDS,
     default: 10,
   }),
-  'max-time': HOW.text('Time for the whole run; what it leaves undecided is blocked', { default: '10m' }),
-  bail: HOW.whole('End the run after this many failed MUSTs', { from: 1, defaultText: 'never' }),
+  'max-time': HOW.text(
+    'Time for the whole run; what it leaves undecided is blocked. Findings are tried again alone at its end, for a ' +
+      'third of the time so far, 20 s at most',
+    { default: '10m' },
+  ),
+  repeat: HOW.whole('Run every check this many times, with the same seed, and tell how often each failed', {
+    from: 1,
+    to: 1000,
+    defaultText: 'once',
+  }),
+  bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
   'fail-on': VERDICT.list('Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas'),

@@ -61,6 +61,8 @@ export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
   seed?: number;
   /** Multiplies the runs of every property. Default 1; fewer with `fast`. */
   runs?: number;
+  /** How often every check is run. Default: once. */
+  repeat?: number;
   signal?: AbortSignal;
   /** What has to be decided at least, for the exit code not to be 2. */
   demands?: Demands;
@@ -72,7 +74,7 @@ export async function check<Context>(
   open: () => Promise<OpenedTarget<Context>>,
   options: CheckOptions = {},
 ): Promise<Report> {
-  const { seed = randomInt(2 ** 31), runs, signal, demands, ...plan } = options;
+  const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
   // Awaited here: the target must not be closed before the run has ended.
   return await runSuite(suite, {
@@ -86,6 +88,6 @@ export async function check<Context>(
       target.conclude();
       return results;
     },
-    ...defined({ runs, signal, demands, unreachable: target.unreachable }),
+    ...defined({ runs, repeat, signal, demands, unreachable: target.unreachable }),
   });
 }

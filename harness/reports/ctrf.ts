@@ -5,7 +5,7 @@ import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
-import { bySection, findingText, followsIn, lines } from './findings.ts';
+import { bySection, findingText, followsIn, howOften, lines } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
@@ -81,10 +81,13 @@ function documentOf(report: Report): Record<string, unknown> {
 
 function test(result: CheckResult): Record<string, unknown> {
   const holds = result.outcome === 'pass';
+  const { expected, actual = '' } = result;
   const message =
-    result.expected === undefined
+    expected === undefined
       ? result.reason
-      : lines(followsIn(result), `expected ${result.expected}; actual: ${result.actual ?? ''}`).join(': ');
+      : lines(followsIn(result), lines(`expected ${expected}; actual: ${actual}`, howOften(result)).join('; ')).join(
+          ': ',
+        );
   return {
     name: result.id,
     status: STATUS[result.outcome],
@@ -106,6 +109,7 @@ function test(result: CheckResult): Record<string, unknown> {
         script: result.script,
         consequence_of: result.consequence_of,
         blocked_by: result.blocked_by,
+        rate: result.rate,
       }),
     },
   };

@@ -4,6 +4,7 @@ import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
+import { rateInWords } from '../runner/rate.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
@@ -174,6 +175,8 @@ export const followsIn = ({ consequence_of: lead }: CheckResult): string | undef
 /** How many may follow from the one that leads them. */
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
+/** How often the check failed, where that is known. */
+export const howOften = ({ rate }: CheckResult): string | undefined => rate && rateInWords(rate);
 
 /** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -196,6 +199,7 @@ export function findingText(result: CheckResult): string {
     line('expected', result.expected),
     line('actual', result.actual),
     line('smallest', counterexample(result)),
+    line('how often', howOften(result)),
     line('reason', result.reason),
     line('cause', followsIn(result)),
     line('afterwards', result.deviation?.allowance),

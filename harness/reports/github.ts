@@ -8,6 +8,7 @@ import {
   type FindingGroup,
   findingsOf,
   followersIn,
+  howOften,
   lines,
   plural,
   tryLine,
@@ -79,9 +80,11 @@ function limited(kind: 'error' | 'warning', all: readonly Annotation[]): string[
 }
 
 function words({ lead: result, consequences, blocked }: FindingGroup): string {
+  const rate = howOften(result);
   return lines(
     result.requirement,
     result.expected !== undefined && [`Expected: ${result.expected}`, `Actual: ${result.actual ?? ''}`],
+    rate !== undefined && `How often: ${rate}`,
     result.reason,
     consequences.length > 0 && followersIn(consequences),
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run because of it`,

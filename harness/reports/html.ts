@@ -22,6 +22,7 @@ import {
   type FindingGroup,
   findingsOf,
   followersIn,
+  howOften,
   NOT_AS_DECLARED,
   OUTCOME_WORDS,
   plural,
@@ -175,6 +176,7 @@ function banner(report: Report): Markup {
     Capabilities: target.capabilities.join(', '),
     Profile: report.profile,
     Seed: String(report.seed),
+    Repeated: report.repeat === undefined ? undefined : `each check run ${report.repeat} times`,
     'Left out': report.narrowed_by.join(', '),
   };
   const rows = Object.entries(facts).map(([label, text]) => row(label, text === '' ? undefined : text));
@@ -272,13 +274,14 @@ function check(result: CheckResult): Markup {
   const { id, outcome, clause: quoted, reason, allowed_for: allowed } = result;
   const code = html`<code>${id}</code>`;
   const detailed = outcome === 'fail' || outcome === 'warn';
+  const rate = result.rate === undefined || detailed ? '' : `${howOften(result)} · `;
   const name = detailed ? html`<a href="#${id}">${code}</a>` : html`${anchor(id)}${code}`;
   return html`<div class="check ${outcome}" data-outcome="${outcome}"><span class="mark">${SYMBOLS[outcome]}</span>
 <div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
 ${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
 ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}
 ${allowed === undefined ? NOTHING : html`<p class="soft">allows for ${allowed.join(', ')}</p>`}</div>
-<span class="soft">${readableDuration(result.duration_ms)}</span></div>`;
+<span class="soft">${rate}${readableDuration(result.duration_ms)}</span></div>`;
 }
 
 function grouped(heading: string, checks: readonly CheckResult[], outcome: Outcome): Markup {
@@ -314,7 +317,8 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
 <span class="soft">${result.level} · ${where} · ${readableDuration(result.duration_ms)}</span>
 <span class="brief">${cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF)}</span></summary>
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
-<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}${row('Reason', result.reason)}
+<dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}
+${row('How often', howOften(result))}${row('Reason', result.reason)}
 ${row('Afterwards', result.deviation?.allowance)}${row('Allows for', result.allowed_for?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}

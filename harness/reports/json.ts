@@ -31,6 +31,8 @@ const told = (description: string) => Type.Optional(Type.String({ description })
 const count = Type.Integer({ minimum: 0 });
 const headers = Type.Record(Type.String(), Type.String());
 
+const times = { times: count, failed: count };
+
 const exchange = Type.Object({
   method: text,
   url: text,
@@ -98,6 +100,15 @@ const check = Type.Object({
     ),
   ),
   fault: Type.Optional(Type.Literal(true, { description: 'Muster itself went wrong' })),
+  rate: Type.Optional(
+    Type.Object(
+      { ...times, alone: Type.Object(times), not_tried: told('Why a finding was not tried again alone') },
+      {
+        description:
+          'How often it failed, of the times that it was decided; alone: of those with no other check under way',
+      },
+    ),
+  ),
   replay_command: told('Runs this check alone again'),
   exchanges: Type.Optional(Type.Array(exchange)),
   timeline: Type.Optional(
@@ -159,6 +170,7 @@ export const jsonReportShape = objectShape(
       Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
     ),
     narrowed_by: Type.Array(text),
+    repeat: Type.Optional(Type.Integer({ minimum: 2, description: 'How often every check was run' })),
     options: Type.Optional(
       Type.Record(
         Type.String(),
@@ -175,7 +187,9 @@ export const jsonReportShape = objectShape(
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count]))),
     coverage: coverage('How much of the requirement set was decided'),
     profile_coverage: coverage('How much of the profile was decided'),
-    unmet: Type.Optional(Type.Array(text, { description: 'What --require and --min-decided asked for in vain' })),
+    unmet: Type.Optional(
+      Type.Array(text, { description: 'What --require, --min-decided and --repeat asked for in vain' }),
+    ),
     declarations: Type.Optional(
       Type.Array(Type.Object({ name: text, declared: text, observed: text, holds: Type.Boolean() }), {
         description: 'What the target declares that the run has seen; one that does not hold leaves the run incomplete',

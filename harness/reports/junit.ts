@@ -10,7 +10,15 @@ import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import { failing } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
-import { blockedWords, bySection, differencesIn, findingText, followsIn, type SectionGroup } from './findings.ts';
+import {
+  blockedWords,
+  bySection,
+  differencesIn,
+  findingText,
+  followsIn,
+  howOften,
+  type SectionGroup,
+} from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided, headlineOf } from './verdict.ts';
 
@@ -65,7 +73,11 @@ function testCase(result: CheckResult, report: Report): string {
     classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
     time: (result.duration_ms / 1000).toFixed(3),
   };
-  const notes = (result.observations ?? []).map((note) => `observed: ${note}`);
+  const rate = howOften(result);
+  const notes = [
+    ...(result.observations ?? []).map((note) => `observed: ${note}`),
+    ...(rate === undefined || result.outcome !== 'pass' ? [] : [`how often: ${rate}`]),
+  ];
   const detail = findingText(result);
   const output = [...(result.outcome === 'warn' && result.fails_by === undefined ? [detail] : []), ...notes].join('\n');
   return element('testcase', attributes, [
@@ -77,7 +89,9 @@ function testCase(result: CheckResult, report: Report): string {
 /** Of what fails the run; `by` says through what. */
 function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
-  const message = `${by === undefined ? '' : `${by}: `}expected ${expected}; actual: ${actual}`;
+  const rate = howOften(result);
+  const often = rate === undefined ? '' : `; ${rate}`;
+  const message = `${by === undefined ? '' : `${by}: `}expected ${expected}; actual: ${actual}${often}`;
   return element('failure', { message, type: `${level} ${section}` }, detail);
 }
 

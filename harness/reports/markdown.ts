@@ -18,6 +18,7 @@ import {
   type FindingGroup,
   findingsOf,
   followersIn,
+  howOften,
   lines,
   NOT_AS_DECLARED,
   plural,
@@ -94,6 +95,7 @@ function details(heading: string, groups: readonly FindingGroup[]): string[] {
 
 function one({ lead: result, consequences, blocked }: FindingGroup, open: boolean): string[] {
   const smallest = counterexample(result);
+  const rate = howOften(result);
   const ids = blocked.map(({ id }) => code(id)).join(' ');
   return lines(
     `<details${open ? ' open' : ''}><summary><b>${escapeText(result.id)}</b> · ${result.level} · section ` +
@@ -104,6 +106,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
     result.expected !== undefined && `- **Expected** ${cell(result.expected)}`,
     result.actual !== undefined && `- **Actual** ${cell(result.actual)}`,
     smallest !== undefined && `- **Smallest** ${code(smallest)}`,
+    rate !== undefined && `- **How often** ${cell(rate)}`,
     result.reason !== undefined && `- **Reason** ${cell(result.reason)}`,
     '',
     fence(

@@ -8,6 +8,7 @@ import {
   counterexample,
   type FindingGroup,
   findingsOf,
+  howOften,
   lines,
   plural,
   SYMBOLS,
@@ -109,6 +110,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('expected', result.expected, 'green'),
     ...field('actual', result.actual, 'red'),
     ...field('smallest', counterexample(result)),
+    ...field('how often', howOften(result)),
     ...field('reason', result.reason),
     ...field('afterwards', result.deviation?.allowance),
     ...field('allows for', result.allowed_for?.join(', ')),
@@ -163,6 +165,7 @@ function briefLines(
   const { id, level, section, actual } = result;
   const about = lines(
     `${level} · section ${section}`,
+    howOften(result),
     consequences.length > 0 && `${consequences.length} may follow`,
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run`,
   );

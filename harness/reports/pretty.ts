@@ -26,6 +26,7 @@ import {
   counts,
   differencesIn,
   findingGroups,
+  howOften,
   lines,
   NOT_AS_DECLARED,
   OUTCOME_WORDS,
@@ -53,6 +54,7 @@ export class Progress {
   readonly #paint: Paint;
   readonly #running = new Map<string, number>();
   #total = 0;
+  #waiting = 'waiting for';
   readonly #ended: Outcome[] = [];
   #drawings = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -80,6 +82,13 @@ export class Progress {
     this.#ended.push(outcome);
   }
 
+  /** It is tried again, and nothing else is under way. */
+  again(id: string): void {
+    this.#running.clear();
+    this.#waiting = 'trying again alone';
+    this.begin(id);
+  }
+
   /** Leaves the terminal as it was. */
   stop(): void {
     clearInterval(this.#timer);
@@ -96,7 +105,7 @@ export class Progress {
     // The oldest first, as they began.
     for (const [index, [id, since]] of [...this.#running].entries()) {
       const seconds = Math.floor((performance.now() - since) / 1000);
-      const next = `${index === 0 ? ' · waiting for ' : ', '}${id} (${seconds} s)`;
+      const next = `${index === 0 ? ` · ${this.#waiting} ` : ', '}${id} (${seconds} s)`;
       if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }
@@ -151,15 +160,21 @@ export function prettyReporter(
   const progress = new Progress(output, paint);
   let begun = false;
   return {
-    onStart({ checks, suite, requirements, target, seed }) {
+    onStart({ checks, suite, requirements, target, seed, repeat }) {
       begun = true;
       const planned = checks.filter((planned) => planned.skip === undefined).length;
-      const about = [`seed ${seed}`, `requirements of ${requirements}`, `${planned} of ${checks.length} checks`];
+      const times = repeat > 1 ? `, ${repeat} times` : '';
+      const about = [
+        `seed ${seed}`,
+        `requirements of ${requirements}`,
+        `${planned} of ${checks.length} checks${times}`,
+      ];
       output.write(head(suite.api, target, about, paint));
-      progress.start(checks.length);
+      progress.start(checks.length + (repeat - 1) * planned);
     },
     onCheckStart: (check) => progress.begin(check.id),
     onCheckEnd: (result) => progress.end(result),
+    onTryAgain: (check) => progress.again(check.id),
     onEnd(report) {
       progress.stop();
       // A report that is written once more was not followed from its start.
@@ -200,6 +215,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   const { checks } = report;
   return [
     sections(report, options),
+    rates(report, options),
     observations(checks, options),
     reasons(checks, 'not_applicable', options),
     reasons(checks, 'undecided', options),
@@ -240,13 +256,31 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
         `${paint('dim', counts(summarise(checks)))}`,
-      ...shown.map(({ id, outcome, duration_ms: took, allowed_for: allowed }) => {
-        const time = took < 1000 ? '' : ` ${paint('dim', readableDuration(took))}`;
-        const allows = allowed === undefined ? '' : ` ${paint('dim', `(allows for ${allowed.join(', ')})`)}`;
-        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${allows}${time}`;
+      ...shown.map((result) => {
+        const { id, outcome, duration_ms: took, allowed_for: allowed } = result;
+        const more = lines(
+          allowed !== undefined && `allows for ${allowed.join(', ')}`,
+          took >= 1000 && readableDuration(took),
+          howOften(result),
+        ).join(' · ');
+        const after = more === '' ? '' : ` ${paint('dim', more)}`;
+        return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${after}`;
       }),
     ];
   });
+}
+
+/** Of checks that were run several times: those that failed in some of these, and how often. */
+function rates({ repeat, checks }: Report, { paint }: PrettyOptions): string[] {
+  if (repeat === undefined) return [];
+  const rated = checks.flatMap(({ id, outcome, rate }) => (rate === undefined ? [] : [{ id, outcome, ...rate }]));
+  const failed = rated.filter((one) => one.failed > 0).toSorted((a, b) => a.failed / a.times - b.failed / b.times);
+  const never = rated.length - failed.length;
+  return lines(
+    paint('bold', `Run ${repeat} times each`),
+    never > 0 && `  ${plural(never, 'check')} failed in none`,
+    failed.map(({ id, outcome, ...one }) => `  ${paint(COLOURS[outcome], `${one.failed} of ${one.times}`)}  ${id}`),
+  );
 }
 
 function observations(checks: readonly CheckResult[], { paint, columns }: PrettyOptions): string[] {

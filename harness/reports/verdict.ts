@@ -60,12 +60,15 @@ export const conformantTo = ({
 /** What fails a run: MUSTs, and apart from them the SHOULDs that this run holds its target to. */
 function failuresIn(report: Report): string[] {
   const { summary } = report;
-  const leads = findingsOf(report, 'fail').length;
+  const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
   const musts = summary.fail === 1 ? 'a MUST does not hold' : `${summary.fail} MUSTs do not hold`;
-  const all = leads === summary.fail ? musts : `${musts}, of which ${summary.fail - leads} may follow from others`;
+  const follow = summary.fail - leads.length;
+  const all = follow === 0 ? musts : `${musts}, of which ${follow} may follow from others`;
+  const seldom = leads.filter(({ rate }) => rate !== undefined && rate.failed < rate.times).length;
+  const often = seldom === 0 ? '' : `; ${leads.length === 1 ? 'not' : `${seldom} not`} every time`;
   const shoulds = Map.groupBy(failing(report.checks), ({ fails_by: by }) => by ?? '');
   return lines(
-    summary.fail > 0 && all,
+    summary.fail > 0 && `${all}${often}`,
     [...shoulds].map(
       ([by, { length }]) => `${length === 1 ? 'a SHOULD does' : `${length} SHOULDs do`} not hold, which fails by ${by}`,
     ),

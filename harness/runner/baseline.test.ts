@@ -195,6 +195,14 @@ test('an update says what it adds, keeps and removes', () => {
   });
 });
 
+test('an update takes what comes now and then as flaky, and says how often it came', () => {
+  const rated = (id: string, failed: number): CheckResult =>
+    sampleFailure({ id, rate: { times: 3, failed, alone: { times: 3, failed } } });
+  const { known } = updatedBaseline([rated('device.a', 3), rated('device.b', 2)], { known: [] }, TODAY, suite);
+  expect(known.map(({ kind }) => kind)).toEqual(['bug', 'flaky']);
+  expect(known[1]?.reason).toBe(`found on ${TODAY}, 2 of 3 times: expected ${expected}; actual: ${actual}`);
+});
+
 test('after an update the baseline has no errors, and no undecided entry is lost', () => {
   const outcome = fc.constantFrom(...OUTCOMES.filter((name) => !['known', 'fixed', 'flaky'].includes(name)));
   const day = fc.constantFrom('2026-01-01', TODAY, '2027-01-01');

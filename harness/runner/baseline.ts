@@ -10,6 +10,7 @@ import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
 import { comparable, type FindingText } from './likeness.ts';
+import { rateInWords } from './rate.ts';
 import type { Api, CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
@@ -193,9 +194,9 @@ export interface Update extends Baseline {
 
 /**
  * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new
- * ones have thirty days, and an owner to be named. An entry without a finding gets the one that its check shows.
- * Entries of other APIs, of checks that this run did not decide, and of other findings of a check that fails, stay.
- * Pure.
+ * ones have thirty days, and an owner to be named; of a finding that does not come every time, they are `flaky`. An
+ * entry without a finding gets the one that its check shows. Entries of other APIs, of checks that this run did not
+ * decide, and of other findings of a check that fails, stay. Pure.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],
@@ -216,10 +217,19 @@ export function updatedBaseline(
   const added = results
     .filter((result) => result.outcome === 'fail' && !excuses({ known: kept }, result, today))
     .map((result): BaselineEntry => {
-      const { id, expected = 'the requirement to hold', actual = 'it does not' } = result;
-      const reason = printable(`found on ${today}: ${inWords({ expected, actual })}`);
+      const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
+      const isFlaky = rate !== undefined && rate.failed < rate.times;
+      const when = isFlaky ? `${today}, ${rateInWords(rate)}` : today;
+      const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
       const expires = daysAfter(today, EXCUSED_DAYS);
-      return { check: id, finding: comparable(result), kind: 'bug', reason, owner: UNASSIGNED, expires };
+      return {
+        check: id,
+        finding: comparable(result),
+        kind: isFlaky ? 'flaky' : 'bug',
+        reason,
+        owner: UNASSIGNED,
+        expires,
+      };
     });
   const ours = kept.filter(({ check }) => apiOf(check) === suite.api);
   return {

@@ -46,10 +46,24 @@ export interface Plan<Context> {
   narrowedBy: string[];
   /** Multiplier of the runs of every property, where the user chose none. */
   runs: number;
+  tries: Tries;
 }
+
+/** How often each finding is tried again, and for how long all of them together: a third of the run, within bounds. */
+export interface Tries {
+  times: number;
+  leastMs: number;
+  mostMs: number;
+}
+
+export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
 /** `--fast` is for many times a day: the cases that were chosen by hand all run, and fewer that are drawn. */
 const RUNS = { fast: 0.4, usual: 1 };
+const TRIES = {
+  fast: { times: 1, leastMs: 2000, mostMs: 5000 },
+  usual: { times: 2, leastMs: 5000, mostMs: 20_000 },
+};
 
 /**
  * Decides which checks of a suite run against a target with these capabilities.
@@ -94,10 +108,11 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     }
     return { check, inProfile };
   });
-  const runs = options.fast === true ? RUNS.fast : RUNS.usual;
+  const way = options.fast === true ? 'fast' : 'usual';
   const narrowedBy = [...narrowed];
   const sizes = { size: due.checks.length, profileSize: held.size };
-  return { checks: planned, ...sizes, profile, requirements, narrowedBy, runs };
+  const again = { runs: RUNS[way], tries: TRIES[way] };
+  return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
 }
 
 /** The profile that the options name, or else the largest that the target can reach. Throws UsageError. */

@@ -39,6 +39,12 @@ export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
   check?: string;
 }
 
+/** Of the counterexample of a finding. */
+export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Replay & { check: string } => ({
+  check: id,
+  ...defined({ seed, path, replay_path }),
+});
+
 /** Milliseconds that a check may take at most where no other limit is given. */
 export const CHECK_LIMIT_MS = 300_000;
 /** Milliseconds that a check which is over gets to stop what it has begun, before the next one starts. */

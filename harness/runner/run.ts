@@ -7,9 +7,10 @@ import { readableDuration } from '../common/durations.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import { isNamed, type Plan, type Planned, schedule } from './plan.ts';
-import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, resultOf, summarise } from './results.ts';
-import { type Replay, runCheck, whyOver } from './run-check.ts';
+import { isNamed, type Plan, type Planned, type Tries } from './plan.ts';
+import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
+import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
+import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
 import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
 import { RunOver } from './violation.ts';
@@ -23,9 +24,13 @@ export interface RunListener {
     requirements: string;
     target: TargetDescription;
     seed: number;
+    /** How often each check is run. */
+    repeat: number;
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
+  /** A check that failed is tried again, alone; no end of that is told. */
+  onTryAgain?(check: Check<never>): void;
   /** The report is redacted. Listeners are called one after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
@@ -50,6 +55,10 @@ export interface RunOptions<Context> {
   maxTimeMs?: number;
   /** Ends the run after this many failed MUSTs. Default: never. */
   bail?: number;
+  /** How often every check is run, one round after the other. Default: once. */
+  repeat?: number;
+  /** How often findings are tried again alone, and for how long. Default: as the plan says. */
+  tries?: Tries;
   /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
   /** Nothing can be decided: every check is blocked with this reason. */
@@ -96,13 +105,17 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       requirements: plan.requirements.date,
       target,
       seed,
+      repeat: options.repeat ?? 1,
     }),
   );
   const session = new Session();
-  const results = await runChecks(options, audience, started, session);
-  const settled = withFailing(groupByCause(options.settle?.(results) ?? results, suite.checks), options);
+  const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
+  const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
+  const settled = withFailing(group(options.settle?.(results) ?? results), options);
   const declarations = session.declarations.all;
-  const report = presentableReport(redactor.value(reportOf(suite, options, settled, declarations, startedAt, started)));
+  const report = presentableReport(
+    redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started })),
+  );
   await audience.end(report);
   return report;
 }
@@ -140,59 +153,42 @@ class Audience {
   }
 }
 
-/** The results of all planned checks, in the order of the plan. */
+/** The results of all planned checks, in the order of the plan, and how many rounds came to their end. */
 async function runChecks<Context>(
-  options: RunOptions<Context>,
+  options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: Audience,
   started: number,
   session: Session,
-): Promise<CheckResult[]> {
-  const { plan, unreachable, maxTimeMs = MAX_TIME_MS } = options;
+): Promise<Rounds> {
+  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS } = options;
   using end = endOfRun(options);
-  const results = new Map<string, CheckResult>();
-  const settle = (result: CheckResult): CheckResult => {
-    results.set(result.id, result);
-    audience.tell((listener) => listener.onCheckEnd?.(result));
-    end.count(result);
-    return result;
-  };
-  const runOne = async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
-    if (end.signal.aborted) return settle(undecided(check, 'blocked', whyOver(end.signal)));
-    const cause = essentialAmong(premises, plan);
-    if (cause !== undefined)
-      return settle(undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause }));
-    audience.tell((listener) => listener.onCheckStart?.(check as Check<never>));
-    const recorder = new Recorder(options.redactor);
-    const { seed, runs = options.plan.runs, replays = [] } = options;
-    const replay = replays.find((each) => each.check === check.id);
-    const result = await runCheck({
-      check,
-      recorder,
-      session,
-      seed,
-      runs,
-      signal: end.signal,
-      context: (signal) => options.context(recorder, signal),
-      limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
-      deadline: started + maxTimeMs,
-      ...defined({ replay }),
-    });
-    const { deviation } = check;
-    if (deviation === undefined || result.outcome !== 'fail') return settle(result);
-    session.deviations.set(deviation, check.requirement.id);
-    return settle({ ...result, deviation });
-  };
-  const due: Check<Context>[] = [];
-  for (const { check, skip } of plan.checks) {
-    if (skip !== undefined) settle(undecided(check, 'not_applicable', { reason: skip }));
-    else if (unreachable !== undefined && check.runsWhenUnreachable !== true)
-      settle(undecided(check, 'blocked', { reason: unreachable }));
-    else due.push(check);
-  }
-  await schedule(due, options.concurrency ?? 8, runOne);
-  return plan.checks.flatMap(({ check, inProfile }) => {
-    const result = results.get(check.id);
-    return result === undefined ? [] : { ...result, ...(inProfile && { in_profile: true }) };
+  return await runRounds({
+    ...options,
+    session,
+    signal: end.signal,
+    run(check, session, again) {
+      const told = check as Check<never>;
+      audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
+      const recorder = new Recorder(options.redactor);
+      const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
+      const replay = found ?? replays.find((each) => each.check === check.id);
+      return runCheck({
+        check,
+        recorder,
+        session,
+        seed,
+        runs,
+        signal: again?.signal ?? end.signal,
+        context: (signal) => options.context(recorder, signal),
+        limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
+        deadline: started + maxTimeMs,
+        ...defined({ replay }),
+      });
+    },
+    tell(result) {
+      audience.tell((listener) => listener.onCheckEnd?.(result));
+      end.count(result);
+    },
   });
 }
 
@@ -206,47 +202,41 @@ function endOfRun({
   const over = new AbortController();
   const reason = new RunOver(`not decided within ${readableDuration(maxTimeMs)}; --max-time gives the run more`);
   const timer = setTimeout(() => over.abort(reason), maxTimeMs);
-  let failed = 0;
+  const failed = new Set<string>();
   return {
     signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
     count: (result: CheckResult): void => {
       if (result.outcome !== 'fail' || excuses(result)) return;
-      failed += 1;
-      if (failed >= bail) over.abort(new RunOver(`not run to its end: --bail ${bail}`));
+      failed.add(result.id);
+      if (failed.size >= bail) over.abort(new RunOver(`not run to its end: --bail ${bail}`));
     },
     [Symbol.dispose]: () => clearTimeout(timer),
   };
 }
 
-/** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
-function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
-  const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
-  for (const { id, outcome, blocked_by } of premises) {
-    if (outcome === 'fail' && isEssential(id)) return id;
-    if (blocked_by !== undefined) return blocked_by;
-  }
-  return undefined;
+/** How a run went. */
+interface Course {
+  declarations: Declaration[];
+  /** Those that came to their end. */
+  rounds: number;
+  startedAt: Date;
+  started: number;
 }
-
-const undecided = (
-  check: Check<never>,
-  outcome: 'blocked' | 'not_applicable',
-  why: Pick<CheckResult, 'reason' | 'blocked_by' | 'fault'>,
-): CheckResult => resultOf(check, { outcome, duration_ms: 0, ...why });
 
 function reportOf<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
   results: readonly CheckResult[],
-  declarations: Declaration[],
-  startedAt: Date,
-  started: number,
+  { declarations, rounds, startedAt, started }: Course,
 ): Report {
-  const { plan, seed, signal, target } = options;
+  const { plan, seed, signal, target, repeat = 1 } = options;
   const summary = summarise(results);
   const coverage = coverageOf(plan, results, target.capabilities);
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
-  const unmet = unmetDemands(options.demands ?? {}, coverage, target.capabilities);
+  const unmet = [
+    ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
+    ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
+  ];
   const isWhole = plan.narrowedBy.length > 0 || ofProfile.undecided.length === 0;
   const code = exitCode(results, {
     faulty: signal?.reason instanceof RunOver && signal.reason.fault,
@@ -262,6 +252,7 @@ function reportOf<Context>(
     profile: plan.profile.name,
     requirements_version: plan.requirements.date,
     requirements_digest: plan.requirements.digest,
+    ...(repeat > 1 ? { repeat } : {}),
     narrowed_by: plan.narrowedBy,
     complete:
       plan.narrowedBy.length === 0 &&

@@ -182,11 +182,7 @@ interface Measured {
 }
 
 export class Session {
-  readonly waits = {
-    device: new Waits(WAIT_POLICIES.device),
-    platform: new Waits(WAIT_POLICIES.platform),
-    effect: new Waits(WAIT_POLICIES.effect),
-  };
+  readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
   /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
   readonly deviations = new Map<Deviation, string>();
   /**
@@ -195,17 +191,32 @@ export class Session {
    */
   shrinkMs = SHRINK_MS;
   /** What the target declares of itself, as far as it was seen. */
-  readonly declarations = new Declarations();
+  readonly declarations: Declarations;
   readonly #facts = new Map<unknown, unknown>();
-  readonly #gates = new Map<string, Gate>();
+  readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
-  readonly #measured = new Map<Measure, Measured[]>();
+  readonly #measured: Map<Measure, Measured[]>;
   readonly #now: () => number;
   readonly #startedAt: number;
 
-  constructor(now = () => performance.now()) {
+  /** `before`: how long things take is known from there already. */
+  constructor(now = () => performance.now(), before?: Session) {
+    const { device, platform, effect } = WAIT_POLICIES;
+    const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
+    this.waits = before === undefined ? policies : before.waits;
+    this.declarations = before === undefined ? new Declarations() : before.declarations;
+    this.#gates = before === undefined ? new Map() : before.#gates;
+    this.#measured = before === undefined ? new Map() : before.#measured;
     this.#now = now;
     this.#startedAt = now();
+  }
+
+  /**
+   * For checks that are run again: the time that things take is known, and nothing that checks have found out, so that
+   * they look anew.
+   */
+  again(): Session {
+    return new Session(this.#now, this);
   }
 
   /** What checks of this target have found out so far. */

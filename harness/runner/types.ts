@@ -138,6 +138,16 @@ export interface Finding {
   timeline?: Mark[];
 }
 
+/** How often a check failed, of the times that it came to an outcome about the target. */
+export interface Rate {
+  times: number;
+  failed: number;
+  /** The same of those times when no other check was under way. */
+  alone: { times: number; failed: number };
+  /** Why a finding was not tried again alone. */
+  not_tried?: string;
+}
+
 /** What the context of a check may offer to the runner: the say of the target in what becomes of the check. */
 export interface TargetHooks {
   /**
@@ -242,6 +252,8 @@ export interface CheckResult extends Partial<Finding> {
   fails_by?: string;
   /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
   fault?: true;
+  /** Of a finding, and of every check that was to run several times. */
+  rate?: Rate;
   /** What was recorded where the specification is silent, and SHOULDs noted on the way, in words. */
   observations?: string[];
   /** The choices among them that can be compared with those of another implementation. */
@@ -295,6 +307,8 @@ export interface Report {
   requirements_version: string;
   /** `sha256:…` over that set's requirements of this API, whatever part of them the run was narrowed to. */
   requirements_digest?: string;
+  /** How often every check was run, where that is more than once. */
+  repeat?: number;
   /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
   narrowed_by: string[];
   /**
@@ -316,7 +330,10 @@ export interface Report {
   coverage: Coverage;
   /** How much of the profile was decided. */
   profile_coverage: Coverage;
-  /** What `--require` and `--min-decided` asked for in vain, a sentence each; the exit code is 2 then, or worse. */
+  /**
+   * What `--require`, `--min-decided` and `--repeat` asked for in vain, a sentence each; the exit code is 2 then, or
+   * worse.
+   */
   unmet?: string[];
   /** What the target declares that the run has seen; where one does not hold, the exit code is 2, or worse. */
   declarations?: Declaration[];

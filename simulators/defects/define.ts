@@ -24,6 +24,12 @@ export interface Defect<B> extends Variant<B> {
   readonly breaks: readonly string[];
   /** What the findings have to say, so that a reader finds the fault. */
   readonly tells?: RegExp;
+  /** How often a finding comes, as a report says it after findings were tried again alone. */
+  readonly rate?: RegExp;
+  /** Ids of checks that run beside those of what it breaks, since it shows only then. */
+  readonly beside?: readonly string[];
+  /** It shows now and then, so that it may not show among all checks. */
+  readonly seldom?: true;
 }
 
 /** Decisions that differ. A function is given those of the reference. */
@@ -77,7 +83,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
     summary: string,
     breaks: readonly string[],
     change: C,
-    extras: Pick<Defect<B>, 'tells'> = {},
+    extras: Pick<Defect<B>, 'tells' | 'rate' | 'beside' | 'seldom'> = {},
   ): Defect<B> => ({ ...variant(name, summary, change), breaks, ...extras });
   return { variant, defect };
 };

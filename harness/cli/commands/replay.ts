@@ -2,10 +2,10 @@
  * Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found
  * them.
  */
-import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { readJson } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
+import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { targetOnly } from '../check-options.ts';
 import { command, complete, type GivenOptions, OPTION, type OptionTable } from '../options.ts';
@@ -39,7 +39,7 @@ export const replay = command({
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { command: check, given } = anew;
     const options = { ...withoutExcluded(targetOnly(report.options), given, check.options), ...given };
-    const again = { file, outcomes, keep, checks: failed.map(coordinates), seed: report.seed };
+    const again = { file, outcomes, keep, checks: failed.map(coordinatesOf), seed: report.seed };
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
@@ -85,8 +85,3 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   }
   return failed.filter((check) => only.some((pattern) => takesIn(pattern)(check)));
 }
-
-const coordinates = ({ id, seed, path, replay_path }: CheckResult) => ({
-  check: id,
-  ...defined({ seed, path, replay_path }),
-});

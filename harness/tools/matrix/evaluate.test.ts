@@ -68,6 +68,28 @@ describe('a subject', () => {
     },
   );
 
+  it('tries again what a defect says of how often it comes, and has it told', async () => {
+    const asked: unknown[] = [];
+    const breaks = ['device.events.types'];
+    const rate = { times: 3, failed: 3, alone: { times: 3, failed: 3 } };
+    const withRate = async (due: RegExp, manner?: Manner): Promise<string[]> => {
+      const run: Subject['run'] = async (choice) => {
+        asked.push(choice);
+        return sampleReport([{ ...fails, rate }], {});
+      };
+      const subject = subjectOf('defect', [], { breaks, rate: due, beside: ['device.events.frame'], run });
+      return (await evaluateSubject(subject, manner)).problems.map(({ what }) => what);
+    };
+    expect(await withRate(/types: always: 3 of 3/)).toEqual([]);
+    expect(await withRate(/: 2 of 3/)).toEqual([
+      'no finding comes /: 2 of 3/: device.events.types: always: 3 of 3 times',
+    ]);
+    expect(await withRate(/: 2 of 3/, { whole: true })).toEqual([]);
+    const only = [...breaks, 'device.events.frame'];
+    const narrowed = { fast: false, only, tries: true };
+    expect(asked).toEqual([narrowed, narrowed, { fast: false }]);
+  });
+
   it.for(['reference', 'variant'] as const)(
     'is not ok where a true declaration is said to be untrue: %s',
     async (kind) => {

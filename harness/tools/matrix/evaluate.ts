@@ -2,6 +2,7 @@
 import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
 import { differenceInWords, differences } from '../../runner/declarations.ts';
+import { rateInWords } from '../../runner/rate.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
 
@@ -64,11 +65,14 @@ export async function evaluateSubject(
     ...verdict,
   });
   try {
+    const { breaks, rate, beside = [] } = subject;
+    const judged = subject.kind === 'defect' && whole;
+    const narrowed = subject.kind === 'defect' && !whole;
     const report = await subject.run({
       fast,
-      ...(subject.kind === 'defect' && !whole ? defined({ only: subject.breaks }) : {}),
+      ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
+      ...(narrowed && rate !== undefined ? { tries: true } : {}),
     });
-    const judged = subject.kind === 'defect' && whole;
     return ended({
       ...(judged ? headlineOf(subject, report) : {}),
       ...(judged ? { blockedByOthers: report.checks.filter(({ blocked_by }) => blocked_by !== undefined).length } : {}),
@@ -77,6 +81,7 @@ export async function evaluateSubject(
       red: report.checks.filter(isRed).map(({ id }) => id),
       problems: [
         ...(pairs ? [] : PROBLEMS[subject.kind](subject, report)),
+        ...(narrowed ? misrated(subject, report) : []),
         ...(timed ? tooLong(subject, performance.now() - started, fast) : []),
       ],
     });
@@ -214,6 +219,15 @@ function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
       ? [{ what: `no finding tells ${tells}`, todo: `let the check say it, or correct \`tells\`${inFile(subject)}` }]
       : []),
   ];
+}
+
+/** How often a finding comes has to be told in the words that the defect asks for. */
+function misrated(subject: Subject, { checks }: Report): Problem[] {
+  const { rate: due } = subject;
+  const told = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
+  if (due === undefined || told.some((words) => due.test(words))) return [];
+  const what = `no finding comes ${due}: ${told.join('; ') || 'none was tried again'}`;
+  return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
 /**

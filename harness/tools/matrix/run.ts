@@ -50,6 +50,7 @@ const asked = ALL.filter(
     (only?.includes(subject.name) ?? true) &&
     apis.includes(subject.api) &&
     kinds.includes(subject.kind) &&
+    !(subject.seldom === true && (whole || values.pairs > 0)) &&
     (within?.some((group) => GROUPS[group]?.(subject)) ?? true),
 );
 const { chosen: subjects, said } = without(values.without ?? [], asked);

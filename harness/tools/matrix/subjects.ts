@@ -48,6 +48,12 @@ export interface Subject {
   breaks?: readonly string[];
   /** What the findings of a defect have to say. */
   tells?: RegExp;
+  /** How often they have to come, in words; they are tried again for it. */
+  rate?: RegExp;
+  /** Checks that run beside those of what a defect breaks. */
+  beside?: readonly string[];
+  /** A defect that need not show among all checks. */
+  seldom?: true;
   /** The file that declares it, where that is not the matrix. */
   file?: string;
   /** What a check that it hinders must give as its reason. */
@@ -127,6 +133,7 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
       ...titleOf(defect, prefixed),
       file: defect.file,
       ...defined({ breaks: defect.breaks, tells: defect.tells }),
+      ...defined({ rate: defect.rate, beside: defect.beside, seldom: defect.seldom }),
       together: { changes, run },
       run: (choice) => run(changes, choice),
     };

@@ -12,7 +12,7 @@ import { defined } from '../../common/defined.ts';
 import { EXIT } from '../../common/usage.ts';
 import { CLIENT_JOBS, type ClientPlace } from '../../contract/client.ts';
 import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
-import { makePlan, type PlanOptions } from '../../runner/plan.ts';
+import { makePlan, NO_TRIES, type PlanOptions } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, CheckResult, Outcome, Report, Suite } from '../../runner/types.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -39,6 +39,8 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   maxTimeMs?: number;
   /** `shared` checks at once. */
   concurrency?: number;
+  /** Tries findings again alone. */
+  tries?: boolean;
   /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
   alone?: boolean;
 }
@@ -114,7 +116,7 @@ function runOn<Context>(
   suite: Suite<Context>,
   target: Target<Context>,
   redactor: Redactor,
-  { seed = SEED, alone = false, runs, maxTimeMs, concurrency, ...choice }: RunChoice,
+  { seed = SEED, alone = false, tries = false, runs, maxTimeMs, concurrency, ...choice }: RunChoice,
 ): Promise<Report> {
   const plan = makePlan(suite, { ...choice, capabilities: target.capabilities });
   const withoutPremises = () =>
@@ -126,6 +128,7 @@ function runOn<Context>(
     redactor,
     seed,
     version: 'matrix',
+    ...(tries ? {} : { tries: NO_TRIES }),
     ...defined({ runs, maxTimeMs, concurrency, unreachable: target.unreachable }),
   });
 }

@@ -61,6 +61,58 @@ export const defects = [
         },
       };
     },
+    { rate: /^device\.deployment\.current: always: 3 of 3 times$/ },
+  ),
+  defect(
+    'current-stale-now-and-then',
+    'Shows the deployment before in place of every fifth, the second being the first of them.',
+    ['device.deployment.current'],
+    () => {
+      let [count, newest, shown]: [number, unknown, unknown] = [0, undefined, undefined];
+      return {
+        http: {
+          deploymentBody: (deployment) => {
+            if (newest !== deployment.id) count += 1;
+            newest = deployment.id;
+            if (count % 5 !== 2) shown = deployment;
+            return shown;
+          },
+        },
+      };
+    },
+    { rate: /^device\.deployment\.current: 2 of 3 times$/, seldom: true },
+  ),
+  defect(
+    'current-stale-beside-streams',
+    'Answers late, and while a stream is open shows the deployment that was current before.',
+    ['device.deployment.current'],
+    () => {
+      let [open, shown]: [number, unknown] = [0, undefined];
+      return {
+        http: ({ intercept }) => ({
+          // Long enough for the other check to open its stream.
+          delayMs: () => 100,
+          intercept: (request, response) => {
+            if (!request.socket.destroyed && /\/events\b/.test(request.url ?? '')) {
+              open += 1;
+              response.once('close', () => {
+                open -= 1;
+              });
+            }
+            return intercept(request, response);
+          },
+          deploymentBody: (deployment) => {
+            if (open === 0) shown = deployment;
+            shown ??= deployment;
+            return shown;
+          },
+        }),
+      };
+    },
+    {
+      rate: /: only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone$/,
+      beside: ['device.events.heartbeat.inert'],
+    },
   ),
 ];
 

@@ -1,0 +1,74 @@
+/** How often a check failed is told with its finding, in every report, in the same words. */
+import { expect, it } from 'vitest';
+import { rateInWords } from '../runner/rate.ts';
+import type { Rate, Report } from '../runner/types.ts';
+import { ctrfFormat } from './ctrf.ts';
+import { annotations } from './github.ts';
+import { htmlFormat } from './html.ts';
+import { jsonFormat } from './json.ts';
+import { junitFormat } from './junit.ts';
+import { markdownReport } from './markdown.ts';
+import { prettyText } from './pretty.ts';
+import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+
+const rate = (times: number, failed: number, alone: readonly [number, number] = [0, 0], why?: string): Rate => ({
+  times,
+  failed,
+  alone: { times: alone[0], failed: alone[1] },
+  ...(why === undefined ? {} : { not_tried: why }),
+});
+
+it.each<[Rate, string]>([
+  [rate(3, 3, [2, 2]), 'always: 3 of 3 times'],
+  [rate(3, 3, [3, 3]), 'always: 3 of 3 times'],
+  [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
+  [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
+  // It had nothing beside it the first time either.
+  [rate(3, 1, [3, 1]), '1 of 3 times'],
+  [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
+  // What seldom shows beside others says nothing when it does not show alone.
+  [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
+  [rate(10, 0), '0 of 10 times'],
+  [rate(1, 1, [0, 0], 'no time left'), 'not tried again: no time left'],
+  [rate(10, 10, [0, 0], 'no time left'), 'always: 10 of 10 times; not tried alone: no time left'],
+])('%j in words', (given, words) => {
+  expect(rateInWords(given)).toBe(words);
+});
+
+const WORDS = 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone';
+const failure = sampleFailure({ rate: rate(3, 1, [2, 0]) });
+const report: Report = sampleReport([sampleResult(), failure]);
+
+it.each([htmlFormat, junitFormat, ctrfFormat])('$name tells it with the finding', ({ document }) => {
+  expect(document(report)).toContain(WORDS);
+});
+
+it('pretty, Markdown and annotations do too', () => {
+  const options = { paint: (_: unknown, text: string) => text, columns: 200 };
+  expect(prettyText(report, options)).toContain(`how often  ${WORDS}`);
+  expect(markdownReport(report)).toContain(`**How often** ${WORDS}`);
+  expect(annotations(report).join('')).toContain(`How often: ${WORDS}`);
+});
+
+it('the JSON report has the numbers', () => {
+  const { checks } = JSON.parse(jsonFormat.document(report)) as Report;
+  expect(checks[1]?.rate).toEqual({ times: 3, failed: 1, alone: { times: 2, failed: 0 } });
+});
+
+it('the verdict says that a failure does not come every time', () => {
+  const options = { paint: (_: unknown, text: string) => text, columns: 200 };
+  expect(prettyText(report, options)).toContain('exit 1: a MUST does not hold; not every time');
+  const other = sampleFailure({ id: 'device.events.frame', actual: 'no id', exchanges: [] });
+  expect(prettyText(sampleReport([failure, other]), options)).toContain('2 MUSTs do not hold; 1 not every time');
+});
+
+it('where each check was run several times, the rates of all are told', () => {
+  const often = { repeat: 10 };
+  const checks = [sampleResult({ rate: rate(10, 0) }), sampleFailure({ rate: rate(10, 3, [2, 1]) })];
+  const repeated = sampleReport(checks, often);
+  const text = prettyText(repeated, { paint: (_: unknown, part: string) => part, columns: 200 });
+  expect(text).toContain('Run 10 times each\n  1 check failed in none\n  3 of 10  device.events.replay.exclusive\n');
+  expect(junitFormat.document(repeated)).toContain('how often: 0 of 10 times');
+  expect(htmlFormat.document(repeated)).toContain('each check run 10 times');
+  expect(htmlFormat.document(repeated)).toContain('0 of 10 times · ');
+});

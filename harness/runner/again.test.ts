@@ -1,0 +1,230 @@
+/** What failed is tried again alone before the run ends: what is told of it, and how long that may take. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rateInWords } from './rate.ts';
+import { declared, run } from './testing/checks.ts';
+import type { Check, CheckContext, CheckResult, Level, Report } from './types.ts';
+import { Blocked } from './violation.ts';
+
+const broken = (t: Pick<CheckContext, 'must'>, actual: unknown = 'none'): void =>
+  t.must(false, { expected: 'an answer', actual });
+
+type Given = Parameters<typeof declared>[1] & { id?: string; level?: Level };
+
+/** Fails in those of its runs, counted from 1; all of them where none are named. */
+function failing(runs?: readonly number[], { id = 'test.counted', level = 'MUST', ...options }: Given = {}) {
+  const seen = { runs: 0 };
+  const body = async (t: CheckContext): Promise<void> => {
+    seen.runs += 1;
+    if (runs === undefined || runs.includes(seen.runs)) broken(t, `run ${seen.runs}`);
+  };
+  return { check: declared(id, options, body, level), seen };
+}
+
+const other = declared('test.other', {}, async () => {});
+const wordsOf = ({ checks }: Report): (string | undefined)[] => checks.map(({ rate }) => rate && rateInWords(rate));
+
+describe('a finding', () => {
+  it('that comes each time is told so', async () => {
+    const report = await run([failing().check]);
+    expect(wordsOf(report)).toEqual(['always: 3 of 3 times']);
+    expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'run 1' });
+  });
+
+  it('that comes now and then is told with its rate, and stays a failure', async () => {
+    const report = await run([failing([1, 3]).check, other]);
+    expect(wordsOf(report)).toEqual(['2 of 3 times (alone 1 of 2)', undefined]);
+    expect(report).toMatchObject({ exit_code: 1, summary: { fail: 1, pass: 1 } });
+  });
+
+  it('that does not come again stays a failure too', async () => {
+    const report = await run([failing([1]).check]);
+    expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'run 1' });
+    expect(wordsOf(report)).toEqual(['1 of 3 times']);
+    expect(report.exit_code).toBe(1);
+  });
+
+  it('that comes only while other checks are under way is told so', async () => {
+    let open = 0;
+    const both = Promise.withResolvers<void>();
+    const meet = async (t: CheckContext): Promise<void> => {
+      open += 1;
+      if (open === 2) both.resolve();
+      const beside = open > 1;
+      await both.promise;
+      open -= 1;
+      if (beside) broken(t);
+    };
+    const report = await run([declared('test.one', {}, meet), declared('test.two', {}, meet)]);
+    expect(wordsOf(report)).toEqual([
+      undefined,
+      'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone',
+    ]);
+    expect(report.exit_code).toBe(1);
+  });
+
+  it('of a SHOULD is tried as well, and a MUST that fails then is not lost', async () => {
+    expect(wordsOf(await run([failing([1, 2], { level: 'SHOULD' }).check]))).toEqual(['2 of 3 times']);
+    let runs = 0;
+    const check = declared('test.worse', {}, async (t: CheckContext) => {
+      runs += 1;
+      t.should(false, { expected: 'a', actual: 'b' });
+      if (runs === 3) broken(t, 'worse');
+    });
+    const report = await run([check]);
+    expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'worse' });
+  });
+
+  it('is tried by its counterexample alone, with its seed', async () => {
+    const tried: number[][] = [];
+    const check = declared('test.property', {}, async (t: CheckContext) => {
+      const values: number[] = [];
+      tried.push(values);
+      await t.property(fc.nat(1000), async (value) => {
+        values.push(value);
+        if (value > 100) broken(t, value);
+      });
+    });
+    const report = await run([check]);
+    expect(report.checks[0]?.counterexample).toBe('101');
+    expect(tried[0]?.length).toBeGreaterThan(2);
+    expect(tried.slice(1)).toEqual([[101], [101]]);
+  });
+
+  it('is tried by a reader that allows for what it allowed for the first time', async () => {
+    const deviation = { name: 'odd', allowance: 'readers allow for it' };
+    const odd = declared('test.odd', { deviation, sharing: 'exclusive' }, async (t: CheckContext) => broken(t));
+    const early = declared('test.early', {}, async (t: CheckContext) => {
+      if (!t.allowsFor(deviation)) broken(t, 'odd');
+    });
+    const late = declared('test.late', { premises: ['test.odd'], sharing: 'exclusive' }, async (t: CheckContext) => {
+      broken(t, t.allowsFor(deviation) ? 'other' : 'odd');
+    });
+    const { checks } = await run([early, odd, late]);
+    expect(checks.map(({ rate }) => rate?.failed)).toEqual([3, 3, 1]);
+    expect(checks[2]).toMatchObject({ allowed_for: ['odd'], consequence_of: 'test.odd' });
+  });
+
+  it('says why where nothing can be decided any more', async () => {
+    let runs = 0;
+    const check = declared('test.once', {}, async (t: CheckContext) => {
+      runs += 1;
+      if (runs > 1) throw new Blocked('no disk');
+      broken(t);
+    });
+    const report = await run([check]);
+    expect(wordsOf(report)).toEqual(['not tried again: undecided when it was tried: no disk']);
+    expect(report.checks[0]?.outcome).toBe('fail');
+  });
+
+  it('that a baseline excuses is left alone', async () => {
+    const { check, seen } = failing();
+    const report = await run([check], { excuses: () => true });
+    expect(seen.runs).toBe(1);
+    expect(wordsOf(report)).toEqual([undefined]);
+  });
+
+  it('that may follow from another is not tried', async () => {
+    const { check: lead } = failing(undefined, { id: 'test.lead' });
+    const { check, seen } = failing(undefined, { id: 'test.follows', premises: ['test.lead'] });
+    expect(wordsOf(await run([lead, check]))).toEqual([
+      'always: 3 of 3 times',
+      'not tried again: may follow from test.lead',
+    ]);
+    expect(seen.runs).toBe(1);
+  });
+
+  it('is tried once with --fast', async () => {
+    const { check, seen } = failing();
+    expect(wordsOf(await run([check], { fast: true }))).toEqual(['always: 2 of 2 times']);
+    expect(seen.runs).toBe(2);
+  });
+
+  it('of several rounds is tried too', async () => {
+    expect(wordsOf(await run([failing([1, 2, 3]).check, other], { repeat: 3 }))).toEqual([
+      'only beside other requests: 3 of 3 times, and 0 of 2 alone',
+      '0 of 3 times',
+    ]);
+  });
+});
+
+describe('the time for it', () => {
+  const MANY = 60;
+  const many = (body: Check<object>['run']): Check<object>[] =>
+    Array.from({ length: MANY }, (_, index) => declared(`test.number-${index}`, { sharing: 'exclusive' }, body));
+  const tries = (mostMs: number) => ({ tries: { times: 2, leastMs: 0, mostMs } });
+  /** Each is a finding of its own. */
+  const words = (count: number): string => String.fromCodePoint(97 + (count % 26)).repeat(1 + Math.floor(count / 26));
+
+  it('is bounded, whatever fails, and what it leaves out says so', async () => {
+    let runs = 0;
+    const list = many(async (t: CheckContext) => {
+      runs += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      setTimeout(resolve, 20);
+      await promise;
+      broken(t, words(runs));
+    });
+    const report = await run(list, tries(500));
+    expect(runs).toBeGreaterThan(MANY);
+    expect(runs).toBeLessThan(2 * MANY);
+    const left = wordsOf(report).filter((text) => text?.startsWith('not tried again: no time left'));
+    // The last that was begun may have been cut off.
+    expect([2 * MANY - runs, 2 * MANY - runs + 1]).toContain(left.length);
+  });
+
+  it('goes to each finding once before any is tried twice', async () => {
+    const order: string[] = [];
+    const named = (id: string, actual: string): Check<object> =>
+      declared(id, { sharing: 'exclusive' }, async (t: CheckContext) => {
+        order.push(id);
+        broken(t, actual);
+      });
+    await run([named('test.a', 'one'), named('test.b', 'two')]);
+    expect(order.slice(2)).toEqual(['test.a', 'test.b', 'test.a', 'test.b']);
+  });
+
+  it('cuts off a try that does not end', async () => {
+    let runs = 0;
+    const check = declared('test.hangs', {}, async (t: CheckContext) => {
+      runs += 1;
+      if (runs > 1) await new Promise(() => {});
+      broken(t);
+    });
+    expect(wordsOf(await run([check], tries(50)))).toEqual(['not tried again: no time left']);
+  });
+
+  it('is none where a check takes longer than is left', async () => {
+    const check = declared('test.slow', {}, async (t: CheckContext) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      setTimeout(resolve, 60);
+      await promise;
+      broken(t);
+    });
+    expect(wordsOf(await run([check], tries(30)))[0]).toMatch(/^not tried again: no time left: it takes \d+ ms$/);
+  });
+
+  it.each<[string, Parameters<typeof run>[1], RegExp]>([
+    ['--bail', { bail: 1 }, /^not tried again: the run was over: not run to its end: --bail 1$/],
+    ['--max-time', { maxTimeMs: 40 }, /^not tried again: (no time left|the run was over: not decided within 40 ms)/],
+  ])('is none once the run is over by %s', async (_, options, why) => {
+    const check = declared('test.late', {}, async (t: CheckContext) => broken(t));
+    const waits = declared('test.waits', { sharing: 'disruptive' }, async () => {
+      await new Promise(() => {});
+    });
+    const report = await run([check, waits], options);
+    expect(wordsOf(report)[0]).toMatch(why);
+    expect(report.exit_code).toBe(1);
+  });
+
+  it('is none on an interrupt', async () => {
+    const stop = new AbortController();
+    const check = declared('test.stops', {}, async (t: CheckContext) => {
+      broken(t);
+    });
+    const listeners = [{ onCheckEnd: (): void => stop.abort() }];
+    const report = await run([check], { signal: stop.signal, listeners });
+    expect(report.checks.map(({ outcome }: CheckResult) => outcome)).toEqual(['fail']);
+    expect(wordsOf(report)).toEqual(['not tried again: the run was over: interrupted']);
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * What failed is tried again alone before the run ends, as `muster replay` would: whether a finding comes each time,
+ * now and then, or only beside other requests says where to look for its cause. No failure becomes less by it.
+ */
+import { readableDuration } from '../common/durations.ts';
+import { leadsFirst } from './causes.ts';
+import type { Tries } from './plan.ts';
+import { isDecided } from './rate.ts';
+import { whyOver } from './run-check.ts';
+import type { CheckResult } from './types.ts';
+
+const SHARE_OF_THE_RUN = 1 / 3;
+
+export interface Trying {
+  tries: Tries;
+  /** Since the run began. */
+  elapsedMs: number;
+  /** Aborts when the run is over. */
+  signal: AbortSignal;
+  /** Runs the check of a finding again. */
+  again(finding: CheckResult, signal: AbortSignal): Promise<CheckResult>;
+}
+
+/**
+ * Tries all findings that lead once, the most telling first, then all of them once more, for as long as there is time.
+ *
+ * @param found results in which causes are grouped
+ * @returns by the id of each finding that came to no second outcome, why
+ */
+export async function tryAgain(found: readonly CheckResult[], trying: Trying): Promise<Map<string, string>> {
+  const { tries, elapsedMs, signal, again } = trying;
+  const why = new Map<string, string>();
+  for (const { id, consequence_of: cause } of found) if (cause !== undefined) why.set(id, `may follow from ${cause}`);
+  const leads = leadsFirst(found);
+  const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, elapsedMs * SHARE_OF_THE_RUN));
+  const end = performance.now() + budgetMs;
+  const late = AbortSignal.timeout(Math.ceil(budgetMs));
+  const over = AbortSignal.any([signal, late]);
+  const decided = new Set<string>();
+  const refuse = (id: string, reason: string): void => void (decided.has(id) || why.set(id, reason));
+  for (let time = 0; time < tries.times; time += 1) {
+    for (const lead of leads) {
+      const reason = whyNot(lead, signal, end);
+      if (reason !== undefined) {
+        refuse(lead.id, reason);
+        continue;
+      }
+      const result = await again(lead, over);
+      if (isDecided(result)) {
+        decided.add(lead.id);
+        why.delete(lead.id);
+      } else
+        refuse(lead.id, over.aborted ? (overWhy(signal) ?? NO_TIME) : `undecided when it was tried: ${result.reason}`);
+    }
+  }
+  return why;
+}
+
+const NO_TIME = 'no time left';
+
+/** A counterexample takes one run, and not all that led to it. */
+function whyNot({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number): string | undefined {
+  const over = overWhy(signal);
+  if (over !== undefined) return over;
+  const leftMs = end - performance.now();
+  if (leftMs <= 0) return NO_TIME;
+  return path === undefined && tookMs > leftMs ? `${NO_TIME}: it takes ${readableDuration(tookMs)}` : undefined;
+}
+
+const overWhy = (signal: AbortSignal): string | undefined =>
+  signal.aborted ? `the run was over: ${whyOver(signal).reason}` : undefined;

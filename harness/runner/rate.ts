@@ -1,0 +1,98 @@
+/** What stands for all the times that a check was run: the worst of its results, and how often it failed. */
+import { defined } from '../common/defined.ts';
+import type { CheckResult, Outcome, Rate } from './types.ts';
+
+interface Attempt {
+  result?: CheckResult;
+  /** No other check was under way meanwhile. */
+  isAlone: boolean;
+}
+
+/** All the times that checks of one target were run. */
+export class Attempts {
+  readonly #ended = new Map<string, Required<Attempt>[]>();
+  readonly #underWay = new Set<Attempt>();
+
+  /** Runs a check. A result that says nothing, as the run was over, does not count. */
+  async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
+    const own: Attempt = { isAlone: this.#underWay.size === 0 };
+    for (const other of this.#underWay) other.isAlone = false;
+    this.#underWay.add(own);
+    try {
+      const result = await attempt();
+      if (counts(result)) this.add(result, own.isAlone);
+      return result;
+    } finally {
+      this.#underWay.delete(own);
+    }
+  }
+
+  /** Of a check that could not be run as well. */
+  add(result: CheckResult, isAlone = false): void {
+    const all = this.#ended.get(result.id) ?? [];
+    all.push({ result, isAlone });
+    this.#ended.set(result.id, all);
+  }
+
+  /**
+   * The worst result of a check, of several the first: what passed another time excuses nothing. `excuses`: a baseline
+   * will.
+   */
+  worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
+    const weight = (result: CheckResult): number =>
+      WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
+    const results = this.#ended.get(id)?.map(({ result }) => result) ?? [];
+    return results.toSorted((a, b) => weight(b) - weight(a))[0];
+  }
+
+  /** How often the check came to as bad an outcome. `notTried`: why it was not run once more. */
+  rate({ id, outcome }: CheckResult, notTried?: string): Rate {
+    const decided = this.#ended.get(id)?.filter(({ result }) => isDecided(result)) ?? [];
+    const isAsBad = ({ result }: Attempt): boolean =>
+      result?.outcome === 'fail' || (outcome === 'warn' && result?.outcome === 'warn');
+    const count = (attempts: readonly Attempt[]) => ({
+      times: attempts.length,
+      failed: attempts.filter(isAsBad).length,
+    });
+    return {
+      ...count(decided),
+      alone: count(decided.filter(({ isAlone }) => isAlone)),
+      ...defined({ not_tried: notTried }),
+    };
+  }
+}
+
+/** Whether it says something about the target. */
+export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
+
+/** What a baseline excuses is better than what blocks. */
+const WEIGHTS: Readonly<Record<Outcome, number>> = {
+  fail: 5,
+  blocked: 4,
+  known: 3,
+  warn: 2,
+  pass: 1,
+  // What another run has seen decides.
+  undecided: 0,
+  not_applicable: -1,
+  // Made of results by a baseline, later on.
+  flaky: -2,
+  fixed: -2,
+};
+
+/** Says no more than was seen: `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
+export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
+  if (times === 1 && not_tried !== undefined) return `not tried again: ${not_tried}`;
+  const beside = { times: times - alone.times, failed: failed - alone.failed };
+  const counted = ({ times: all, failed: some }: Rate['alone']): string => `${some} of ${all}`;
+  const isBoth = alone.times > 0 && beside.times > 0;
+  const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
+  if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
+  // What seldom shows beside others need not show in a few times alone.
+  if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
+    // What came once may have come of the order, and not of the others.
+    const or = beside.times === 1 ? ' or in an earlier state' : '';
+    return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
+  }
+  return `${failed} of ${times} times${isBoth ? ` (alone ${counted(alone)})` : ''}${why}`;
+}

@@ -1,0 +1,106 @@
+/** `--repeat N`: what stands for several runs of a check, and how often it failed. */
+import { describe, expect, it } from 'vitest';
+import { NO_TRIES } from './plan.ts';
+import { declared, run } from './testing/checks.ts';
+import type { Check, CheckContext, CheckResult } from './types.ts';
+import { Blocked, TooLittleSeen } from './violation.ts';
+
+const never = { tries: NO_TRIES };
+
+/** Fails in those of its runs, counted from 1; `how`: with these words, or by throwing that. */
+function failing(runs: readonly number[], how: (run: number) => string | Error = String, options = {}): Check<object> {
+  let count = 0;
+  return declared('test.counted', options, async (t: CheckContext) => {
+    count += 1;
+    if (!runs.includes(count)) return;
+    const what = how(count);
+    if (what instanceof Error) throw what;
+    t.must(false, { expected: 'an answer', actual: what });
+  });
+}
+
+describe('a check that is run several times', () => {
+  it('passes when each run of it did, and says how many there were', async () => {
+    const report = await run([failing([])], { repeat: 4, ...never });
+    expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 4, failed: 0 } }]);
+    expect(report.exit_code).toBe(0);
+  });
+
+  it('fails when any run did, whatever came after it, with the finding of that run', async () => {
+    const report = await run([failing([2, 3], (at) => `run ${at}`)], { repeat: 5, ...never });
+    expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 2', rate: { times: 5, failed: 2 } }]);
+    expect(report).toMatchObject({ exit_code: 1, summary: { fail: 1, pass: 0 } });
+  });
+
+  it('fails for the finding that no baseline excuses, though others come first', async () => {
+    const excuses = ({ actual }: CheckResult): boolean => actual !== 'run 4';
+    const report = await run([failing([1, 2, 4], (at) => `run ${at}`)], { repeat: 5, excuses, ...never });
+    expect(report.checks).toMatchObject([{ outcome: 'fail', actual: 'run 4', rate: { times: 5, failed: 3 } }]);
+  });
+
+  it('is blocked when a run of it was and none failed: that run has decided nothing', async () => {
+    const report = await run([failing([2], () => new Blocked('no disk'))], { repeat: 3, ...never });
+    expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: 'no disk', rate: { times: 2, failed: 0 } }]);
+    expect(report.exit_code).toBe(2);
+  });
+
+  it('is what it was in the runs that saw enough, where another saw too little', async () => {
+    const little = (): Error => new TooLittleSeen('no event came');
+    const passes = await run([failing([1], little)], { repeat: 3, ...never });
+    expect(passes.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
+    const fails = await run([failing([1, 2], (at) => (at === 1 ? little() : 'none'))], { repeat: 3, ...never });
+    expect(fails.checks).toMatchObject([{ outcome: 'fail', rate: { times: 2, failed: 1 } }]);
+  });
+
+  it('knows in each run what it knew in the first, so that no finding excuses another', async () => {
+    const deviation = { name: 'odd', allowance: 'readers allow for it' };
+    const odd = declared('test.odd', { deviation, sharing: 'exclusive' }, async (t) =>
+      t.must(false, { expected: 'even', actual: 'odd' }),
+    );
+    const reader = declared('test.reader', {}, async (t) =>
+      t.must(t.allowsFor(deviation), { expected: 'even', actual: 'odd' }),
+    );
+    // One lane at a time: the reader is over before the deviation is known.
+    const report = await run([reader, odd], { repeat: 3, concurrency: 1, ...never });
+    expect(report.checks[0]).toMatchObject({ outcome: 'fail', rate: { times: 3, failed: 3 } });
+  });
+
+  it('says which runs had the target for themselves', async () => {
+    const alone = declared('test.alone', { sharing: 'disruptive' });
+    let [met, running] = [Promise.withResolvers<void>(), 0];
+    const meet = async (): Promise<void> => {
+      const { promise, resolve } = met;
+      running += 1;
+      if (running % 2 === 0) met = Promise.withResolvers();
+      if (running % 2 === 0) resolve();
+      await promise;
+    };
+    const [one, other] = [declared('test.one', {}, meet), declared('test.other', {}, meet)];
+    const report = await run([alone, one, other], { repeat: 2, ...never });
+    expect(report.checks.map(({ rate }) => rate?.alone.times)).toEqual([2, 0, 0]);
+  });
+});
+
+describe('a run that ends before all of its rounds', () => {
+  it('counts what was decided, and is incomplete', async () => {
+    const stop = new AbortController();
+    let count = 0;
+    const check = declared('test.stopping', {}, async () => {
+      count += 1;
+      if (count === 3) stop.abort();
+      if (count === 3) await new Promise(() => {});
+    });
+    const report = await run([check], { repeat: 10, signal: stop.signal, ...never });
+    expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
+    expect(report).toMatchObject({ exit_code: 2, complete: false });
+    expect(report.unmet).toEqual(['--repeat 10: the run ended in round 3']);
+  });
+
+  it('ends after so many failed checks, however often one of them fails', async () => {
+    const always = failing([1, 2, 3, 4]);
+    expect((await run([always], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
+    const other = declared('test.other', {}, async (t) => t.must(false, { expected: 'a', actual: 'b' }));
+    const report = await run([failing([1, 2, 3]), other], { repeat: 3, bail: 2, concurrency: 1, ...never });
+    expect(report.unmet).toEqual(['--repeat 3: the run ended in round 1']);
+  });
+});

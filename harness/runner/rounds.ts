@@ -1,0 +1,155 @@
+/** Runs the checks of a plan, as often as it is asked for, and gives one result for each. */
+import { defined } from '../common/defined.ts';
+import { tryAgain } from './again.ts';
+import { type Plan, schedule, type Tries } from './plan.ts';
+import { Attempts, isDecided } from './rate.ts';
+import { resultOf } from './results.ts';
+import { whyOver } from './run-check.ts';
+import type { Session } from './session.ts';
+import type { Check, CheckResult } from './types.ts';
+
+/** What is run, and who is told. */
+export interface RoundsOptions<Context> {
+  plan: Plan<Context>;
+  /** Nothing can be decided: every check is blocked with this reason. */
+  unreachable?: string;
+  /** How often every check is run, one round after the other. Default: once. */
+  repeat?: number;
+  /** How findings are tried again. Default: as the plan says. */
+  tries?: Tries;
+  /** `shared` checks at once. Default 8. */
+  concurrency?: number;
+  /** Whether a baseline excuses that failure. */
+  excuses?(result: CheckResult): boolean;
+  /** Of the first round. */
+  session: Session;
+  /** Aborts when the run is over. */
+  signal: AbortSignal;
+  /** Sets `consequence_of`. */
+  group(results: readonly CheckResult[]): CheckResult[];
+  /** `again`: that finding. Must not reject. */
+  run(
+    check: Check<Context>,
+    session: Session,
+    again?: { finding: CheckResult; signal: AbortSignal },
+  ): Promise<CheckResult>;
+  /** Gets each result as it comes. */
+  tell(result: CheckResult): void;
+}
+
+export interface Rounds {
+  /** One for each planned check, in the order of the plan. */
+  results: CheckResult[];
+  /** Those that came to their end. */
+  rounds: number;
+}
+
+export async function runRounds<Context>(options: RoundsOptions<Context>): Promise<Rounds> {
+  const { plan, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
+  const started = performance.now();
+  const attempts = new Attempts();
+  const due: Check<Context>[] = [];
+  for (const { check, skip } of plan.checks) {
+    const left =
+      skip !== undefined
+        ? undecided(check, 'not_applicable', { reason: skip })
+        : unreachable !== undefined && check.runsWhenUnreachable !== true
+          ? undecided(check, 'blocked', { reason: unreachable })
+          : undefined;
+    if (left === undefined) due.push(check);
+    else {
+      attempts.add(left);
+      options.tell(left);
+    }
+  }
+  let { session } = options;
+  let rounds = 0;
+  while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
+    await schedule(due, concurrency, oneOf(options, attempts, session, rounds === 0));
+    if (signal.aborted) break;
+    rounds += 1;
+    session = session.again();
+  }
+  const worst = (): CheckResult[] =>
+    plan.checks.flatMap(({ check, inProfile }) => {
+      const result = attempts.worst(check.id, excuses);
+      if (result === undefined) return [];
+      const { deviation } = result.outcome === 'fail' ? check : {};
+      return { ...result, ...defined({ deviation }), ...(inProfile && { in_profile: true }) };
+    });
+  const why = await triedAgain(options, worst(), attempts, started);
+  const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));
+  return {
+    results: worst().map((result) =>
+      isRated(result) ? { ...result, rate: attempts.rate(result, why.get(result.id)) } : result,
+    ),
+    rounds,
+  };
+}
+
+/** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */
+async function triedAgain<Context>(
+  options: RoundsOptions<Context>,
+  results: readonly CheckResult[],
+  attempts: Attempts,
+  started: number,
+): Promise<Map<string, string | undefined>> {
+  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run } = options;
+  if (tries.times === 0) return new Map();
+  const found = group(results.filter((result) => isFinding(result) && !excuses(result)));
+  const why = await tryAgain(found, {
+    tries,
+    elapsedMs: performance.now() - started,
+    signal,
+    async again(finding, until) {
+      const check = plan.checks.find((planned) => planned.check.id === finding.id)?.check as Check<Context>;
+      const anew = session.again();
+      for (const { check: other } of plan.checks)
+        if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
+          anew.deviations.set(other.deviation, other.requirement.id);
+      return await attempts.make(() => run(check, anew, { finding, signal: until }), isDecided);
+    },
+  });
+  return new Map(found.map(({ id }) => [id, why.get(id)]));
+}
+
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
+
+/** Runs a check of one round. */
+const oneOf =
+  <Context>(
+    { plan, signal, run, tell }: RoundsOptions<Context>,
+    attempts: Attempts,
+    session: Session,
+    isFirst: boolean,
+  ) =>
+  async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
+    // What the end of the run cuts off says nothing about a check that was decided before.
+    const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
+    const result = await attempts.make(async () => {
+      if (signal.aborted) return undecided(check, 'blocked', whyOver(signal));
+      const cause = essentialAmong(premises, plan);
+      if (cause === undefined) return await run(check, session);
+      return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
+    }, counts);
+    const { deviation, requirement } = check;
+    if (deviation !== undefined && result.outcome === 'fail') session.deviations.set(deviation, requirement.id);
+    tell(result);
+    return result;
+  };
+
+/** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
+function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
+  const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
+  for (const { id, outcome, blocked_by } of premises) {
+    if (outcome === 'fail' && isEssential(id)) return id;
+    if (blocked_by !== undefined) return blocked_by;
+  }
+  return undefined;
+}
+
+const undecided = (
+  check: Check<never>,
+  outcome: 'blocked' | 'not_applicable',
+  why: Pick<CheckResult, 'reason' | 'blocked_by' | 'fault'>,
+): CheckResult => resultOf(check, { outcome, duration_ms: 0, ...why });
