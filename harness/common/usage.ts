@@ -11,10 +11,14 @@ interface ExitCode {
 /** By name. No command can do nothing and exit 0. */
 const EXIT_CODES = {
   conformant: { code: 0, check: 'conformant', fleet: 'all thresholds met' },
-  nonconformant: { code: 1, check: 'a MUST failed', fleet: 'an event stream lost or repeated events' },
+  nonconformant: {
+    code: 1,
+    check: 'a MUST failed, or a SHOULD that fails the run',
+    fleet: 'an event stream lost or repeated events',
+  },
   incomplete: {
     code: 2,
-    check: 'incomplete (something blocked, less decided than asked for, or not as declared)',
+    check: 'incomplete (undecided, blocked, or not as declared)',
     fleet: 'incomplete, or the platform did not answer',
   },
   harness: { code: 3, check: 'Muster itself failed', fleet: 'Muster itself failed' },

@@ -158,7 +158,7 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
     ...report.checks
       .filter(({ id, outcome }) => /not_applicable|undecided/.test(outcome) && notApplicable?.test(id) === false)
       .map(({ id, outcome, reason }) => ({
-        what: `${outcome}: ${id}: ${reason}`,
+        what: `${outcome.replace('_', ' ')}: ${id}: ${reason}`,
         todo: 'the reference has all of it',
       })),
     ...report.checks.filter(isRed).map((check) => ({
