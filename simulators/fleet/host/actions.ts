@@ -4,10 +4,18 @@ import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
 import type { Random } from '../../common/random.ts';
 import type { DurationName, Recorder } from '../measure/metrics.ts';
-import { masked, type PlatformClient, PlatformFailure, type ReleaseFixture, type Sending } from '../platform/client.ts';
+import {
+  masked,
+  type PlatformClient,
+  PlatformFailure,
+  type ReleaseFixture,
+  type Sending,
+  UNANSWERED,
+} from '../platform/client.ts';
 import type { DeploymentTiming, Robot } from '../robot/robot.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
+import { TRAFFIC } from '../scenario/uplinks.ts';
 import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
 
@@ -122,7 +130,7 @@ export interface Action {
   outcome: PhaseOutcome;
   /** One of many that are due at the same moment, because the scenario asks for them `over: 0s`. */
   burst: boolean;
-  /** Draws the page of a `list`. */
+  /** Draws the page of a `list` or an `expand`. */
   pages?: Random | undefined;
 }
 
@@ -169,7 +177,9 @@ export class Actions {
       case 'ping':
         return this.#ping(action);
       case 'list':
-        return this.#list(action);
+      case 'expand':
+      case 'read':
+        return this.#read(action);
       case 'rollout':
         return this.#rollout(action);
       case 'storm':
@@ -218,9 +228,21 @@ export class Actions {
     if (client === undefined || deviceId === undefined) return recordLateness(action);
     record.count('ping.attempts');
     record.count('ping.errors', 0);
-    const code = await this.#sent(action, 'ping.target.ms', (sending) => client.ping(deviceId, sending));
+    const code = await this.#sent(action, 'ping.target.ms', (sending) => client.ping(deviceId, sending)).catch(
+      (error: unknown) => {
+        if (!this.#standsIn || !(error instanceof PlatformFailure && UNANSWERED.has(error.status))) throw error;
+        return 'unanswered';
+      },
+    );
+    // Whether a device that exists without a robot is online, nobody here knows.
+    const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
-    else record.count(state === 'online' && robot.disturbances === disturbances ? 'ping.errors' : 'ping.offline');
+    else record.count(expected ? 'ping.errors' : 'ping.offline');
+  }
+
+  /** Whether robots stand for devices that exist without them. */
+  get #standsIn(): boolean {
+    return this.#options.config.scenario.uplink === 'calls';
   }
 
   /** The outcome of a phase that begins. `byHand`: it is not the scenario's. */
@@ -240,10 +262,21 @@ export class Actions {
     };
   }
 
-  async #list(action: Action): Promise<void> {
-    const { robots } = this.#options.config;
-    const offset = action.pages?.integer(0, Math.max(robots - 1, 0)) ?? 0;
-    await this.#http(action, (client, sending) => client.listDevices(PAGE, offset, sending));
+  /** A page of devices, the same with their deployments, or a single device. */
+  async #read(action: Action): Promise<void> {
+    const { kind, robot, pages } = action;
+    const { robots, offer: { devices, expand = 'current_deployment', readsPages } = {} } = this.#options.config;
+    const listed = devices?.length ?? robots;
+    const { deviceId } = robot;
+    await this.#http<unknown>(action, (client, sending) => {
+      if (kind !== 'read') {
+        const offset = pages?.integer(0, Math.max(listed - 1, 0)) ?? 0;
+        return client.listDevices(PAGE, offset, sending, kind === 'expand' ? expand : undefined);
+      }
+      return readsPages === true || deviceId === undefined
+        ? client.listDevices(1, robot.index % Math.max(listed, 1), sending)
+        : client.readDevice(deviceId, sending);
+    });
   }
 
   async #rollout(action: Action): Promise<void> {
@@ -258,7 +291,7 @@ export class Actions {
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
-      const deploymentId = await this.#http(action, (client, sending) =>
+      const { id: deploymentId } = await this.#http(action, (client, sending) =>
         client.deploy(deviceId, release, `Roll-out of phase ${index}`, sending),
       );
       row.deployment_id = deploymentId;
@@ -351,7 +384,8 @@ function recordLateness(
 }
 
 /** Whether the action begins with a request: its lateness is recorded when that is sent. */
-const beginsWithRequest = (kind: ActionKind): boolean => kind === 'ping' || kind === 'list' || kind === 'rollout';
+const beginsWithRequest = (kind: ActionKind): boolean =>
+  kind === 'rollout' || Object.values(TRAFFIC).some(({ action }) => action === kind);
 
 function newRow({ robot, index, at }: Action): RolloutRow {
   return {
