@@ -144,8 +144,8 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   });
   // No errors: the device may be off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
-  const unanswered = `${'ping.offline'.padEnd(NAME_COLUMNS)}${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
-  const told = offline === 0 ? [] : [paint('dim', unanswered)];
+  const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
+  const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
   return [paint('dim', ' '.repeat(NAME_COLUMNS) + columns), ...rows, ...told, ...errors];
 }
 

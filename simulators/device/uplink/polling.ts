@@ -207,7 +207,8 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   const { activity_status, error_status, release, config_instances } = given;
-  const activity = isDeploymentActivityStatus(activity_status) ? activity_status : 'queued';
+  const fresh = listed.target_status === 'staged' ? 'staged' : 'queued';
+  const activity = isDeploymentActivityStatus(activity_status) ? activity_status : fresh;
   const error = isDeploymentErrorStatus(error_status) ? error_status : 'none';
   return {
     ...listed,

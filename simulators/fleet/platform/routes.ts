@@ -1,6 +1,6 @@
 /**
- * Which routes of a Platform API a fleet needs, by uplink and by what its scenario asks for. Preflight goes through this
- * table, and help and documentation show it. Run this file after a change: it writes the table of
+ * Which routes of a Platform API a fleet needs, by uplink and by what its scenario asks for. Preflight goes through
+ * this table, and help and documentation show it. Run this file after a change: it writes the table of
  * `fixtures/scenarios/README.md`.
  */
 
@@ -101,7 +101,7 @@ export const ROUTES = {
   action: {
     route: 'POST /deployments/{deployment_id}/deploy',
     of: { polling: 'rollout' },
-    fields: 'none; only asked where a new deployment is `staged`',
+    fields: 'nothing; asked where a new deployment is `staged`',
     instead: 'robots take a deployment that is staged',
     own: true,
   },
@@ -160,10 +160,13 @@ export function routesText(): string {
       return part === undefined ? [] : [part === 'always' ? uplink : `${uplink} (${partWord(part)})`];
     });
     const named = section === undefined ? '' : ` (section ${section})`;
-    const missing = `${own === true ? 'else' : 'else refused:'} ${instead}`;
-    return plain(`  ${route}${named}\n    ${who.join(', ')}; reads ${fields}; ${missing}`);
+    const missing = `${own === true ? 'missing' : 'missing, refused'}: ${instead}`;
+    return plain(`  ${route}${named}\n    for ${who.join(', ')}; read: ${fields}; ${missing}`);
   });
-  return `Routes that a fleet needs of a platform, by uplink:\n${rows.join('\n')}`;
+  return (
+    'Routes of a platform that robots need, by uplink and traffic; what is read of the answer; what is\n' +
+    `used where the route is missing, or what would do where the run is refused:\n${rows.join('\n')}`
+  );
 }
 
 /** The document that shows the table, and the marks around it. */

@@ -82,6 +82,7 @@ const PING_NANOS = 100_000_000;
 
 const anything = shape('JSON document', Type.Unknown());
 const withId = shape('resource with an id', Type.Object({ id: Type.String() }));
+const withToken = shape('token', Type.Object({ token: Type.String() }));
 const deviceList = shape(
   'list of devices',
   Type.Object({
@@ -103,8 +104,8 @@ function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
 }
 
 /**
- * Rejects with SilentError, KeyError or LackingError. A roll-out of robots that poll is tried with one deployment to the
- * first of them; what else is created are that robot's device and a release.
+ * Rejects with SilentError, KeyError or LackingError. A roll-out to robots that poll is tried with one deployment to
+ * the first of them; what else is created are that robot's device and a release.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { uplink = 'agent' } = options.scenario;
@@ -225,7 +226,8 @@ class Surveyor {
     release: () => this.#findRelease(),
     deploy: () => this.#tryToDeploy(),
     action: () => this.#deployStaged(),
-    token: async () => (await look(this.#client.provisioningToken())).why,
+    token: async () =>
+      (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why,
     agent: () => this.#findAgentApi(),
   };
 
