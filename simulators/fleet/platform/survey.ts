@@ -108,14 +108,18 @@ function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
  * the first of them; what else is created are that robot's device and a release.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
-  const { uplink = 'agent' } = options.scenario;
+  const { signal, scenario } = options;
+  const { uplink = 'agent' } = scenario;
   const surveyor = new Surveyor(options);
+  const close = (): Promise<void> => surveyor.close();
+  signal.addEventListener('abort', close, { once: true });
   const notes: string[] = [];
   const lacking: string[] = [];
   try {
     await surveyor.reach();
     for (const [name, { route, instead, own }] of routesFor(uplink, surveyor.parts)) {
       const why = await surveyor.whyMissing(name);
+      signal.throwIfAborted();
       if (why === undefined) continue;
       const line = `${route} ${why}; instead: ${instead}`.replaceAll('`', '');
       if (own === true) notes.push(line);
@@ -123,7 +127,8 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
     }
     lacking.push(...surveyor.tooFew());
   } finally {
-    await surveyor.close();
+    signal.removeEventListener('abort', close);
+    await close();
   }
   if (lacking.length === 0) return { offer: surveyor.offer, notes };
   throw new LackingError(
