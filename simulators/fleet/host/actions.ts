@@ -107,6 +107,8 @@ class Rollouts {
   }
 }
 
+/** `code` of a ping that the device has answered (section 2.5). */
+const SUCCESS = 'success';
 const DEFAULT_DOWN_MS = 1000;
 const MAX_ERRORS = 5;
 /** Time for a robot to come online, after its start or after the end of an outage. */
@@ -228,15 +230,18 @@ export class Actions {
     if (client === undefined || deviceId === undefined) return recordLateness(action);
     record.count('ping.attempts');
     record.count('ping.errors', 0);
-    const code = await this.#sent(action, 'ping.target.ms', (sending) => client.ping(deviceId, sending)).catch(
-      (error: unknown) => {
-        if (!this.#standsIn || !(error instanceof PlatformFailure && UNANSWERED.has(error.status))) throw error;
-        return 'unanswered';
-      },
-    );
+    const code = await this.#sent(
+      action,
+      'ping.target.ms',
+      (sending) => client.ping(deviceId, sending),
+      (answer) => answer === SUCCESS,
+    ).catch((error: unknown) => {
+      if (!this.#standsIn || !(error instanceof PlatformFailure && UNANSWERED.has(error.status))) throw error;
+      return 'unanswered';
+    });
     // Whether a device that exists without a robot is online, nobody here knows.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
-    if (code === 'success') record.time('ping.ms', monotonicMs() - intended);
+    if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
   }
 
@@ -330,8 +335,13 @@ export class Actions {
     }
   }
 
-  /** Measures when the request was on its way, and in `target` how long the platform then took. */
-  async #sent<T>(action: Action, target: DurationName, send: (sending: Sending) => Promise<T>): Promise<T> {
+  /** Measures when the request was on its way, and in `target` how long the platform took for an answer that counts. */
+  async #sent<T>(
+    action: Action,
+    target: DurationName,
+    send: (sending: Sending) => Promise<T>,
+    counts: (answer: T) => boolean = () => true,
+  ): Promise<T> {
     let at: number | undefined;
     const onSent = (): void => {
       at = monotonicMs();
@@ -339,7 +349,7 @@ export class Actions {
     };
     try {
       const answer = await send({ onSent, patient: action.burst });
-      if (at !== undefined) action.record.time(target, monotonicMs() - at);
+      if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
       // What was never sent was late until it was given up.

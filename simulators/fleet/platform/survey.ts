@@ -335,9 +335,10 @@ class Surveyor {
   }
 
   async #findAgentApi(): Promise<string | undefined> {
-    const { agentUrl, dialect } = this.#options.address;
-    // Without the key, which is the Platform API's.
-    const client = new PlatformClient({ url: agentUrl, apiKey: '', connections: 1, ...defined({ dialect }) });
+    const { url, agentUrl, apiKey, dialect } = this.#options.address;
+    // A platform may ask for a key before it looks for a route; that of the Platform API goes to its own host alone.
+    const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
+    const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect }) });
     try {
       const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
       return (await look(client.ask({ method: 'GET', path }, anything), UNAUTHORIZED)).why;
