@@ -7,7 +7,7 @@ import { parseScenario, type Scenario, ScenarioError } from '../../simulators/fl
 import { UPLINKS, unsuited } from '../../simulators/fleet/scenario/uplinks.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { DIALECTS } from '../contract/versions.ts';
+import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
 import { consoleOptions, type OptionsOf, type OptionTable, optionsIn } from './options.ts';
 
@@ -48,6 +48,7 @@ export const fleetOptions = {
   'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
   mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
   dialect: PLATFORM.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
+  'api-version': PLATFORM.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
   connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
     from: 1,
     to: 60_000,

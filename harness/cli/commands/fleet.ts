@@ -175,6 +175,7 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
     mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
     apiKey,
     dialect: args.dialect,
+    ...defined({ apiVersion: args['api-version'] }),
   };
 }
 

@@ -21,7 +21,12 @@ import {
 } from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { oneOf, type Shape, shape, Timestamp } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  NEWEST_VERSION,
+  type SupportedVersion,
+} from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
@@ -79,6 +84,8 @@ export interface PollingUplinkOptions extends CommonOptions {
   /** Needs the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
   dialect?: Dialect;
+  /** Default: the newest. */
+  apiVersion?: SupportedVersion;
   /** Milliseconds between polls. Default 30 s. */
   intervalMs?: number;
   /** The id of the device that a robot of this name is. Default: robots find theirs by name, or create it. */
@@ -100,10 +107,10 @@ export interface PollingHub extends Shared {
 /** Throws when an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS, takesStaged = false } = options;
-  const { deviceOf = () => undefined } = options;
+  const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
   if (baseUrl.pathname === '/') baseUrl.pathname = DEFAULT_BASE_PATH;
-  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
   const unfiltered: PollingHub['unfiltered'] = new Set();
   return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }

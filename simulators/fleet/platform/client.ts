@@ -10,7 +10,12 @@ import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  NEWEST_VERSION,
+  type SupportedVersion,
+} from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
@@ -108,6 +113,8 @@ export interface PlatformAddress {
   apiKey: string;
   /** Names of the API's headers. Default `spec`. */
   dialect?: Dialect;
+  /** Default: the newest. */
+  apiVersion?: SupportedVersion;
 }
 
 /**
@@ -116,7 +123,7 @@ export interface PlatformAddress {
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
   printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
-interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
+interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'> {
   /** Connections to the platform at most. Default 256. */
   connections?: number | undefined;
   /** Called with the milliseconds that a connection took to open. */
@@ -166,7 +173,8 @@ export class PlatformClient {
   readonly #patience: SetUpOptions;
 
   constructor(options: PlatformClientOptions) {
-    const { url, apiKey, dialect = 'spec', connections: most = 256, setUpMs, onOpened, onCrowded } = options;
+    const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION } = options;
+    const { connections: most = 256, setUpMs, onOpened, onCrowded } = options;
     const baseUrl = new URL(url);
     const sender = new Connections({
       origin: baseUrl.origin,
@@ -175,7 +183,7 @@ export class PlatformClient {
       ...defined({ onOpened, onCrowded }),
     });
     this.#http = new PlatformHttp({ baseUrl, sender });
-    this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+    this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
     this.#apiKey = apiKey;
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }

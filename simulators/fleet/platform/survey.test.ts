@@ -6,10 +6,12 @@ import { describe, expect, it } from 'vitest';
 import type { Phase } from '../scenario/scenario.ts';
 import type { UplinkKind } from '../scenario/uplinks.ts';
 import { closedPort } from '../testing/scratch.ts';
+import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
 import { KeyError, LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
 
 interface Asked {
+  version: unknown;
   query: URLSearchParams;
   body: Record<string, unknown>;
 }
@@ -41,11 +43,13 @@ const PLAIN: Routes = {
   'POST /devices/*/ping': () => [200, { code: 'success', round_trip_nanos: 1 }],
 };
 
+interface Asking extends Partial<SurveyOptions>, Pick<PlatformAddress, 'apiVersion'> {
+  uplink: UplinkKind;
+  phase?: Partial<Phase>;
+}
+
 /** Asks a platform with these routes, for robots whose fleet holds with this traffic, or as `phases` say. */
-async function surveyed(
-  routes: Routes,
-  { uplink, phase = {}, ...more }: Partial<SurveyOptions> & { uplink: UplinkKind; phase?: Partial<Phase> },
-) {
+async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...more }: Asking) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     let text = '';
@@ -56,7 +60,11 @@ async function surveyed(
       asked.push(line);
       const fits = (route: string): boolean => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`).test(line);
       const [, answer] = Object.entries(routes).find(([route]) => fits(route)) ?? [];
-      const [status, body] = answer?.({ query: searchParams, body: JSON.parse(text || '{}') }) ?? [404, {}];
+      const [status, body] = answer?.({
+        version: request.headers['service-version'],
+        query: searchParams,
+        body: JSON.parse(text || '{}'),
+      }) ?? [404, {}];
       response.writeHead(status).end(JSON.stringify(body));
     });
   }).listen(0, '127.0.0.1');
@@ -64,7 +72,7 @@ async function surveyed(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
     const { offer, notes } = await surveyPlatform({
-      address: { url, agentUrl: url, apiKey: 'key' },
+      address: { url, agentUrl: url, apiKey: 'key', ...(apiVersion && { apiVersion }) },
       scenario: { uplink, phases: [{ do: 'ramp', over: '0s' }, { do: 'hold', for: '1s', ...phase } as Phase] },
       robots: 3,
       namePrefix: 'robot',
@@ -133,6 +141,15 @@ describe('preflight of robots that call', () => {
       '  POST /devices/{device_id}/ping was answered 404; instead: ping is left out of the scenario',
     ]);
     expect(await lackingOf({ 'GET /devices': listOf([]) }, all)).toContain('GET /devices has no devices; instead: ');
+  });
+
+  it('sends the version that is asked for, and names the option where that is refused', async () => {
+    const routes: Routes = {
+      'GET /devices': (asked) => (asked.version === '2026-05-06.rainier' ? listOf(devices(1))(asked) : [400, {}]),
+    };
+    expect(await lackingOf(routes, { uplink: 'calls' })).toContain('was answered 400 (--api-version names an older');
+    const { offer } = await surveyed(routes, { uplink: 'calls', apiVersion: '2026-05-06.rainier' });
+    expect(offer.devices).toEqual(['dvc_0']);
   });
 
   it('needs no list for devices that are named', async () => {

@@ -200,6 +200,7 @@ class Surveyor {
     devices: async () => {
       const { uplink = 'agent' } = this.#options.scenario;
       if (this.offer.devices !== undefined && !this.parts.has('lists') && !this.parts.has('expands')) return undefined;
+      if (this.#unlisted?.status === 400) return 'was answered 400 (--api-version names an older version)';
       if (this.#unlisted !== undefined) return answered(this.#unlisted);
       if (uplink !== 'calls' || this.offer.devices !== undefined) return undefined;
       this.offer.devices = await this.#known();

@@ -60,7 +60,8 @@ export function fleetUplinks(
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
     const deviceOf = (name: string): string | undefined => devices[indexIn(name)];
     const polling = { kind, platform: platform.url, apiKey: platform.apiKey, intervalMs, deviceOf };
-    return observedUplinks(createUplink({ ...shared, ...polling, ...defined({ takesStaged }) }));
+    const { apiVersion } = platform;
+    return observedUplinks(createUplink({ ...shared, ...polling, ...defined({ takesStaged, apiVersion }) }));
   }
   const agent = createUplink({
     ...shared,
