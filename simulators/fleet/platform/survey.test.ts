@@ -214,6 +214,8 @@ describe('preflight of robots that poll', () => {
   });
 
   it('refuses a roll-out that cannot be made', async () => {
+    const empty: Routes = { ...PLAIN, 'GET /releases': listOf([]), 'POST /deployments': () => [400, {}] };
+    expect(await lackingOf(empty, rollout)).toMatch(/\n {2}a roll-out needs a release: none can be created, and GET/);
     expect(await lackingOf(PLAIN, rollout)).toContain(
       'POST /deployments was answered 404; instead: the phases rollout',
     );
@@ -239,6 +241,19 @@ describe('preflight of robots with the agent protocol', () => {
     const { notes } = await surveyed({ ...busy, 'GET /devices': listOf([]) }, { uplink: 'agent' });
     expect(notes).toEqual([]);
   });
+});
+
+it('ends when a platform fails in the middle of its list, and when it is interrupted', async () => {
+  const half: Routes['x'] = ({ query }) =>
+    query.get('offset') === '0' ? [200, { has_more: true, data: devices(2) }] : [400, {}];
+  await expect(surveyed({ 'GET /devices': half }, { uplink: 'calls' })).rejects.toBeInstanceOf(SilentError);
+  const stop = new AbortController();
+  const stopping: Routes['x'] = () => {
+    stop.abort(new Error('interrupted'));
+    return [200, { has_more: false, data: [] }];
+  };
+  const asked = surveyed({ 'GET /devices': stopping }, { uplink: 'calls', signal: stop.signal });
+  await expect(asked).rejects.toThrow('interrupted');
 });
 
 it('tells a key that is refused, and nobody who answers, from a route that is missing', async () => {

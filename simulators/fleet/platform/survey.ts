@@ -125,7 +125,11 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
       if (own === true) notes.push(line);
       else lacking.push(line);
     }
-    lacking.push(...surveyor.tooFew());
+    lacking.push(...surveyor.impossible);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PlatformFailure) throw new SilentError(`the platform cannot be asked: ${error.message}`);
+    throw error;
   } finally {
     signal.removeEventListener('abort', close);
     await close();
@@ -151,6 +155,7 @@ class Surveyor {
   /** That of the first robot, which polls. */
   #own: string | undefined;
   #fixture: ReleaseFixture | undefined;
+  #noRelease = false;
   /** A deployment that was created and is staged. */
   #stagedId: string | undefined;
 
@@ -186,14 +191,19 @@ class Surveyor {
     return this.#asks[name]();
   }
 
-  /** Robots that poll have a device each. */
-  tooFew(): string[] {
+  /** For what there is nothing to take instead, and what is accepted. */
+  get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
+    const found: string[] = [];
     const known = this.offer.devices?.length;
-    if (scenario.uplink !== 'polling' || known === undefined || known >= robots || this.#unlisted) return [];
-    const has = devices === undefined ? 'the platform has' : '--devices names';
-    const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
-    return [`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`];
+    if (scenario.uplink === 'polling' && known !== undefined && known < robots && this.#unlisted === undefined) {
+      const has = devices === undefined ? 'the platform has' : '--devices names';
+      const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
+      found.push(`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`);
+    }
+    if (this.#noRelease)
+      found.push('a roll-out needs a release: none can be created, and GET /releases shows none; accepted: create one');
+    return found;
   }
 
   readonly #asks: Record<RouteName, Ask> = {
@@ -304,9 +314,12 @@ class Surveyor {
     if (why === undefined) return undefined;
     const list = await look(this.#client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
     const releaseId = list.value?.data[0]?.id;
-    if (releaseId === undefined) return `${why}, and GET /releases shows none`;
-    this.offer.releaseId = releaseId;
-    this.#fixture = { releaseId, configInstanceIds: [] };
+    if (releaseId === undefined) {
+      this.#noRelease = true;
+    } else {
+      this.offer.releaseId = releaseId;
+      this.#fixture = { releaseId, configInstanceIds: [] };
+    }
     return why;
   }
 
