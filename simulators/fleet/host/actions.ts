@@ -270,17 +270,16 @@ export class Actions {
   /** A page of devices, the same with their deployments, or a single device. */
   async #read(action: Action): Promise<void> {
     const { kind, robot, pages } = action;
-    const { robots, offer: { devices, expand = 'current_deployment', readsPages } = {} } = this.#options.config;
-    const listed = devices?.length ?? robots;
+    const { robots, offer = {} } = this.#options.config;
+    const { devices, collection, expand = 'current_deployment', readsPages } = offer;
+    const listed = Math.max(devices?.length ?? robots, 1);
     const { deviceId } = robot;
     await this.#http<unknown>(action, (client, sending) => {
-      if (kind !== 'read') {
-        const offset = pages?.integer(0, Math.max(listed - 1, 0)) ?? 0;
-        return client.listDevices(PAGE, offset, sending, kind === 'expand' ? expand : undefined);
-      }
-      return readsPages === true || deviceId === undefined
-        ? client.listDevices(1, robot.index % Math.max(listed, 1), sending)
-        : client.readDevice(deviceId, sending);
+      if (kind === 'read' && readsPages !== true && deviceId !== undefined) return client.readDevice(deviceId, sending);
+      if (kind === 'read') return client.listPage({ collection, limit: 1, offset: robot.index % listed }, sending);
+      const offset = pages?.integer(0, listed - 1) ?? 0;
+      const more = kind === 'expand' ? expand : undefined;
+      return client.listPage({ collection, limit: PAGE, offset, expand: more }, sending);
     });
   }
 

@@ -153,6 +153,15 @@ export interface Created {
   target_status?: string;
 }
 
+interface PageRequest {
+  /** Default: devices. */
+  collection?: string | undefined;
+  limit: number;
+  offset: number;
+  /** What is to be there beside the items or in each. */
+  expand?: string | undefined;
+}
+
 const REQUEST_TIMEOUT_MS = 60_000;
 
 const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
@@ -252,10 +261,10 @@ export class PlatformClient {
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  /** Reads one page of devices; resolves with the number of items on it. `expand`: what each item is to have more. */
-  async listDevices(limit: number, offset: number, sending?: Sending, expand?: string): Promise<number> {
+  /** Reads one page of a collection; resolves with the number of items on it. */
+  async listPage({ collection = 'devices', limit, offset, expand }: PageRequest, sending?: Sending): Promise<number> {
     const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
-    return (await this.#get(`/devices?${query}`, page, sending)).data.length;
+    return (await this.#get(`/${collection}?${query}`, page, sending)).data.length;
   }
 
   /** Reads one device. */

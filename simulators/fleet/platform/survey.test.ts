@@ -154,9 +154,13 @@ describe('preflight of robots that call', () => {
 
   it('needs no list for devices that are named', async () => {
     const named = { uplink: 'calls', devices: ['dvc_a'], phase: { ping: '1/s' } } as const;
-    expect((await surveyed({ 'POST /devices/dvc_a/ping': () => [200, { code: 'timeout' }] }, named)).offer).toEqual({
-      devices: ['dvc_a'],
-    });
+    const ping: Routes = { 'POST /devices/dvc_a/ping': () => [200, { code: 'timeout' }] };
+    expect((await surveyed(ping, named)).offer).toEqual({ devices: ['dvc_a'] });
+    const both = { ...named, phase: { ...named.phase, lists: '1/s', expands: '1/s' } };
+    expect(await lackingOf(ping, both)).toContain('lists are then those of GET /config_instances');
+    const { offer, notes } = await surveyed({ ...ping, 'GET /config_instances': listOf([{ id: 'cin_1' }]) }, both);
+    expect(offer).toEqual({ devices: ['dvc_a'], collection: 'config_instances', expand: 'total_count' });
+    expect(notes[0]).toBe('GET /devices was answered 404; instead: GET /config_instances');
   });
 });
 

@@ -26,6 +26,8 @@ import { type Part, type RouteName, routesFor } from './routes.ts';
 export interface Offer {
   /** Ids of devices, of robot 0 first. Robots of `calls` beyond them share; others find theirs by name. */
   devices?: string[];
+  /** What is listed where devices cannot be. */
+  collection?: string;
   /** Single devices cannot be read: a page of one is. */
   readsPages?: true;
   /** What `expands` asks for. */
@@ -94,6 +96,9 @@ const expandedList = shape(
   'list of devices with their deployments',
   Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
 );
+const anyList = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+/** Traffic that reads lists. */
+const LISTING = ['lists', 'reads', 'expands'] as const;
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 
 /** The parts of a scenario that decide which routes it needs. */
@@ -113,7 +118,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const surveyor = new Surveyor(options);
   const close = (): Promise<void> => surveyor.close();
   signal.addEventListener('abort', close, { once: true });
-  const notes: string[] = [];
+  const { notes } = surveyor;
   const lacking: string[] = [];
   try {
     await surveyor.reach();
@@ -148,6 +153,8 @@ class Surveyor {
   readonly #client: PlatformClient;
   readonly parts: ReadonlySet<Part>;
   readonly offer: Offer = {};
+  /** What stands in for what, in words. */
+  readonly notes: string[] = [];
   /** Why devices cannot be listed. */
   #unlisted: PlatformFailure | undefined;
   /** Some device that exists. */
@@ -207,15 +214,7 @@ class Surveyor {
   }
 
   readonly #asks: Record<RouteName, Ask> = {
-    devices: async () => {
-      const { uplink = 'agent' } = this.#options.scenario;
-      if (this.offer.devices !== undefined && !this.parts.has('lists') && !this.parts.has('expands')) return undefined;
-      if (this.#unlisted?.status === 400) return 'was answered 400 (--api-version names an older version)';
-      if (this.#unlisted !== undefined) return answered(this.#unlisted);
-      if (uplink !== 'calls' || this.offer.devices !== undefined) return undefined;
-      this.offer.devices = await this.#known();
-      return this.offer.devices.length > 0 ? undefined : 'has no devices';
-    },
+    devices: () => this.#findDevices(),
     read: async () => {
       // Without a device, nothing can be told of the route.
       if (this.#some === undefined) return undefined;
@@ -225,7 +224,7 @@ class Surveyor {
       return why;
     },
     expand: async () => {
-      const path = '/devices?limit=1&expand=current_deployment';
+      const path = `/${this.offer.collection ?? 'devices'}?limit=1&expand=current_deployment`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, expandedList));
       if (why !== undefined) this.offer.expand = 'total_count';
       return why;
@@ -262,6 +261,28 @@ class Surveyor {
       if (!has_more || data.length === 0) break;
     }
     return names;
+  }
+
+  async #findDevices(): Promise<string | undefined> {
+    const { uplink = 'agent' } = this.#options.scenario;
+    const isNamed = this.offer.devices !== undefined;
+    if (this.#unlisted === undefined) {
+      if (isNamed || uplink !== 'calls') return undefined;
+      this.offer.devices = await this.#known();
+      return this.offer.devices.length > 0 ? undefined : 'has no devices';
+    }
+    const why =
+      this.#unlisted.status === 400
+        ? 'was answered 400 (--api-version names an older version)'
+        : answered(this.#unlisted);
+    if (!isNamed) return why;
+    if (!LISTING.some((part) => this.parts.has(part))) return undefined;
+    // The only collection that the specification shows.
+    const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, anyList));
+    if (other.why !== undefined) return why;
+    this.offer.collection = 'config_instances';
+    this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
+    return undefined;
   }
 
   /** The ids of devices, for each robot one where there are so many. */
