@@ -37,7 +37,7 @@ export const ROUTES = {
     route: 'GET /devices/{device_id}',
     of: { calls: 'reads', polling: 'reads', agent: 'reads' },
     fields: '`id`',
-    instead: 'a page of one device, `GET /devices?limit=1`',
+    instead: 'a page of one, `?limit=1`',
     own: true,
   },
   expand: {

@@ -100,7 +100,7 @@ describe('preflight of robots that call', () => {
     const { offer, notes } = await surveyed(PLAIN, all);
     expect(offer).toEqual({ devices: ['dvc_0', 'dvc_1', 'dvc_2'], readsPages: true, expand: 'total_count' });
     expect(notes).toEqual([
-      'GET /devices/{device_id} was answered 404; instead: a page of one device, GET /devices?limit=1',
+      'GET /devices/{device_id} was answered 404; instead: a page of one, ?limit=1',
       expect.stringMatching(
         /^GET \/devices\?expand=current_deployment was not answered with .*; instead: expand=total_/,
       ),
@@ -161,6 +161,7 @@ describe('preflight of robots that call', () => {
     const { offer, notes } = await surveyed({ ...ping, 'GET /config_instances': listOf([{ id: 'cin_1' }]) }, both);
     expect(offer).toEqual({ devices: ['dvc_a'], collection: 'config_instances', expand: 'total_count' });
     expect(notes[0]).toBe('GET /devices was answered 404; instead: GET /config_instances');
+    expect(notes.at(-1)).toBe('devices to stand for: 1, shared by 3 robots');
   });
 });
 

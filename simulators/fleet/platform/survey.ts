@@ -131,6 +131,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
       else lacking.push(line);
     }
     lacking.push(...surveyor.impossible);
+    notes.push(...surveyor.shared);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PlatformFailure) throw new SilentError(`the platform cannot be asked: ${error.message}`);
@@ -208,9 +209,15 @@ class Surveyor {
       const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
       found.push(`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`);
     }
-    if (this.#noRelease)
-      found.push('a roll-out needs a release: none can be created, and GET /releases shows none; accepted: create one');
+    if (this.#noRelease) found.push('a roll-out needs a release: none can be created, and GET /releases shows none');
     return found;
+  }
+
+  get shared(): string[] {
+    const { robots, scenario } = this.#options;
+    const known = this.offer.devices?.length ?? robots;
+    if (scenario.uplink !== 'calls' || known >= robots) return [];
+    return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
   readonly #asks: Record<RouteName, Ask> = {
