@@ -56,6 +56,11 @@ export const SELECTED: readonly Selected[] = [
     about: ['harness/cli/fleet-faults', 'simulators/fleet', 'simulators/device/uplink', 'simulators/platform/broker'],
   },
   {
+    name: 'fleets on plain platforms',
+    tests: ['fixtures/servers/load.long.test.ts'],
+    about: ['fixtures/servers', 'simulators/fleet', 'simulators/device/uplink'],
+  },
+  {
     name: 'floods',
     tests: ['harness/cli/floods.long.test.ts'],
     subjects: 'floods',

@@ -3,10 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
-import { parseScenario, type Scenario, ScenarioError, UPLINKS } from '../../simulators/fleet/scenario/scenario.ts';
+import { parseScenario, type Scenario, ScenarioError } from '../../simulators/fleet/scenario/scenario.ts';
+import { UPLINKS, unsuited } from '../../simulators/fleet/scenario/uplinks.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { DIALECTS } from '../contract/versions.ts';
+import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
 import { consoleOptions, type OptionsOf, type OptionTable, optionsIn } from './options.ts';
 
@@ -16,7 +17,9 @@ const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
-  scenario: FLEET.text('steady, rollout, storm, or a YAML file', { default: 'rollout' }),
+  scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
+    defaultText: 'rollout, or calls with --uplink calls',
+  }),
   workers: FLEET.whole('Worker processes', { from: 0, defaultText: 'as many as the machine can run' }),
   shard: FLEET.text('Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS'),
   'run-id': FLEET.text(
@@ -26,6 +29,9 @@ export const fleetOptions = {
   'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
   seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
+  devices: FLEET.text('File with the ids of devices, one a line, that robots of polling or calls are', {
+    defaultText: 'those that the platform lists',
+  }),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
     to: 8192,
@@ -42,6 +48,7 @@ export const fleetOptions = {
   'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
   mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
   dialect: PLATFORM.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
+  'api-version': PLATFORM.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
   connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
     from: 1,
     to: 60_000,
@@ -93,8 +100,35 @@ export function runIdFrom(
   );
 }
 
-/** A ready scenario by name, or a file. Throws UsageError with line and column. */
-export const scenarioFrom = (name: string): Scenario => readScenario(name).scenario;
+/**
+ * A ready scenario by name, or a file, with another uplink where one is given. Throws UsageError with line and column,
+ * and when a phase does not suit that uplink.
+ */
+export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 'scenario' | 'uplink'>): Scenario {
+  const { scenario } = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout'));
+  if (uplink === undefined) return scenario;
+  const [reason] = scenario.phases.flatMap((phase) => unsuited(uplink, phase) ?? []);
+  if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
+  return { ...scenario, uplink };
+}
+
+/** The ids in a file, one a line; what follows a `#` is not read. Throws UsageError with the line. */
+export function devicesFrom(file: string): string[] {
+  let text: string;
+  try {
+    text = readInputText(file);
+  } catch (error) {
+    throw new UsageError(`--devices: cannot read ${file} (${whyNot(error)}); accepted: a file with an id on each line`);
+  }
+  const ids = text.split('\n').flatMap((line, at) => {
+    const id = line.replace(/#.*/, '').trim();
+    if (/\s/.test(id))
+      throw new UsageError(`--devices: ${file}:${at + 1}: '${id}' is not one id; accepted: one a line`);
+    return id === '' ? [] : [id];
+  });
+  if (ids.length === 0) throw new UsageError(`--devices: ${file} has no id; accepted: one a line`);
+  return ids;
+}
 
 /** With the text that it was read from. Throws UsageError with line and column. */
 export function readScenario(name: string): { scenario: Scenario; text: string } {

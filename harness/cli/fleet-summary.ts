@@ -142,7 +142,11 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
     const among = attempts === undefined ? '' : ` of ${digits(attempts)}`;
     return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${digits(failed).padStart(CELL_COLUMNS)}${among}`)];
   });
-  return [paint('dim', ' '.repeat(NAME_COLUMNS) + columns), ...rows, ...errors];
+  // No errors: the device may be off.
+  const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
+  const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
+  const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
+  return [paint('dim', ' '.repeat(NAME_COLUMNS) + columns), ...rows, ...told, ...errors];
 }
 
 /** What the processes of the run took. */

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { MAIN, muster, Running, refusal, shownText, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
+writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
@@ -42,6 +43,22 @@ it.each([
   [['fleet', '--robots'], '--robots: needs a value'],
   [['fleet', '--robots='], '--robots: needs a value'],
   [['fleet', '--robots', 'abc'], '--robots: must be a whole number from 1 to 1000000'],
+  [
+    ['fleet', '--uplink', 'none', '--out', at('out')],
+    "--uplink none: this 'rollout' phase needs an uplink, but uplink is none; --scenario names another",
+  ],
+  [
+    ['fleet', '--uplink', 'calls', '--scenario', 'storm', '--out', at('out')],
+    "--uplink calls: this 'storm' phase needs robots with a connection of their own (agent, polling)",
+  ],
+  [
+    ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('none.txt')],
+    '; accepted: a file with an id on each line',
+  ],
+  [
+    ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('ids.txt')],
+    "ids.txt:2: 'dvc_2 dvc_3' is not one id; accepted: one a line",
+  ],
   [['fleet', '--robts', '3'], '--robts: no such option; did you mean --robots?'],
   [['simulate', 'platform', '--port', '1', '--port', '1'], '--port: given twice; accepted: once'],
   [['simulate', 'device', '--socket', 'a'], '--dir: missing'],

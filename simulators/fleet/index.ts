@@ -20,7 +20,8 @@ import type { FleetResult, Violation } from './result/result.ts';
 import { ByHand } from './run/by-hand.ts';
 import { Fleet } from './run/fleet.ts';
 import { resultOf } from './run/outputs.ts';
-import type { Scenario, UplinkKind } from './scenario/scenario.ts';
+import type { Scenario } from './scenario/scenario.ts';
+import type { UplinkKind } from './scenario/uplinks.ts';
 
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
@@ -28,7 +29,7 @@ export interface StartFleetOptions {
   /** Without it, robots have no uplink. */
   platform?: PlatformAddress;
   /** How robots reach the platform. Default `agent`. */
-  uplink?: UplinkKind;
+  uplink?: Exclude<UplinkKind, 'calls'>;
   /** Worker processes; 0, the default: everything in this process. */
   workers?: number;
   /** Drives everything that is random. Default 1. */

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
+import { routesText } from '../../../simulators/fleet/platform/routes.ts';
 import {
   ALIVE_FILE,
   announcedRun,
@@ -20,6 +21,7 @@ import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import {
   defectsFrom,
+  devicesFrom,
   type FleetArguments,
   fleetOptions,
   runIdFrom,
@@ -38,13 +40,17 @@ export const fleet = command({
   examples: [
     ['muster fleet --robots 1000 --platform embedded', "Roll out to 1,000 robots of Muster's own platform"],
     ['muster fleet --robots 1000 --platform embedded --ui', 'with a page to watch and drive it'],
+    [
+      'muster fleet --uplink calls --robots 2000 --platform https://api.example.com/beta',
+      'Lists, reads and pings of devices that exist, on any Platform API',
+    ],
     ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
     [
       'muster fleet --platform https://api.example.com/beta --shard 2/8 --run-id monday --out /shared',
       'on a shared disk: all eight begin together',
     ],
   ],
-  epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
+  epilogue: `${routesText()}\n\nExit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
     using interrupt = interruptSignal();
@@ -117,10 +123,9 @@ function leaveReason({ out, shard, identity }: Place, error: unknown): void {
 
 /** Throws UsageError. */
 async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOptions, 'screen' | 'signal'>> {
-  const given = scenarioFrom(args.scenario);
-  const scenario = args.uplink === undefined ? given : { ...given, uplink: args.uplink };
+  const scenario = scenarioFrom(args);
   const robots = args.robots ?? scenario.robots;
-  if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
+  if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${scenario.name} names no number`);
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
   const defects = await defectsFrom(args.defect, robots);
@@ -140,6 +145,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       workers,
       connections,
       defects,
+      devices: args.devices === undefined ? undefined : devicesFrom(args.devices),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
       ui: uiPort === undefined ? undefined : { port: uiPort },
@@ -169,6 +175,7 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
     mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
     apiKey,
     dialect: args.dialect,
+    ...defined({ apiVersion: args['api-version'] }),
   };
 }
 

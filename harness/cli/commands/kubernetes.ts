@@ -19,7 +19,7 @@ const options = {
   robots: fleetOptions.robots,
   platform: FLEET.text('Base URL of the Platform API, as pods reach it', { required: true }),
   mqtt: FLEET.text('mqtt://… or mqtts://… of the broker, as pods reach it'),
-  scenario: fleetOptions.scenario,
+  scenario: FLEET.text('rollout, steady, storm, or a YAML file', { default: 'rollout' }),
   timeout: FLEET.text('The merge gives up on shards after this time', { default: '2h' }),
   name: CLUSTER.text('Beginning of all names', { default: 'muster' }),
   namespace: CLUSTER.text('Namespace', { defaultText: "kubectl's" }),

@@ -25,6 +25,7 @@ interface FleetRun {
   workers?: number;
   /** `embedded`, or a URL; none for robots without an uplink. */
   platform?: string;
+  apiKey?: string;
   /** A scenario in YAML. */
   scenario: string;
   /** Serves a page, whose address is given to this function. */
@@ -34,11 +35,12 @@ interface FleetRun {
 }
 
 /** Resolves with the result that the command left. Rejects with what the command said when it left none. */
-export async function fleetCommand({ scenario, onPage, meanwhile, ...more }: FleetRun): Promise<FleetResult> {
+export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
+  const { scenario, onPage, meanwhile, apiKey = 'bench', ...more } = run;
   using home = scratch();
   const [file, out] = [join(home.path, 'scenario.yaml'), join(home.path, 'out')];
   writeFileSync(file, scenario);
-  const words = wordsOf({ ...more, 'api-key': 'bench', scenario: file, out, state: home.path });
+  const words = wordsOf({ ...more, 'api-key': apiKey, scenario: file, out, state: home.path });
   await using fleet = muster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
   if (onPage !== undefined) onPage((await fleet.said(/^ui: (\S+)\n/m))[1] ?? '');
   await meanwhile?.(fleet);

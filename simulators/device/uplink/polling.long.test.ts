@@ -19,10 +19,13 @@ interface Behaviour {
   /** Whether `expand=content` is understood. */
   expandsContent: boolean;
   status: number;
+  /** Its lists take `limit` and `offset` alone, and their items have no more than a robot needs. */
+  plain?: 'ignores filters' | 'refuses filters' | undefined;
+  target: 'deployed' | 'staged';
 }
 
 async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUplinkOptions> = {}) {
-  const behaviour: Behaviour = { devices: [], expandsContent: true, status: 200, ...change };
+  const behaviour: Behaviour = { devices: [], expandsContent: true, status: 200, target: 'deployed', ...change };
   const platform = new MemoryPlatform();
   const requests: { line: string; path: string; headers: Record<string, unknown> }[] = [];
   const listOf = (data: object[]) => ({ object: 'list', limit: 100, offset: 0, has_more: false, data });
@@ -46,10 +49,29 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
         .map((each) => ({ ...shown(each), ...(behaviour.expandsContent && content(each)) })),
     );
   };
+  const plainAnswer = (url: URL): object => {
+    const [, , collection] = url.pathname.split('/');
+    const [limit, offset] = ['limit', 'offset'].map((name) => Number(url.searchParams.get(name))) as [number, number];
+    const items = collection === 'devices' ? behaviour.devices : plainDeployments();
+    return { ...listOf(items.slice(offset, offset + limit)), has_more: offset + limit < items.length };
+  };
+  /** One of the robot, newest first, behind many of others. */
+  const plainDeployments = (): object[] => {
+    const record = (id: string, device_id: string, minute: number) => {
+      return { id, device_id, target_status: behaviour.target, created_at: `2026-09-01T08:0${minute}:00Z` };
+    };
+    const others = Array.from({ length: 230 }, (_, n) => record(`dpl_o${n}`, `dvc_o${n}`, 9));
+    return [...others, record('dpl_new', ROBOT.id, 5), record('dpl_old', ROBOT.id, 1)];
+  };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
     requests.push({ line: `${request.method} ${url.pathname}`, path: url.search, headers: request.headers });
     if (behaviour.status !== 200) return void response.writeHead(behaviour.status).end('{}');
+    if (behaviour.plain !== undefined) {
+      const filters = url.searchParams.size > 2;
+      if (filters && behaviour.plain === 'refuses filters') return void response.writeHead(400).end('{}');
+      return void response.end(JSON.stringify(plainAnswer(url)));
+    }
     const body = answer(request.method ?? '', url);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }).listen(0, '127.0.0.1');
@@ -120,6 +142,43 @@ describe('the polling uplink', () => {
       ['/b.json', '2'],
     ]);
     expect(robot.lines().filter((line) => line.endsWith('/content'))).toHaveLength(expandsContent ? 0 : 2);
+  });
+
+  it.each(['ignores filters', 'refuses filters'] as const)(
+    'reads all pages of a platform that %s, and takes the newest deployment of its own device',
+    async (plain) => {
+      const others = Array.from({ length: 120 }, (_, n) => ({ id: `dvc_o${n}`, name: `other ${n}` }));
+      await using robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
+      await robot.uplink.start();
+      expect(robot.uplink.deviceId).toBe(ROBOT.id);
+      expect(robot.device.events).toEqual(['deployed dpl_new']);
+      const refused = plain === 'refuses filters' ? 1 : 0;
+      expect(robot.lines()).toEqual([
+        ...Array.from({ length: 2 + refused }, () => 'GET /beta/devices'),
+        ...Array.from({ length: 3 + refused }, () => 'GET /beta/deployments'),
+      ]);
+      // What was refused once is not asked for again.
+      const before = robot.requests.length;
+      robot.time.advance(5_000);
+      await eventually(() => expect(robot.requests).toHaveLength(before + 3));
+      expect(robot.requests.slice(before).filter(({ path }) => path.includes('device_id'))).toHaveLength(
+        plain === 'refuses filters' ? 0 : 3,
+      );
+    },
+  );
+
+  it('is the device that it is told to be', async () => {
+    await using robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
+    await robot.uplink.start();
+    expect(robot.uplink.deviceId).toBe('dvc_o7');
+    expect(robot.device.events).toEqual(['deployed dpl_o7']);
+    expect(robot.lines()).not.toContain('GET /beta/devices');
+  });
+
+  it.each([true, false])('takes what is staged only if it is told to (%s)', async (takesStaged) => {
+    await using robot = await setUp({ plain: 'ignores filters', target: 'staged', devices: [ROBOT] }, { takesStaged });
+    await robot.uplink.start();
+    expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
   });
 
   it('polls at its interval, and removes a deployment that is gone', async () => {

@@ -7,16 +7,27 @@
  * deployment) all is as with other uplinks.
  */
 
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import {
   type AgentConfigInstance,
   type AgentDeployment,
-  agentDeploymentList,
+  agentConfigInstance,
+  agentRelease,
 } from '../../../harness/contract/agent.ts';
+import {
+  DEPLOYMENT_TARGET_STATUSES,
+  isDeploymentActivityStatus,
+  isDeploymentErrorStatus,
+} from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
-import { shape } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { type ApiRequest, isTemporary } from '../../common/platform-http.ts';
+import { oneOf, type Shape, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  NEWEST_VERSION,
+  type SupportedVersion,
+} from '../../../harness/contract/versions.ts';
+import { ApiError, type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { loadDevice, saveDevice } from './identity.ts';
@@ -28,14 +39,35 @@ import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Sha
 const DEFAULT_BASE_PATH = '/beta';
 const DEFAULT_INTERVAL_MS = 30_000;
 const PAGE = 100;
-const LIST_QUERY =
-  `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}&order_by=created_at:asc` +
+const WANTED_ACTIVITIES = ['queued', 'deployed'];
+const FILTER =
+  `activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}&order_by=created_at:asc` +
   '&expand=release&expand=config_instances';
 
-const namedDevice = shape('Device', Type.Object({ id: Type.String(), name: Type.String() }));
+/**
+ * The query that lists what is wanted of one device, by filters that the published service has and the specification
+ * does not name.
+ */
+export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
+
+const identified = shape('Device', Type.Object({ id: Type.String() }));
 const namedDevices = shape(
   'DeviceList',
-  Type.Object({ ...listEnvelope.schema.properties, data: Type.Array(namedDevice.schema) }),
+  Type.Object({
+    has_more: Type.Boolean(),
+    data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
+  }),
+);
+/** All that a robot needs to know of a deployment; what else is there, it uses. */
+const listedDeployment = Type.Object({
+  id: Type.String(),
+  device_id: Type.String(),
+  target_status: oneOf(DEPLOYMENT_TARGET_STATUSES),
+  created_at: Timestamp,
+});
+export const listedDeployments = shape(
+  'list of deployments',
+  Type.Object({ has_more: Type.Boolean(), data: Type.Array(listedDeployment) }),
 );
 const instancesWithContent = shape(
   'ConfigInstanceList',
@@ -52,23 +84,35 @@ export interface PollingUplinkOptions extends CommonOptions {
   /** Needs the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
   dialect?: Dialect;
+  /** Default: the newest. */
+  apiVersion?: SupportedVersion;
   /** Milliseconds between polls. Default 30 s. */
   intervalMs?: number;
+  /** The id of the device that a robot of this name is. Default: robots find theirs by name, or create it. */
+  deviceOf?: (name: string) => string | undefined;
+  /** Whether a deployment that is staged is wanted: of a platform that has no way to deploy it. */
+  takesStaged?: boolean;
 }
 
 /** What all polling robots of a process share: the platform's public API and the key to it. */
 export interface PollingHub extends Shared {
   readonly headers: Record<string, string>;
   readonly intervalMs: number;
+  readonly deviceOf: NonNullable<PollingUplinkOptions['deviceOf']>;
+  readonly takesStaged: boolean;
+  /** Lists that the platform refuses to filter: robots read all pages. */
+  readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
 /** Throws when an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
-  const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS } = options;
+  const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS, takesStaged = false } = options;
+  const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
   if (baseUrl.pathname === '/') baseUrl.pathname = DEFAULT_BASE_PATH;
-  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
-  return Object.assign(share(options, baseUrl), { headers, intervalMs });
+  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
+  const unfiltered: PollingHub['unfiltered'] = new Set();
+  return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }
 
 /** The public API as one robot uses it. */
@@ -84,27 +128,59 @@ export class PollingApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Finds out which device this robot is: the one remembered on disk, the one of its name, or a new one. */
+  /** Finds out which device this robot is: the one it is told, remembers on disk or has the name of, or a new one. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
-    this.deviceId ??= (await loadDevice(this.#directory))?.device_id;
+    this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
-    const { http } = this.#hub;
-    const found = await http.json(
-      this.#get(`/devices?limit=${PAGE}&name=${encodeURIComponent(name)}`, signal),
-      namedDevices,
-    );
-    const device =
-      found.data.find((candidate) => candidate.name === name) ??
-      (await http.json({ ...this.#get('/devices', signal), method: 'POST', body: { name } }, namedDevice));
-    await saveDevice(this.#directory, { device_id: device.id, session_id: '' }, this.#io);
-    this.deviceId = device.id;
+    const id = (await this.#called(name, signal)) ?? (await this.#create(name, signal));
+    await saveDevice(this.#directory, { device_id: id, session_id: '' }, this.#io);
+    this.deviceId = id;
   }
 
-  list(signal: AbortSignal): Promise<AgentDeployment[]> {
-    const query = `${LIST_QUERY}&device_id=${encodeURIComponent(this.deviceId ?? '')}`;
-    return allPages((offset) =>
-      this.#hub.http.json(this.#get(`/deployments?${query}&offset=${offset}`, signal), agentDeploymentList),
-    );
+  /** The id of the device with that name; undefined when there is none. */
+  async #called(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
+    return listed.find((device) => device.name === name)?.id;
+  }
+
+  async #create(name: string, signal: AbortSignal): Promise<string> {
+    const request = this.#get('/devices', signal);
+    return (await this.#hub.http.json({ ...request, method: 'POST', body: { name } }, identified)).id;
+  }
+
+  async list(signal: AbortSignal): Promise<AgentDeployment[]> {
+    const own = this.deviceId ?? '';
+    const listed = await this.#pages('deployments', deploymentFilter(own), listedDeployments, signal);
+    const { takesStaged } = this.#hub;
+    return listed.flatMap((each) => {
+      if (each.device_id !== own) return [];
+      const deployment = completed(each);
+      if (WANTED_ACTIVITIES.includes(deployment.activity_status)) return [deployment];
+      return takesStaged && deployment.activity_status === 'staged'
+        ? [{ ...deployment, target_status: 'deployed' }]
+        : [];
+    });
+  }
+
+  /** All items of a list, filtered where the platform does that. */
+  async #pages<T>(
+    list: 'devices' | 'deployments',
+    filter: string,
+    answer: Shape & { is(value: unknown): value is { data: T[]; has_more: boolean } },
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const { http, unfiltered } = this.#hub;
+    const all = (query: string): Promise<T[]> =>
+      allPages((offset) => http.json(this.#get(`/${list}?limit=${PAGE}${query}&offset=${offset}`, signal), answer));
+    if (!unfiltered.has(list)) {
+      try {
+        return await all(`&${filter}`);
+      } catch (error) {
+        if (!(error instanceof ApiError && UNKNOWN_PARAMETER.has(error.status))) throw error;
+        unfiltered.add(list);
+      }
+    }
+    return await all('');
   }
 
   /** Reads contents from the list where the platform expands them, and downloads the others one by one. */
@@ -128,6 +204,34 @@ export class PollingApi implements DeploymentSource {
   #get(path: string, signal: AbortSignal): ApiRequest {
     return { method: 'GET', path, headers: this.#hub.headers, signal };
   }
+}
+
+/** How a platform refuses a query parameter that it does not know. */
+const UNKNOWN_PARAMETER: ReadonlySet<number> = new Set([400, 422]);
+
+/** As the device keeps it. What the platform does not say of a deployment is as of a new one. */
+function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
+  const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const { activity_status, error_status, release, config_instances } = given;
+  const fresh = listed.target_status === 'staged' ? 'staged' : 'queued';
+  const activity = isDeploymentActivityStatus(activity_status) ? activity_status : fresh;
+  const error = isDeploymentErrorStatus(error_status) ? error_status : 'none';
+  return {
+    ...listed,
+    object: 'deployment',
+    description: text(given.description),
+    status: error === 'none' ? activity : error,
+    activity_status: activity,
+    error_status: error,
+    release_id: text(given.release_id),
+    updated_at: listed.created_at,
+    // Expanded in another form, they say nothing to a robot.
+    ...(agentRelease.is(release) && { release }),
+    config_instances: Array.isArray(config_instances)
+      ? config_instances.filter((instance) => agentConfigInstance.is(instance))
+      : [],
+  };
 }
 
 /** An uplink that polls. */

@@ -6,6 +6,7 @@
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { PlatformAddress, ReleaseFixture } from '../platform/client.ts';
+import type { Offer } from '../platform/survey.ts';
 import type { Violation } from '../result/result.ts';
 import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
@@ -98,6 +99,8 @@ export interface HostConfig {
    * leave of its file descriptors.
    */
   connections?: number;
+  /** What the platform has in place of routes that it lacks. Default: it lacks none. */
+  offer?: Offer;
   /** Size of the robots' RSA keys. */
   keyBits: number;
   /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. */

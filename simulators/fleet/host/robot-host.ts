@@ -20,6 +20,7 @@ import {
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
+import { robotName, subscribersOf } from '../scenario/uplinks.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
 import {
@@ -366,10 +367,10 @@ export class RobotHost implements Host {
       const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
       robot = new Robot({
         index,
-        name: `${namePrefix}-${String(index).padStart(6, '0')}`,
+        name: robotName(namePrefix, index),
         dir: join(robotsDir, String(index)),
         socketPath: join(socketsDir, String(index)),
-        subscribers: scenario.subscribers ?? 1,
+        subscribers: subscribersOf(scenario),
         cursor: this.#config.cursors?.[index],
         makeUplink: this.#makeUplink,
         device: defined({

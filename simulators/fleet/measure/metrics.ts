@@ -42,6 +42,8 @@ export const COUNTERS = [
   'http.errors',
   'http.crowded',
   'list.errors',
+  'read.errors',
+  'expand.errors',
   'sync.errors',
   'uplink.crowded',
   'uplink.lost',

@@ -133,7 +133,7 @@ it('measures what it measures once', async () => {
   await using platform = await platformWith(() => ({ status: 429, retryAfter: '0' }));
   const client = platform.client();
   const release = { releaseId: 'r', configInstanceIds: [] };
-  for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listDevices(1, 0)])
+  for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listPage({ limit: 1, offset: 0 })])
     await expect(call).rejects.toMatchObject({ status: 429 });
   expect(platform.seen).toHaveLength(3);
 });

@@ -10,7 +10,12 @@ import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  NEWEST_VERSION,
+  type SupportedVersion,
+} from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
@@ -37,6 +42,9 @@ const LASTING = new Set([501, 505]);
 /** Whether a busy, throttling or restarting platform answers so. 0: it did not answer. */
 export const isPassing = (status: number): boolean =>
   status === 0 || PASSING.has(status) || (status >= 500 && !LASTING.has(status));
+
+/** How platforms answer a ping that the device did not, where they do not with a 200 and a `code`. */
+export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
 /** Nobody listens, or the certificate names somebody else: waiting changes nothing. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
@@ -105,6 +113,8 @@ export interface PlatformAddress {
   apiKey: string;
   /** Names of the API's headers. Default `spec`. */
   dialect?: Dialect;
+  /** Default: the newest. */
+  apiVersion?: SupportedVersion;
 }
 
 /**
@@ -113,7 +123,7 @@ export interface PlatformAddress {
 export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
   printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
 
-interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect'> {
+interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'> {
   /** Connections to the platform at most. Default 256. */
   connections?: number | undefined;
   /** Called with the milliseconds that a connection took to open. */
@@ -127,15 +137,35 @@ interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' |
 /** How a measured request is sent. */
 export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 
-/** A release that can be deployed to any device. */
+/** A release that can be deployed to any device, and how. */
 export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
+  /** A deployment is created with device, release and description alone: the platform refuses more. */
+  plain?: true | undefined;
+  /** A new deployment is staged, and a second request deploys it. */
+  staged?: true | undefined;
+}
+
+/** How a new deployment stands. */
+export interface Created {
+  id: string;
+  target_status?: string;
+}
+
+interface PageRequest {
+  /** Default: devices. */
+  collection?: string | undefined;
+  limit: number;
+  offset: number;
+  /** What is to be there beside the items or in each. */
+  expand?: string | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
 const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
+const created = shape('deployment', Type.Object({ id: Type.String(), target_status: Type.Optional(Type.String()) }));
 const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 const token = shape('token', Type.Object({ token: Type.String() }));
@@ -152,7 +182,8 @@ export class PlatformClient {
   readonly #patience: SetUpOptions;
 
   constructor(options: PlatformClientOptions) {
-    const { url, apiKey, dialect = 'spec', connections: most = 256, setUpMs, onOpened, onCrowded } = options;
+    const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION } = options;
+    const { connections: most = 256, setUpMs, onOpened, onCrowded } = options;
     const baseUrl = new URL(url);
     const sender = new Connections({
       origin: baseUrl.origin,
@@ -161,7 +192,7 @@ export class PlatformClient {
       ...defined({ onOpened, onCrowded }),
     });
     this.#http = new PlatformHttp({ baseUrl, sender });
-    this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+    this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
     this.#apiKey = apiKey;
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }
@@ -204,32 +235,46 @@ export class PlatformClient {
     return { releaseId: release.id, configInstanceIds: [instanceId] };
   }
 
-  /** Deploys a release to a device; resolves with the id of the deployment. */
+  /** Deploys a release to a device. */
   async deploy(
     deviceId: string,
-    { releaseId, configInstanceIds }: ReleaseFixture,
+    { releaseId, configInstanceIds, plain, staged }: ReleaseFixture,
     description: string,
     sending?: Sending,
-  ): Promise<string> {
-    const deployment = {
-      target_status: 'deployed',
-      description,
-      release_id: releaseId,
-      device_id: deviceId,
-      config_instance_ids: configInstanceIds,
-    };
-    return (await this.#post('/deployments', deployment, resource, sending)).id;
+  ): Promise<Created> {
+    const named = { description, release_id: releaseId, device_id: deviceId };
+    const more = { target_status: 'deployed', config_instance_ids: configInstanceIds };
+    const deployment = plain === true ? named : { ...named, ...more };
+    const made = await this.#post('/deployments', deployment, created, sending);
+    if (staged === true) await this.act(made.id);
+    return made;
+  }
+
+  /** Deploys a deployment that is staged. */
+  async act(deploymentId: string): Promise<void> {
+    await this.#post(`/deployments/${encodeURIComponent(deploymentId)}/deploy`, {}, resource);
   }
 
   /** Resolves with the `code` of the answer: `success`, or why the ping failed. */
-  async ping(deviceId: string, sending?: Sending): Promise<string> {
-    const timeout = { timeout_nanos: PING_TIMEOUT_MAXIMUM_NANOS / 2 };
-    return (await this.#post(`/devices/${deviceId}/ping`, timeout, pong, sending)).code;
+  async ping(deviceId: string, sending?: Sending, nanos = PING_TIMEOUT_MAXIMUM_NANOS / 2): Promise<string> {
+    const path = `/devices/${encodeURIComponent(deviceId)}/ping`;
+    return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  /** Reads one page of devices; resolves with the number of items on it. */
-  async listDevices(limit: number, offset: number, sending?: Sending): Promise<number> {
-    return (await this.#get(`/devices?limit=${limit}&offset=${offset}`, page, sending)).data.length;
+  /** Reads one page of a collection; resolves with the number of items on it. */
+  async listPage({ collection = 'devices', limit, offset, expand }: PageRequest, sending?: Sending): Promise<number> {
+    const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
+    return (await this.#get(`/${collection}?${query}`, page, sending)).data.length;
+  }
+
+  /** Reads one device. */
+  async readDevice(deviceId: string, sending?: Sending): Promise<void> {
+    await this.#get(`/devices/${encodeURIComponent(deviceId)}`, resource, sending);
+  }
+
+  /** What preflight asks, to learn what there is; sent once. */
+  ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: AnswerShape<T>): Promise<T> {
+    return this.#send({ headers: this.#headers, ...request }, answer);
   }
 
   /** Requests under way, and waits between attempts, end. */

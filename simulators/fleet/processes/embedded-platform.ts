@@ -21,14 +21,14 @@ interface EmbeddedPlatform {
  */
 const BEHIND = 5;
 
-/** Resolves when the platform serves; rejects when its process ends before. */
-export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatform> {
+/** `devices`: that exist without a robot. Resolves when the platform serves; rejects when its process ends before. */
+export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<EmbeddedPlatform> {
   const child = startProcess('embedded-platform');
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
     child.once('message', (message) => resolve(message as PlatformAddress));
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`the embedded platform ended before it served (exit code ${code})`)));
-    child.send({ seed });
+    child.send({ seed, devices });
   });
   let stopped = false;
   const died = new Promise<string>((resolve) => {
@@ -49,7 +49,7 @@ export async function startEmbeddedPlatform(seed: number): Promise<EmbeddedPlatf
 }
 
 /** In the process of its own. */
-async function serve(seed: number): Promise<void> {
+async function serve(seed: number, devices: number): Promise<void> {
   try {
     setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
   } catch {
@@ -57,7 +57,11 @@ async function serve(seed: number): Promise<void> {
   }
   // Loaded here alone: the process that starts this one would hold it for nothing.
   const { simulatePlatform } = await import('../../platform/index.ts');
-  const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, minKeyBits: SMALLEST_KEY_BITS });
+  const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({
+    seed,
+    devices,
+    minKeyBits: SMALLEST_KEY_BITS,
+  });
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress);
 }
 
@@ -65,7 +69,7 @@ if (import.meta.main) {
   process.on('disconnect', () => process.exit());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   process.once('message', (message) => {
-    const { seed } = message as { seed: number };
-    void serve(seed);
+    const { seed, devices } = message as { seed: number; devices: number };
+    void serve(seed, devices);
   });
 }

@@ -20,6 +20,8 @@ const RATES: Readonly<Record<string, string>> = {
   http: 'requests',
   'http.errors': 'requests failed',
   'list.errors': 'lists failed',
+  'read.errors': 'reads failed',
+  'expand.errors': 'expanded lists failed',
   'sync.errors': 'syncs failed',
   'connect.errors': 'connects failed',
 };

@@ -16,7 +16,9 @@ import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../dev
 import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../device/uplink/index.ts';
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
+import type { Offer } from '../platform/survey.ts';
 import type { Scenario } from '../scenario/scenario.ts';
+import { indexIn } from '../scenario/uplinks.ts';
 
 /** HTTP connections to the platform that the robots of a worker share. */
 export const UPLINK_CONNECTIONS = 64;
@@ -28,6 +30,7 @@ const DEFAULT_POLL_MS = 10_000;
 export interface UplinkSettings {
   /** `undefined`: robots without an uplink. */
   platform: PlatformAddress | undefined;
+  offer?: Offer;
   scenario: Pick<Scenario, 'uplink' | 'poll_every'>;
   seed: number;
   keyBits: number;
@@ -46,15 +49,19 @@ export function fleetUplinks(
   client: PlatformClient | undefined,
   events: UplinkEvents,
 ): MakeUplink | undefined {
-  const { platform, scenario, seed, keyBits } = settings;
+  const { platform, offer: { devices = [], takesStaged } = {}, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return undefined;
+  if (kind === 'calls')
+    return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
   const { dialect = 'spec' } = platform;
   const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, ...events };
   if (kind === 'polling') {
     const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
-    const polling = { kind, platform: platform.url, apiKey: platform.apiKey, intervalMs };
-    return observedUplinks(createUplink({ ...shared, ...polling }));
+    const deviceOf = (name: string): string | undefined => devices[indexIn(name)];
+    const polling = { kind, platform: platform.url, apiKey: platform.apiKey, intervalMs, deviceOf };
+    const { apiVersion } = platform;
+    return observedUplinks(createUplink({ ...shared, ...polling, ...defined({ takesStaged, apiVersion }) }));
   }
   const agent = createUplink({
     ...shared,
@@ -134,6 +141,38 @@ const observedUplinks =
     uplink.onLost = (error) => listener.lost(error);
     return uplink;
   };
+
+/** The uplink of a robot that stands for a device which exists, and sends nothing by itself. */
+class StandIn implements Uplink {
+  readonly deviceId: string | undefined;
+  status: UplinkStatus = 'starting';
+  readonly lastSyncedAt = undefined;
+  readonly lastConnectedAt = undefined;
+  readonly lastDisconnectedAt = undefined;
+  readonly firstAttempt = Promise.resolve();
+
+  constructor(deviceId: string | undefined) {
+    this.deviceId = deviceId;
+  }
+
+  start(): Promise<void> {
+    this.status = 'online';
+    return this.firstAttempt;
+  }
+
+  stop(): Promise<void> {
+    this.status = 'stopped';
+    return this.firstAttempt;
+  }
+
+  sync(): Promise<SyncResult> {
+    return Promise.resolve({ code: 'success', message: 'there is nothing to sync' });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
 
 /** What the device sees as its uplink, while a scenario makes and breaks connections behind it. */
 export class RobotUplink implements Uplink {

@@ -1,5 +1,6 @@
 /** What a person does to a running fleet, beside its scenario. All of it is in the result, as done by hand. */
 import type { Phase } from '../scenario/scenario.ts';
+import { unsuited } from '../scenario/uplinks.ts';
 import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
 import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './record.ts';
@@ -44,6 +45,9 @@ export class ByHand {
    */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
+    const { uplink = 'agent' } = this.#fleet.options.scenario;
+    const reason = unsuited(uplink, phase);
+    if (reason !== undefined) throw new Error(reason);
     const number = this.#number;
     this.#number += 1;
     const done = this.#fleet.runByHand(phase, number, note, only);

@@ -7,6 +7,7 @@ import { cpuLimit, mebibytes, memoryLimit, readText } from '../measure/cgroup.ts
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import type { Scenario } from '../scenario/scenario.ts';
+import { subscribersOf } from '../scenario/uplinks.ts';
 
 /** What one robot needs. */
 export interface RobotCost {
@@ -53,14 +54,15 @@ const PLATFORM_BYTES = 115 * MIB;
 type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>>;
 
 /** The cost by uplink, subscribers and phases. */
-export function robotCost({ uplink = 'agent', subscribers = 1, phases = [] }: Told): RobotCost {
+export function robotCost({ uplink = 'agent', phases = [], ...more }: Told): RobotCost {
+  const subscribers = subscribersOf({ uplink, ...more });
   const connected = uplink === 'agent' ? 1 : 0;
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
     descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
     memoryBytes:
       IDLE_BYTES +
-      (uplink === 'none' ? 0 : UPLINK_BYTES) +
+      (uplink === 'none' || uplink === 'calls' ? 0 : UPLINK_BYTES) +
       subscribers * SUBSCRIBER_BYTES +
       (rolledOut ? ROLLOUT_BYTES : 0),
     platformBytes: uplink === 'none' ? 0 : ENROLLED_BYTES + (rolledOut ? DEPLOYED_BYTES : 0),

@@ -10,6 +10,7 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
+import { robotName } from '../scenario/uplinks.ts';
 import { membersOf, monotonicMs } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
@@ -66,7 +67,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, onStates } = this.options;
+    const { trace, defects, keep, offer, onStates } = this.options;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
@@ -80,12 +81,12 @@ export class Fleet implements AsyncDisposable {
       stateDir,
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({ trace, defects, keep, watched: onStates === undefined ? undefined : true }),
+      ...defined({ trace, defects, keep, offer, watched: onStates === undefined ? undefined : true }),
     }));
   }
 
   robotName(index: number): string {
-    return `${this.namePrefix}-${String(index).padStart(6, '0')}`;
+    return robotName(this.namePrefix, index);
   }
 
   /** The folder of a robot's files. Throws RangeError. */
@@ -206,11 +207,19 @@ export class Fleet implements AsyncDisposable {
     return more;
   }
 
-  /** Creates a release with one config instance on the platform. `content`: its JSON. */
-  createRelease(label: string, content?: string): Promise<ReleaseFixture> {
+  /**
+   * Creates a release with one config instance on the platform, or takes one that exists where none can be created.
+   * `content`: its JSON.
+   */
+  async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
+    const { releaseId, plain, staged } = this.options.offer ?? {};
     const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}`;
-    return this.#client.createReleaseFixture(version, content ?? JSON.stringify({ release: version }));
+    const release =
+      releaseId === undefined
+        ? await this.#client.createReleaseFixture(version, content ?? JSON.stringify({ release: version }))
+        : { releaseId, configInstanceIds: [] };
+    return { ...release, ...defined({ plain, staged }) };
   }
 
   /** Lets subscribers catch up, then reports what they never read. Call once, before `stop`. */

@@ -28,7 +28,7 @@ interface CommonOptions extends OfHosts {
   setUpMs?: number;
 }
 
-export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'trace'> {
+export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer' | 'trace'> {
   /** Worker processes; 0: everything in this process. */
   workers: number;
   onKeys?(done: number, of: number): void;
@@ -52,6 +52,8 @@ export interface RunOptions extends CommonOptions {
   /** Shards of one run on a shared disk. Default: this process knows of no others. */
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
+  /** Ids of devices that robots of `polling` or `calls` are. Default: those that the platform lists. */
+  devices?: readonly string[];
   /** Default: a number that suits this machine. */
   workers?: number;
   /** Folder for `result.json`, `report.html` and `rollouts.jsonl`. */

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
-import { type PlatformAddress, PlatformClient, PlatformFailure, sendUntilTaken } from '../platform/client.ts';
+import type { PlatformAddress } from '../platform/client.ts';
+import type { Survey } from '../platform/survey.ts';
 import type { Exposed } from '../report/exposition.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
@@ -48,23 +49,24 @@ function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
-/** Time for a platform that resets connections or restarts. One that is merely busy shows later, in the result. */
-const REACH_MS = 3000;
-
 /**
- * Checks that the platform answers and accepts the key, before minutes of generating keys. Missing scopes show later.
+ * Asks the platform for each route that the run needs, before minutes of generating keys. Rejects with PreflightError
+ * when it lacks one, or does not take the key, and with UnreachableError.
  */
-export async function reachPlatform(address: PlatformAddress, signal: AbortSignal): Promise<void> {
-  const client = new PlatformClient({ ...address, connections: 1 });
+export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
+  const { scenario, robots, shard, devices, namePrefix = 'robot', screen, signal } = options;
+  // Loaded on demand: a fleet without a platform has no use for it.
+  const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
-    await sendUntilTaken(() => client.listDevices(1, 0), { signal, limitMs: REACH_MS });
+    const first = (shard?.index ?? 1) - 1;
+    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
+    for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
+    return survey;
   } catch (error) {
-    if (!(error instanceof PlatformFailure)) throw error;
-    if (error.status === 0)
-      throw new UnreachableError(`the platform cannot be reached at ${address.url}: ${error.message}`);
-    if (error.status === 401) throw new PreflightError(`--api-key: the platform rejects it: ${error.message}`);
-  } finally {
-    await client.close();
+    if (error instanceof SilentError) throw new UnreachableError(error.message);
+    if (error instanceof KeyError) throw new PreflightError(`--api-key: the platform rejects it: ${error.message}`);
+    if (error instanceof LackingError) throw new PreflightError(`--platform: ${error.message}`);
+    throw error;
   }
 }
 
@@ -112,8 +114,9 @@ export function lockFolders({
   };
   try {
     orRefuse('out', out, () => held.push(lockDirectory(out)));
-    // Robots without an uplink have no keys.
-    if (scenario.uplink !== 'none') orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
+    // Of the others, none has an identity of its own.
+    if (scenario.uplink !== 'none' && scenario.uplink !== 'calls')
+      orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
   } catch (error) {
     release();
     throw error;

@@ -5,6 +5,7 @@ import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
 import { CostSampler, type CostSources, type RunProcess } from '../measure/costs.ts';
 import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
+import type { Survey } from '../platform/survey.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
@@ -26,7 +27,7 @@ import {
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
-import { createFolders, lockFolders, PreflightError, reachPlatform, serveMetrics } from './ready.ts';
+import { createFolders, lockFolders, PreflightError, serveMetrics, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 
@@ -87,7 +88,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const outputs = stack.use(new Outputs(options.out));
-  const { address, pid: platformPid, died } = await openPlatform(options, stack);
+  const { address, pid: platformPid, died, survey } = await openPlatform(options, stack);
   signal.throwIfAborted();
   const fleet = new Fleet({
     ...options,
@@ -103,7 +104,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
-    ...defined({ onStates: shown?.states }),
+    ...defined({ offer: survey?.offer, onStates: shown?.states }),
   });
   record = fleet.record;
   costs.start(processesOf(fleet, platformPid), signal);
@@ -124,7 +125,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     startedAt,
     workers,
     interrupted: interrupted !== undefined,
-    notes: [...claimed, ...outputs.notes],
+    notes: [...claimed, ...(survey?.notes ?? []), ...outputs.notes],
     costs: costs.costs,
   };
   const result = resultOf(options, fleet, measured, facts);
@@ -170,21 +171,25 @@ function checkMachine({ scenario, robots, shard, dir, workers: wanted, platform,
   return { workers, dir: base };
 }
 
-/** Starts or reaches the platform. `died` resolves with a message when an embedded platform ends early. */
-async function openPlatform(
-  { platform, seed, signal }: RunOptions,
-  stack: AsyncDisposableStack,
-): Promise<{ address: PlatformAddress | undefined; pid?: number; died?: Promise<string> }> {
+interface OpenPlatform {
+  address: PlatformAddress | undefined;
+  pid?: number;
+  /** Resolves with a message when an embedded platform ends early. */
+  died?: Promise<string>;
+  survey?: Survey;
+}
+
+/** Starts or reaches the platform, and asks what it has. */
+async function openPlatform(options: RunOptions, stack: AsyncDisposableStack): Promise<OpenPlatform> {
+  const { platform, scenario, robots, seed, signal } = options;
   if (platform === undefined) return { address: undefined };
-  const embedded = platform === 'embedded' ? await startEmbeddedPlatform(seed) : undefined;
-  if (embedded !== undefined) {
-    stack.defer(() => embedded.stop());
-    signal.addEventListener('abort', () => void embedded.stop(), { once: true });
-  }
+  if (platform !== 'embedded') return { address: platform, survey: await surveyed(options, platform) };
+  const embedded = await startEmbeddedPlatform(seed, scenario.uplink === 'calls' ? robots : 0);
+  stack.defer(() => embedded.stop());
+  signal.addEventListener('abort', () => void embedded.stop(), { once: true });
   signal.throwIfAborted();
-  const address = embedded?.address ?? (platform as PlatformAddress);
-  await reachPlatform(address, signal);
-  return { address, ...(embedded !== undefined && { pid: embedded.pid, died: embedded.died }) };
+  const { address, pid, died } = embedded;
+  return { address, pid, died, survey: await surveyed(options, address) };
 }
 
 /** This process, the workers, and the platform if it is Muster's own. */

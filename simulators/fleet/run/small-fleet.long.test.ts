@@ -70,7 +70,7 @@ describe('a scenario', () => {
     async (uplink) => {
       const client = new PlatformClient(fleets.platform);
       const devices = async (): Promise<number> =>
-        (await client.listDevices(100, 0)) + (await client.listDevices(100, 100));
+        (await client.listPage({ limit: 100, offset: 0 })) + (await client.listPage({ limit: 100, offset: 100 }));
       const before = await devices();
       try {
         for (const shards of [1, 2]) {
@@ -140,16 +140,16 @@ describe('the canary of a fleet', () => {
   it('is a robot of the fleet, which starts again with the others, and is not measured', async () => {
     const client = new PlatformClient(fleets.platform);
     try {
-      const before = await client.listDevices(100, 0);
+      const before = await client.listPage({ limit: 100, offset: 0 });
       await using fleet = create({ defects: { 0: 'seam-gap' } });
       expect(await fleet.runCanary([])).toBeUndefined();
-      expect(await client.listDevices(100, 0)).toBe(before + 1);
+      expect(await client.listPage({ limit: 100, offset: 0 })).toBe(before + 1);
       expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
       await fleet.prepare();
       expect((await fleet.measured()).metrics).toEqual({});
       await fleet.run({ do: 'ramp', over: '0s' });
       expect(fleet.record.notStarted).toBe(0);
-      expect(await client.listDevices(100, 0)).toBe(before + 4);
+      expect(await client.listPage({ limit: 100, offset: 0 })).toBe(before + 4);
     } finally {
       await client.close();
     }

@@ -51,7 +51,7 @@ describe('a bad scenario file', () => {
     [
       'an unknown field and the accepted ones',
       `${oneRamp}    over: 1s\n    oevr: 1s\n`,
-      /^x\.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, arrivals, measure$/,
+      /^x\.yaml:5:11: unknown field 'oevr'; accepted: do, over, ping, lists, reads, expands, arrivals, measure$/,
     ],
     [
       'a wrong value and what is accepted',
@@ -108,6 +108,17 @@ describe('a bad scenario file', () => {
     const phases = 'phases: [{do: ramp, over: 1s}, {do: rollout, over: 1s}]';
     expect(problemsOf(`name: x\nuplink: none\n${phases}\n`).join()).toMatch(/needs an uplink/);
     expect(problemsOf(`name: x\nsubscribers: 0\n${phases}\n`).join()).toMatch(/subscribers must be 1 or more/);
+  });
+
+  it.each([
+    ['none', '{do: hold, for: 1s, reads: 1/s}', /'hold' phase needs an uplink.*; for 'reads' alone, calls will do$/],
+    ['none', '{do: storm, over: 1s}', /^$/],
+    ['calls', '{do: rollout, over: 1s}', /needs an uplink that deploys \(agent, polling\), not calls$/],
+    ['calls', '{do: partition, for: 1s}', /needs robots with a connection of their own \(agent, polling\)/],
+    ['calls', '{do: hold, for: 1s, lists: 1/s, reads: 1/s, expands: 1/s, ping: 1/s}', /^$/],
+  ])('says which uplink suits a phase: %s, %s', (uplink, phase, message) => {
+    const text = `name: x\nuplink: ${uplink}\nphases: [{do: ramp, over: 1s}, ${phase}]\n`;
+    expect(problemsOf(text).join()).toMatch(message);
   });
 
   it.each(['', '[]', 'text', '42'])('says what a scenario is: %j', (text) => {

@@ -10,6 +10,7 @@ import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
 import { oneOf, type Problem, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
+import { TRAFFIC, UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
 
 /** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */
 const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
@@ -49,9 +50,6 @@ const duration = (purpose: string) => text(DURATION_FORM, purpose);
 const rate = (purpose: string) => text(RATE_FORM, purpose);
 const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
 
-export const UPLINKS = ['agent', 'polling', 'none'] as const;
-export type UplinkKind = (typeof UPLINKS)[number];
-
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
 /**
  * How actions are spread over time: evenly, at random (a Poisson process), or at a random time within even intervals.
@@ -60,8 +58,10 @@ export type Arrivals = (typeof ARRIVALS)[number];
 
 /** Fields of every phase: requests during the phase, and how they count. */
 const traffic = {
-  ping: Type.Optional(rate('Rate of pings of devices through the platform')),
-  lists: Type.Optional(rate('Rate of reads of one page of the list of devices')),
+  ping: Type.Optional(rate(TRAFFIC.ping.purpose)),
+  lists: Type.Optional(rate(TRAFFIC.lists.purpose)),
+  reads: Type.Optional(rate(TRAFFIC.reads.purpose)),
+  expands: Type.Optional(rate(TRAFFIC.expands.purpose)),
   arrivals: Type.Optional(
     oneOf(
       ARRIVALS,
@@ -131,7 +131,12 @@ const head = {
   robots: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Number of robots; --robots overrides it' }),
   ),
-  uplink: Type.Optional(oneOf(UPLINKS, 'agent (HTTP and MQTT, default), polling (public Platform API only) or none')),
+  uplink: Type.Optional(
+    oneOf(
+      UPLINKS,
+      'agent (HTTP and MQTT, default), polling (public Platform API only), calls (of devices that exist) or none',
+    ),
+  ),
   poll_every: Type.Optional(duration('Interval of a polling uplink, default 10s')),
   key_bits: Type.Optional(
     Type.Integer({
@@ -144,7 +149,7 @@ const head = {
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: 'Clients on each robot that read its event stream, default 1',
+      description: 'Clients on each robot that read its event stream, default 1, and 0 for calls',
     }),
   ),
   thresholds: Type.Optional(
@@ -267,9 +272,10 @@ function contradictions({ uplink, subscribers }: Record<string, unknown>, phases
       );
     }
     if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
-    if (uplink === 'none' && needsPlatform(kind, phase)) {
-      add(index, `this '${kind}' phase needs an uplink, but uplink is none`);
-    }
+    const reason = UPLINKS.includes(uplink as UplinkKind)
+      ? unsuited(uplink as UplinkKind, { ...phase, do: kind })
+      : undefined;
+    if (reason !== undefined) add(index, reason);
     if (kind === 'rollout' && subscribers === 0) {
       add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
     }
@@ -289,9 +295,6 @@ function thresholdMistakes(expressions: unknown): Mistake[] {
     }
   });
 }
-
-const needsPlatform = (kind: PhaseKind, { ping, lists }: Record<string, unknown>): boolean =>
-  kind === 'rollout' || kind === 'partition' || ping !== undefined || lists !== undefined;
 
 function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
   const properties = propertiesOf(shape);

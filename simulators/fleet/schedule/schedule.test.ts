@@ -20,7 +20,7 @@ const scenario = parseScenario(
 name: plan
 phases:
   - { do: ramp, over: 2s }
-  - { do: hold, for: 3s, ping: 40/s, lists: 10/s }
+  - { do: hold, for: 3s, ping: 40/s, lists: 10/s, reads: 10/s, expands: 5/s }
   - { do: rollout, share: 30%, over: 2s, ping: 5/s, arrivals: jitter }
   - { do: storm, share: 50%, over: 1s, arrivals: constant }
   - { do: kill, share: 10%, over: 1s }

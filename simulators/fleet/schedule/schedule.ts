@@ -8,6 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { type Random, random } from '../../common/random.ts';
 import { type Arrivals, type Phase, ratePerSecond, shareOf } from '../scenario/scenario.ts';
+import { TRAFFIC, TRAFFIC_NAMES, type TrafficAction } from '../scenario/uplinks.ts';
 
 // The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts
 // short.
@@ -190,7 +191,7 @@ export class Deadlines {
   }
 }
 
-export type ActionKind = 'start' | 'ping' | 'list' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
+export type ActionKind = TrafficAction | 'start' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
 
 /** One kind of action of one robot within a phase. */
 export interface ActionStream {
@@ -199,7 +200,7 @@ export interface ActionStream {
   moments: Moments;
   /** Due at the same moment as those of all other robots: how soon it starts says nothing about the generator. */
   burst: boolean;
-  /** Draws the page of each `list`, in turn. */
+  /** Draws the page of each `list` or `expand`, in turn. */
   pages?: Random;
 }
 
@@ -246,8 +247,9 @@ export function streamsOf(
       if (at !== undefined) streams.push({ robot, kind, moments: single(at), burst: overMs === 0 });
     }
   }
-  for (const kind of ['ping', 'list'] as const) {
-    const text = kind === 'ping' ? phase.ping : phase.lists;
+  for (const field of TRAFFIC_NAMES) {
+    const { action: kind } = TRAFFIC[field];
+    const text = phase[field];
     if (text === undefined) continue;
     const rank = ranks(robots, random(`${seed}/${name}/${kind}`));
     const shared = {
@@ -258,7 +260,8 @@ export function streamsOf(
     };
     for (const robot of members) {
       const moments = atRate({ ...shared, rank: rank[robot] ?? 0, draw: own(kind, robot) });
-      const pages = kind === 'list' ? random(`${seed}/${name}/page/${robot}`) : undefined;
+      const paged = kind === 'list' || kind === 'expand';
+      const pages = paged ? random(`${seed}/${name}/${kind === 'list' ? 'page' : kind}/${robot}`) : undefined;
       streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
     }
   }

@@ -1,0 +1,282 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import type { Phase } from '../scenario/scenario.ts';
+import type { UplinkKind } from '../scenario/uplinks.ts';
+import { closedPort } from '../testing/scratch.ts';
+import type { PlatformAddress } from './client.ts';
+import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
+import { KeyError, LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
+
+interface Asked {
+  version: unknown;
+  query: URLSearchParams;
+  body: Record<string, unknown>;
+}
+type Answer = [status: number, body: unknown];
+/** By method and path, e.g. `GET /devices`; a `*` stands for one segment. What is not there is answered 404. */
+type Routes = Record<string, (asked: Asked) => Answer>;
+
+const listOf =
+  (items: readonly object[]) =>
+  ({ query }: Asked): Answer => {
+    const [limit, offset] = [Number(query.get('limit')), Number(query.get('offset'))];
+    const data = items.slice(offset, offset + limit);
+    return [200, { object: 'list', limit, offset, has_more: offset + limit < items.length, data }];
+  };
+const devices = (count: number): object[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `dvc_${n}`, name: `d${n}` }));
+const deployments = devices(3).map((_, n) => ({
+  id: `dpl_${n}`,
+  device_id: `dvc_${n}`,
+  target_status: 'deployed',
+  created_at: '2026-09-01T08:00:00Z',
+}));
+
+/** What the specification shows: lists without filters, and a ping. */
+const PLAIN: Routes = {
+  'GET /devices': listOf(devices(3)),
+  'GET /deployments': listOf(deployments),
+  'GET /releases': listOf([{ id: 'rls_1' }]),
+  'POST /devices/*/ping': () => [200, { code: 'success', round_trip_nanos: 1 }],
+};
+
+interface Asking extends Partial<SurveyOptions>, Pick<PlatformAddress, 'apiVersion'> {
+  uplink: UplinkKind;
+  phase?: Partial<Phase>;
+}
+
+/** Asks a platform with these routes, for robots whose fleet holds with this traffic, or as `phases` say. */
+async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...more }: Asking) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+      const line = `${request.method} ${pathname}`;
+      asked.push(line);
+      const fits = (route: string): boolean => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`).test(line);
+      const [, answer] = Object.entries(routes).find(([route]) => fits(route)) ?? [];
+      const [status, body] = answer?.({
+        version: request.headers['service-version'],
+        query: searchParams,
+        body: JSON.parse(text || '{}'),
+      }) ?? [404, {}];
+      response.writeHead(status).end(JSON.stringify(body));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const { offer, notes } = await surveyPlatform({
+      address: { url, agentUrl: url, apiKey: 'key', ...(apiVersion && { apiVersion }) },
+      scenario: { uplink, phases: [{ do: 'ramp', over: '0s' }, { do: 'hold', for: '1s', ...phase } as Phase] },
+      robots: 3,
+      namePrefix: 'robot',
+      first: 0,
+      signal: new AbortController().signal,
+      ...more,
+    });
+    return { offer, notes, asked };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const lackingOf = async (...args: Parameters<typeof surveyed>): Promise<string> => {
+  const error = await surveyed(...args).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(LackingError);
+  return (error as Error).message;
+};
+
+describe('preflight of robots that call', () => {
+  const all = { uplink: 'calls', phase: { lists: '1/s', reads: '1/s', expands: '1/s', ping: '1/s' } } as const;
+
+  it('takes the routes of the specification, and says what stands in for the others', async () => {
+    const { offer, notes } = await surveyed(PLAIN, all);
+    expect(offer).toEqual({ devices: ['dvc_0', 'dvc_1', 'dvc_2'], readsPages: true, expand: 'total_count' });
+    expect(notes).toEqual([
+      'GET /devices/{device_id} was answered 404; instead: a page of one, ?limit=1',
+      expect.stringMatching(
+        /^GET \/devices\?expand=current_deployment was not answered with .*; instead: expand=total_/,
+      ),
+    ]);
+  });
+
+  it('uses all that is there', async () => {
+    const whole = devices(3).map((device) => ({ ...device, current_deployment: null }));
+    const routes = { ...PLAIN, 'GET /devices': listOf(whole), 'GET /devices/*': (): Answer => [200, { id: 'dvc_0' }] };
+    const { offer, notes } = await surveyed(routes, all);
+    expect(offer).toEqual({ devices: ['dvc_0', 'dvc_1', 'dvc_2'] });
+    expect(notes).toEqual([]);
+  });
+
+  it('asks for nothing that the scenario does not need', async () => {
+    const { asked } = await surveyed(PLAIN, { uplink: 'calls', phase: { lists: '1/s' } });
+    expect(new Set(asked)).toEqual(new Set(['GET /devices']));
+  });
+
+  it('finds a device for each robot over many pages, and no more', async () => {
+    const routes = { 'GET /devices': listOf(devices(1000)) };
+    const { offer, asked } = await surveyed(routes, { uplink: 'calls', robots: 250 });
+    expect(offer.devices).toHaveLength(250);
+    expect(asked).toHaveLength(1 + 3);
+  });
+
+  it.each([408, 409, 504])('takes a ping that ends with %i for one that the device did not answer', async (status) => {
+    const routes: Routes = { ...PLAIN, 'POST /devices/*/ping': () => [status, {}] };
+    expect((await surveyed(routes, { uplink: 'calls', phase: { ping: '1/s' } })).notes).toEqual([]);
+  });
+
+  it('refuses a scenario that needs what is missing, and names all of it with what would do', async () => {
+    const message = await lackingOf({ 'GET /devices': () => [403, {}] }, all);
+    expect(message).toMatch(/^the platform lacks what robots with uplink calls and this scenario need:\n/);
+    expect(message).toContain('GET /devices was answered 403 (the key lacks a scope); instead: --devices FILE names');
+    const ping = await lackingOf({ 'GET /devices': listOf(devices(1)) }, all);
+    expect(ping.split('\n').slice(1)).toEqual([
+      '  POST /devices/{device_id}/ping was answered 404; instead: ping is left out of the scenario',
+    ]);
+    expect(await lackingOf({ 'GET /devices': listOf([]) }, all)).toContain('GET /devices has no devices; instead: ');
+  });
+
+  it('sends the version that is asked for, and names the option where that is refused', async () => {
+    const routes: Routes = {
+      'GET /devices': (asked) => (asked.version === '2026-05-06.rainier' ? listOf(devices(1))(asked) : [400, {}]),
+    };
+    expect(await lackingOf(routes, { uplink: 'calls' })).toContain('was answered 400 (--api-version names an older');
+    const { offer } = await surveyed(routes, { uplink: 'calls', apiVersion: '2026-05-06.rainier' });
+    expect(offer.devices).toEqual(['dvc_0']);
+  });
+
+  it('needs no list for devices that are named', async () => {
+    const named = { uplink: 'calls', devices: ['dvc_a'], phase: { ping: '1/s' } } as const;
+    const ping: Routes = { 'POST /devices/dvc_a/ping': () => [200, { code: 'timeout' }] };
+    expect((await surveyed(ping, named)).offer).toEqual({ devices: ['dvc_a'] });
+    const both = { ...named, phase: { ...named.phase, lists: '1/s', expands: '1/s' } };
+    expect(await lackingOf(ping, both)).toContain('lists are then those of GET /config_instances');
+    const { offer, notes } = await surveyed({ ...ping, 'GET /config_instances': listOf([{ id: 'cin_1' }]) }, both);
+    expect(offer).toEqual({ devices: ['dvc_a'], collection: 'config_instances', expand: 'total_count' });
+    expect(notes[0]).toBe('GET /devices was answered 404; instead: GET /config_instances');
+    expect(notes.at(-1)).toBe('devices to stand for: 1, shared by 3 robots');
+  });
+});
+
+describe('preflight of robots that poll', () => {
+  const rollout = { uplink: 'polling', phase: { do: 'rollout', over: '1s' } as Partial<Phase> } as const;
+  const created = { id: 'dpl_9', target_status: 'staged' };
+
+  it('takes devices that exist where none can be created, one for each robot', async () => {
+    const { offer, notes } = await surveyed(PLAIN, { uplink: 'polling' });
+    expect(offer.devices).toEqual(['dvc_0', 'dvc_1', 'dvc_2']);
+    expect(notes.map((note) => note.replace(/ (was|lists) .*/, ''))).toEqual([
+      'GET /devices?name=NAME',
+      'POST /devices',
+      'GET /deployments?device_id=ID&activity_status=STATUS&order_by=FIELD',
+    ]);
+    expect(await lackingOf(PLAIN, { uplink: 'polling', robots: 4 })).toContain(
+      'has 3 devices, and robots that poll need one each; accepted: --robots 3 or fewer, or --uplink calls',
+    );
+  });
+
+  it('creates the device of the first robot where that is possible', async () => {
+    const routes: Routes = { ...PLAIN, 'POST /devices': ({ body }) => [201, { id: `dvc_of_${body['name']}` }] };
+    const { offer, notes } = await surveyed(routes, { uplink: 'polling', first: 2 });
+    expect(offer).toEqual({});
+    expect(notes.join()).not.toContain('POST /devices');
+  });
+
+  it('deploys a release that exists, with the fields that are taken, and robots take what stays staged', async () => {
+    const bodies: object[] = [];
+    const fields = ['description', 'device_id', 'release_id'];
+    const routes: Routes = {
+      ...PLAIN,
+      'POST /deployments': ({ body }) => {
+        bodies.push(body);
+        return Object.keys(body).every((name) => fields.includes(name)) ? [200, created] : [400, {}];
+      },
+    };
+    const { offer, notes } = await surveyed(routes, rollout);
+    expect(offer).toMatchObject({ releaseId: 'rls_1', plain: true, takesStaged: true });
+    expect(bodies.at(-1)).toEqual({ description: 'Preflight', device_id: 'dvc_0', release_id: 'rls_1' });
+    expect(notes.at(-1)).toMatch(
+      /^POST \/deployments\/\{deployment_id\}\/deploy was answered 404; instead: robots take/,
+    );
+  });
+
+  it('deploys what is staged by a second request where there is one', async () => {
+    const routes: Routes = {
+      ...PLAIN,
+      'POST /deployments': () => [200, created],
+      'POST /deployments/dpl_9/deploy': () => [200, created],
+    };
+    const { offer } = await surveyed(routes, rollout);
+    expect(offer).toMatchObject({ staged: true });
+    expect(offer.plain ?? offer.takesStaged).toBeUndefined();
+  });
+
+  it('refuses a roll-out that cannot be made', async () => {
+    const empty: Routes = { ...PLAIN, 'GET /releases': listOf([]), 'POST /deployments': () => [400, {}] };
+    expect(await lackingOf(empty, rollout)).toMatch(/\n {2}a roll-out needs a release: none can be created, and GET/);
+    expect(await lackingOf(PLAIN, rollout)).toContain(
+      'POST /deployments was answered 404; instead: the phases rollout',
+    );
+  });
+});
+
+describe('preflight of robots with the agent protocol', () => {
+  const AGENT: Routes = {
+    ...PLAIN,
+    'POST /provisioning_tokens': () => [201, { token: 't' }],
+    'GET /agent/v1/deployments': () => [401, {}],
+  };
+
+  it('refuses a platform without it, and names the uplinks that do without', async () => {
+    const lines = (await lackingOf(PLAIN, { uplink: 'agent' })).split('\n').slice(1);
+    expect(lines).toHaveLength(2);
+    for (const line of lines) expect(line).toMatch(/was answered 404; instead: --uplink polling or --uplink calls$/);
+    expect((await surveyed(AGENT, { uplink: 'agent' })).notes).toEqual([]);
+  });
+
+  it('does not refuse a platform that is merely busy', async () => {
+    const busy = Object.fromEntries(Object.keys(AGENT).map((route) => [route, (): Answer => [503, {}]]));
+    const { notes } = await surveyed({ ...busy, 'GET /devices': listOf([]) }, { uplink: 'agent' });
+    expect(notes).toEqual([]);
+  });
+});
+
+it('ends when a platform fails in the middle of its list, and when it is interrupted', async () => {
+  const half: Routes['x'] = ({ query }) =>
+    query.get('offset') === '0' ? [200, { has_more: true, data: devices(2) }] : [400, {}];
+  await expect(surveyed({ 'GET /devices': half }, { uplink: 'calls' })).rejects.toBeInstanceOf(SilentError);
+  const stop = new AbortController();
+  const stopping: Routes['x'] = () => {
+    stop.abort(new Error('interrupted'));
+    return [200, { has_more: false, data: [] }];
+  };
+  const asked = surveyed({ 'GET /devices': stopping }, { uplink: 'calls', signal: stop.signal });
+  await expect(asked).rejects.toThrow('interrupted');
+});
+
+it('tells a key that is refused, and nobody who answers, from a route that is missing', async () => {
+  await expect(surveyed({ 'GET /devices': () => [401, {}] }, { uplink: 'calls' })).rejects.toBeInstanceOf(KeyError);
+  const url = `http://127.0.0.1:${await closedPort()}`;
+  const nowhere = { uplink: 'calls', address: { url, agentUrl: url, apiKey: 'key' } } as const;
+  await expect(surveyed({}, nowhere)).rejects.toBeInstanceOf(SilentError);
+});
+
+describe('the table of routes', () => {
+  it('is in the documentation as it is in the code: run npm run schemas', () => {
+    const document = readFileSync(ROUTES_FILE, 'utf8');
+    const words = (text: string): string => text.replaceAll(/[ -]+/g, ' ');
+    expect(words(withRoutes(document))).toBe(words(document));
+    expect(document).toContain('`POST /devices/{device_id}/ping`');
+  });
+
+  it('says in the help who needs a route, and for what', () => {
+    expect(routesText()).toContain('POST /devices/{device_id}/ping (section 4.2)\n    for calls (ping), ');
+  });
+});

@@ -1,0 +1,420 @@
+/**
+ * Preflight of a platform: asks each route that the robots and the scenario need, and finds what to use in place of one
+ * that is missing.
+ */
+
+import Type from 'typebox';
+import { defined } from '../../../harness/common/defined.ts';
+import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import { shape } from '../../../harness/contract/shape.ts';
+import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
+import {
+  isPassing,
+  type PlatformAddress,
+  PlatformClient,
+  PlatformFailure,
+  type ReleaseFixture,
+  sendUntilTaken,
+  UNANSWERED,
+} from './client.ts';
+import { type Part, type RouteName, routesFor } from './routes.ts';
+
+/** What there is in place of routes that a platform lacks, and the devices that robots stand for. */
+export interface Offer {
+  /** Ids of devices, of robot 0 first. Robots of `calls` beyond them share; others find theirs by name. */
+  devices?: string[];
+  /** What is listed where devices cannot be. */
+  collection?: string;
+  /** Single devices cannot be read: a page of one is. */
+  readsPages?: true;
+  /** What `expands` asks for. */
+  expand?: string;
+  /** None can be created: this one is deployed. */
+  releaseId?: string;
+  /** See `ReleaseFixture`. */
+  plain?: true;
+  staged?: true;
+  /** A new deployment stays staged: robots deploy one that is. */
+  takesStaged?: true;
+}
+
+export interface Survey {
+  offer: Offer;
+  /** What stands in for what, in words. */
+  notes: string[];
+}
+
+/** The platform lacks what the scenario needs; the message names each route and what would do. */
+export class LackingError extends Error {
+  override name = 'LackingError';
+}
+
+/** The platform did not answer, or not now. */
+export class SilentError extends Error {
+  override name = 'SilentError';
+}
+
+/** The platform does not take the key. */
+export class KeyError extends Error {
+  override name = 'KeyError';
+}
+
+export interface SurveyOptions {
+  address: PlatformAddress;
+  scenario: Pick<Scenario, 'uplink' | 'phases'>;
+  /** Of the whole fleet. */
+  robots: number;
+  /** See `robotName`. */
+  namePrefix: string;
+  /** Index of a robot of this shard. */
+  first: number;
+  /** Devices that the user names. */
+  devices?: readonly string[] | undefined;
+  signal: AbortSignal;
+}
+
+/** Time for a platform that resets connections or restarts. One that is merely busy shows later, in the result. */
+const REACH_MS = 3000;
+const PAGE = LIST_LIMITS.limitMaximum;
+/** A device that is not online may take so long. */
+const PING_NANOS = 100_000_000;
+
+const anything = shape('JSON document', Type.Unknown());
+const withId = shape('resource with an id', Type.Object({ id: Type.String() }));
+const withToken = shape('token', Type.Object({ token: Type.String() }));
+const deviceList = shape(
+  'list of devices',
+  Type.Object({
+    has_more: Type.Boolean(),
+    data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
+  }),
+);
+const expandedList = shape(
+  'list of devices with their deployments',
+  Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
+);
+const anyList = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+/** Traffic that reads lists. */
+const LISTING = ['lists', 'reads', 'expands'] as const;
+const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
+
+/** The parts of a scenario that decide which routes it needs. */
+function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
+  const traffic = TRAFFIC_NAMES.filter((name) => phases.some((phase) => phase[name] !== undefined));
+  const rollsOut = phases.some((phase) => phase.do === 'rollout');
+  return new Set<Part>(['always', ...traffic, ...(rollsOut ? (['rollout'] as const) : [])]);
+}
+
+/**
+ * Rejects with SilentError, KeyError or LackingError. A roll-out to robots that poll is tried with one deployment to
+ * the first of them; what else is created are that robot's device and a release.
+ */
+export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
+  const { signal, scenario } = options;
+  const { uplink = 'agent' } = scenario;
+  const surveyor = new Surveyor(options);
+  const close = (): Promise<void> => surveyor.close();
+  signal.addEventListener('abort', close, { once: true });
+  const { notes } = surveyor;
+  const lacking: string[] = [];
+  try {
+    await surveyor.reach();
+    for (const [name, { route, instead, own }] of routesFor(uplink, surveyor.parts)) {
+      const why = await surveyor.whyMissing(name);
+      signal.throwIfAborted();
+      if (why === undefined) continue;
+      const line = `${route} ${why}; instead: ${instead}`.replaceAll('`', '');
+      if (own === true) notes.push(line);
+      else lacking.push(line);
+    }
+    lacking.push(...surveyor.impossible);
+    notes.push(...surveyor.shared);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PlatformFailure) throw new SilentError(`the platform cannot be asked: ${error.message}`);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', close);
+    await close();
+  }
+  if (lacking.length === 0) return { offer: surveyor.offer, notes };
+  throw new LackingError(
+    [`the platform lacks what robots with uplink ${uplink} and this scenario need:`, ...lacking].join('\n  '),
+  );
+}
+
+/** Resolves with why a route is missing, in words that follow its name; undefined when it is there. */
+type Ask = () => Promise<string | undefined>;
+
+class Surveyor {
+  readonly #options: SurveyOptions;
+  readonly #client: PlatformClient;
+  readonly parts: ReadonlySet<Part>;
+  readonly offer: Offer = {};
+  /** What stands in for what, in words. */
+  readonly notes: string[] = [];
+  /** Why devices cannot be listed. */
+  #unlisted: PlatformFailure | undefined;
+  /** Some device that exists. */
+  #some: string | undefined;
+  /** That of the first robot, which polls. */
+  #own: string | undefined;
+  #fixture: ReleaseFixture | undefined;
+  #noRelease = false;
+  /** A deployment that was created and is staged. */
+  #stagedId: string | undefined;
+
+  constructor(options: SurveyOptions) {
+    this.#options = options;
+    this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
+    this.parts = partsOf(options.scenario);
+    if (options.devices === undefined) return;
+    this.offer.devices = [...options.devices];
+    this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** Whether the platform answers and accepts the key. Missing scopes and routes show later. */
+  async reach(): Promise<void> {
+    const { address, signal } = this.#options;
+    try {
+      const { data } = await sendUntilTaken(() => this.#page(1, 0), { signal, limitMs: REACH_MS });
+      this.#some ??= data[0]?.id;
+    } catch (error) {
+      if (!(error instanceof PlatformFailure)) throw error;
+      if (error.status === 0)
+        throw new SilentError(`the platform cannot be reached at ${address.url}: ${error.message}`);
+      if (error.status === 401) throw new KeyError(error.message);
+      this.#unlisted = error;
+    }
+  }
+
+  whyMissing(name: RouteName): Promise<string | undefined> {
+    return this.#asks[name]();
+  }
+
+  /** For what there is nothing to take instead, and what is accepted. */
+  get impossible(): string[] {
+    const { robots, scenario, devices } = this.#options;
+    const found: string[] = [];
+    const known = this.offer.devices?.length;
+    if (scenario.uplink === 'polling' && known !== undefined && known < robots && this.#unlisted === undefined) {
+      const has = devices === undefined ? 'the platform has' : '--devices names';
+      const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
+      found.push(`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`);
+    }
+    if (this.#noRelease) found.push('a roll-out needs a release: none can be created, and GET /releases shows none');
+    return found;
+  }
+
+  get shared(): string[] {
+    const { robots, scenario } = this.#options;
+    const known = this.offer.devices?.length ?? robots;
+    if (scenario.uplink !== 'calls' || known >= robots) return [];
+    return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
+  }
+
+  readonly #asks: Record<RouteName, Ask> = {
+    devices: () => this.#findDevices(),
+    read: async () => {
+      // Without a device, nothing can be told of the route.
+      if (this.#some === undefined) return undefined;
+      const path = `/devices/${encodeURIComponent(this.#some)}`;
+      const { why } = await look(this.#client.ask({ method: 'GET', path }, withId));
+      if (why !== undefined) this.offer.readsPages = true;
+      return why;
+    },
+    expand: async () => {
+      const path = `/${this.offer.collection ?? 'devices'}?limit=1&expand=current_deployment`;
+      const { why } = await look(this.#client.ask({ method: 'GET', path }, expandedList));
+      if (why !== undefined) this.offer.expand = 'total_count';
+      return why;
+    },
+    ping: async () => {
+      if (this.#some === undefined) return undefined;
+      return (await look(this.#client.ping(this.#some, undefined, PING_NANOS), UNANSWERED)).why;
+    },
+    name: () => this.#findByName(),
+    create: () => this.#findOrCreate(),
+    deployments: async () =>
+      (await look(this.#client.ask({ method: 'GET', path: '/deployments?limit=1' }, listedDeployments))).why,
+    filter: () => this.#tryFilters(),
+    release: () => this.#findRelease(),
+    deploy: () => this.#tryToDeploy(),
+    action: () => this.#deployStaged(),
+    token: async () =>
+      (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why,
+    agent: () => this.#findAgentApi(),
+  };
+
+  #page(limit: number, offset: number, query = '') {
+    return this.#client.ask({ method: 'GET', path: `/devices?limit=${limit}${query}&offset=${offset}` }, deviceList);
+  }
+
+  /** Devices of the list, until there are enough. */
+  async #walk(enough: (devices: ReadonlyMap<string, unknown>) => boolean): Promise<Map<string, unknown>> {
+    const { signal } = this.#options;
+    const names = new Map<string, unknown>();
+    for (let offset = 0; !enough(names); ) {
+      const { data, has_more } = await sendUntilTaken(() => this.#page(PAGE, offset), { signal });
+      for (const { id, name } of data) names.set(id, name);
+      offset += data.length;
+      if (!has_more || data.length === 0) break;
+    }
+    return names;
+  }
+
+  async #findDevices(): Promise<string | undefined> {
+    const { uplink = 'agent' } = this.#options.scenario;
+    const isNamed = this.offer.devices !== undefined;
+    if (this.#unlisted === undefined) {
+      if (isNamed || uplink !== 'calls') return undefined;
+      this.offer.devices = await this.#known();
+      return this.offer.devices.length > 0 ? undefined : 'has no devices';
+    }
+    const why =
+      this.#unlisted.status === 400
+        ? 'was answered 400 (--api-version names an older version)'
+        : answered(this.#unlisted);
+    if (!isNamed) return why;
+    if (!LISTING.some((part) => this.parts.has(part))) return undefined;
+    // The only collection that the specification shows.
+    const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, anyList));
+    if (other.why !== undefined) return why;
+    this.offer.collection = 'config_instances';
+    this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
+    return undefined;
+  }
+
+  /** The ids of devices, for each robot one where there are so many. */
+  async #known(): Promise<string[]> {
+    const { robots } = this.#options;
+    const names = await this.#walk(({ size }) => size >= robots);
+    return [...names.keys()].slice(0, robots);
+  }
+
+  async #findByName(): Promise<string | undefined> {
+    if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+    const name = robotName(this.#options.namePrefix, this.#options.first);
+    const found = await look(this.#page(PAGE, 0, `&name=${encodeURIComponent(name)}`));
+    const others = found.value?.data.some((device) => device.name !== name) === true;
+    const why = found.why ?? (others ? 'lists others too' : undefined);
+    if (why === undefined) this.#own = found.value?.data[0]?.id;
+    else {
+      const called = (names: ReadonlyMap<string, unknown>) => [...names].find(([, other]) => other === name)?.[0];
+      this.#own = called(await this.#walk((names) => called(names) !== undefined));
+    }
+    return why;
+  }
+
+  async #findOrCreate(): Promise<string | undefined> {
+    if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+    const { first, namePrefix } = this.#options;
+    const request = { method: 'POST', path: '/devices', body: { name: robotName(namePrefix, first) } } as const;
+    const { why, value } = await look(this.#client.ask(request, withId));
+    if (why === undefined) this.#own = value?.id;
+    else {
+      this.offer.devices = await this.#known();
+      this.#own = this.offer.devices[first];
+    }
+    return why;
+  }
+
+  async #tryFilters(): Promise<string | undefined> {
+    if (this.#own === undefined) return undefined;
+    const path = `/deployments?limit=${PAGE}&${deploymentFilter(this.#own)}&offset=0`;
+    const { why, value } = await look(this.#client.ask({ method: 'GET', path }, listedDeployments));
+    if (why !== undefined) return why;
+    const others = value?.data.some(({ device_id }) => device_id !== this.#own) === true;
+    return others ? 'lists those of other devices too' : undefined;
+  }
+
+  async #findRelease(): Promise<string | undefined> {
+    const label = `preflight ${Date.now().toString(36)}`;
+    const { why, value } = await look(this.#client.createReleaseFixture(label, '{}'));
+    this.#fixture = value;
+    if (why === undefined) return undefined;
+    const list = await look(this.#client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
+    const releaseId = list.value?.data[0]?.id;
+    if (releaseId === undefined) {
+      this.#noRelease = true;
+    } else {
+      this.offer.releaseId = releaseId;
+      this.#fixture = { releaseId, configInstanceIds: [] };
+    }
+    return why;
+  }
+
+  async #tryToDeploy(): Promise<string | undefined> {
+    const [device, release] = [this.#own, this.#fixture];
+    // Robots with the agent protocol have no device yet. That a body is refused shows that there is a route.
+    if (device === undefined || release === undefined) {
+      const request = { method: 'POST', path: '/deployments', body: {} } as const;
+      return (await look(this.#client.ask(request, anything), INVALID)).why;
+    }
+    const attempt = (plain: boolean) =>
+      look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
+    const full = await attempt(false);
+    // It may know fewer fields than are published.
+    const made = full.refused === true ? await attempt(true) : full;
+    if (full.refused === true && made.value !== undefined) this.offer.plain = true;
+    if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
+    return made.why;
+  }
+
+  async #deployStaged(): Promise<string | undefined> {
+    if (this.#stagedId === undefined) return undefined;
+    const { why } = await look(this.#client.act(this.#stagedId));
+    if (why === undefined) this.offer.staged = true;
+    else this.offer.takesStaged = true;
+    return why;
+  }
+
+  async #findAgentApi(): Promise<string | undefined> {
+    const { url, agentUrl, apiKey, dialect } = this.#options.address;
+    // A platform may ask for a key before it looks for a route; that of the Platform API goes to its own host alone.
+    const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
+    const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect }) });
+    try {
+      const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
+      return (await look(client.ask({ method: 'GET', path }, anything), UNAUTHORIZED)).why;
+    } finally {
+      await client.close();
+    }
+  }
+}
+
+const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
+const UNAUTHORIZED: ReadonlySet<number> = new Set([400, 401, 403]);
+
+/** What came of a request; nothing where the platform is merely busy. */
+interface Seen<T> {
+  value?: T;
+  /** Why the route is missing, in words that follow its name. */
+  why?: string;
+  /** The route is there, and takes no such body. */
+  refused?: true;
+}
+
+/** `there`: statuses which show that a route is there. */
+async function look<T>(request: Promise<T>, there?: ReadonlySet<number>): Promise<Seen<T>> {
+  try {
+    return { value: await request };
+  } catch (error) {
+    if (!(error instanceof PlatformFailure)) throw error;
+    const { status } = error;
+    if (isPassing(status) || there?.has(status) === true) return {};
+    return { why: answered(error), ...(INVALID.has(status) && { refused: true }) };
+  }
+}
+
+function answered({ status, message }: PlatformFailure): string {
+  if (status === 200) return message.replace(/^\S+ \S+ /, '');
+  return `was answered ${status}${status === 403 ? ' (the key lacks a scope)' : ''}`;
+}

@@ -1,0 +1,57 @@
+/** How the robots of a fleet reach a platform, the traffic that a scenario may ask for, and which phases suit whom. */
+
+export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
+/**
+ * `agent`: the published agent protocol. `polling`: the public Platform API alone. `calls`: a robot stands for a device
+ * that exists, and does nothing by itself: all requests are the scenario's traffic.
+ */
+export type UplinkKind = (typeof UPLINKS)[number];
+
+interface Kind {
+  /** The action of one robot. */
+  action: 'ping' | 'list' | 'read' | 'expand';
+  /** In the schema. */
+  purpose: string;
+}
+
+/** Requests at a rate over the whole fleet, by the field of a phase. */
+export const TRAFFIC = {
+  ping: { action: 'ping', purpose: 'Rate of pings of devices through the platform' },
+  lists: { action: 'list', purpose: 'Rate of reads of one page of the list of devices' },
+  reads: { action: 'read', purpose: 'Rate of reads of a single device' },
+  expands: { action: 'expand', purpose: 'Rate of reads of a page of devices with their deployments expanded' },
+} as const satisfies Record<string, Kind>;
+export type Traffic = keyof typeof TRAFFIC;
+export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
+export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
+
+/** A phase as a file has it, or as a person asks for it. */
+type AnyPhase = { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>;
+
+/** What only robots with a connection of their own can do. */
+const CONNECTED = ['storm', 'partition', 'kill', 'clock-skew'];
+
+/** Why robots with this uplink cannot carry out the phase; undefined when they can. */
+export function unsuited(uplink: UplinkKind, phase: AnyPhase): string | undefined {
+  const { do: kind } = phase;
+  if (uplink === 'calls') {
+    if (kind === 'rollout') return "this 'rollout' phase needs an uplink that deploys (agent, polling), not calls";
+    if (!CONNECTED.includes(kind)) return undefined;
+    return `this '${kind}' phase needs robots with a connection of their own (agent, polling), and uplink is calls`;
+  }
+  if (uplink !== 'none') return undefined;
+  const asked = TRAFFIC_NAMES.find((name) => phase[name] !== undefined);
+  if (kind !== 'rollout' && kind !== 'partition' && asked === undefined) return undefined;
+  const enough = kind === 'rollout' || kind === 'partition' ? '' : `; for '${asked}' alone, calls will do`;
+  return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
+}
+
+/** Clients on each robot that read its event stream. One of `calls` publishes none. */
+export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
+  scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
+
+/** The name of a robot, e.g. `robot-000042`. */
+export const robotName = (prefix: string, index: number): string => `${prefix}-${String(index).padStart(6, '0')}`;
+
+/** Its index. */
+export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
