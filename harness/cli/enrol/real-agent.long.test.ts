@@ -70,7 +70,8 @@ const ids = ({ checks }: Report, outcome: Report['checks'][number]['outcome']): 
 /** What is red or undecided and not in the table, with what was found. */
 const unexpected = ({ checks }: Report) =>
   checks
-    .filter(({ outcome }) => outcome !== 'pass' && outcome !== 'known' && outcome !== 'not_applicable')
+    .filter(({ outcome }) => !['pass', 'known', 'not_applicable'].includes(outcome))
+    .filter(({ id, outcome }) => outcome !== 'undecided' || !SLOW.includes(id))
     .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
 
 const expectedRed = (api: string): string[] =>
@@ -98,7 +99,8 @@ describe.skipIf(reason !== undefined)(
         expect(unexpected(report)).toEqual([]);
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
         expect(ids(report, 'not_applicable')).toEqual(LACKING.device);
-        expect(code).toBe(0);
+        // It would take a platform that deploys faster to decide these.
+        expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },
       MOST_MS,
     );
@@ -127,6 +129,14 @@ const DEAF: readonly string[] = [
   'system.soak',
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
+
+/** What may see too little of it, as each event is a deployment that travels through the platform. */
+const SLOW: readonly string[] = [
+  'device.events.framing-safe',
+  'device.events.slow-reader',
+  'device.events.slow-reader.complete',
+  'device.log.bounded',
+];
 
 /**
  * What the agent has nothing of: a loopback, a refusal of `after=0`, and deployments that fail for good or are shown

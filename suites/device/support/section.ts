@@ -49,10 +49,9 @@ export const check = (
 
 export const section = sections(check);
 
-/** A check that asked nothing, or drove and restarted nothing, has decided nothing. */
+/** A check that asked nothing, or restarted nothing, has decided nothing. One may read what another has published. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
-  ...(needs.includes('drive') && { drives: 1 }),
   ...(needs.includes('restart') && { restarts: 1 }),
 });
 
