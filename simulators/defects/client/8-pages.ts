@@ -10,6 +10,9 @@ export const defects = [
   defect('items-twice', 'Gives each item to its caller twice.', ['client.pages.items'], {
     calls: { items: ({ data }) => data.flatMap((item) => [item, item]) },
   }),
+  defect('last-item-lost', 'Loses the last item of each page.', ['client.pages.items.any'], {
+    calls: { items: ({ data }) => data.slice(0, -1) },
+  }),
   defect('first-page-alone', 'Takes the first page for the whole list.', ['client.pages.next'], {
     calls: { next: () => [] },
   }),

@@ -112,6 +112,7 @@ export const defects = [
     {
       rate: /: only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone$/,
       beside: ['device.events.heartbeat.inert'],
+      seldom: true,
     },
   ),
 ];
