@@ -57,8 +57,8 @@ function change(left: readonly Selected[]): Stage[] {
     [[AGENT], [{ name: 'tests', command: `npm run test:all --${exclude}` }]],
     [
       [matrix('device', 5), matrix('client', 12)],
-      [matrix('platform', 5), matrix('system', 8), pairs(`10 --seed ${seedOfCommit()}`)],
-      [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOfCommit()}`, nice: 15 }],
+      [matrix('platform', 5), matrix('system', 8), pairs(`10 --seed ${seedOf('suites')}`)],
+      [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
     ],
     ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
   ];
@@ -67,9 +67,9 @@ function change(left: readonly Selected[]): Stage[] {
 /** So many pairs of defects of each suite: none may hide the other. */
 const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run matrix -- --fast --pairs ${most}` });
 
-/** New inputs for each commit, and the same ones when its run is repeated. */
-const seedOfCommit = (): number =>
-  Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).slice(0, 7), 16);
+/** New inputs for each change of a folder, and the same ones when its run is repeated. */
+const seedOf = (folder: string): number =>
+  Number.parseInt(execFileSync('git', ['rev-parse', `HEAD:${folder}`], { encoding: 'utf8' }).slice(0, 7), 16);
 
 const seldomSubjects = (groups: readonly string[]): Step => ({
   name: 'matrix seldom',
