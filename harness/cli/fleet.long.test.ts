@@ -24,7 +24,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     );
     expect(stdout).toMatch(/verdict: invalid (.|\n)*started late(.|\n)*--workers/);
     expect(code).toBe(98);
-  });
+  }, 240_000);
 
   it.each([
     ['the command alone gets', 1],

@@ -126,8 +126,14 @@ async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Pr
   const portion = eventBudget(t, 8);
   const rounds = t.session.rounds(10);
   for (let round = 0; round < rounds; round += 1) {
-    const [batch] = await Promise.all([publish(t, portion), compact(t)]);
-    await readUpTo(live, batch);
+    const [batch, { earliest }] = await Promise.all([publish(t, portion), compact(t)]);
+    await readUpTo(live, batch).catch((error: unknown) => {
+      const next = (live.events.at(-1)?.id ?? 0n) + 1n;
+      // Only a reader that is told so by a 410 may be overtaken, when it comes back with its cursor.
+      if (live.stream.ended?.by === 'server' && earliest > next)
+        t.undecided('compaction removed events that a subscriber had not been sent yet, and its stream was ended');
+      throw error;
+    });
   }
   t.must(live.events.length >= rounds * portion, {
     expected: `the ${rounds * portion} events published while the log was being compacted, on a live stream`,
