@@ -90,7 +90,6 @@ export async function runAndReport<T extends CheckTable, Context>(
       context: target.context,
       demands,
       redactor,
-      failOn: failOn(args['fail-on']),
       version: VERSION,
       signal: AbortSignal.any([interrupt.signal, faulty.signal]),
       maxTimeMs,
@@ -187,6 +186,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   sections: args.section ?? [],
   fast: args.fast,
   readOnly: isReadOnly(args),
+  failOn: failOn(args['fail-on']),
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 

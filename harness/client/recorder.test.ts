@@ -44,6 +44,16 @@ test('each run of a property begins with what drove the target before it', () =>
   expect(recorder.exchanges).toHaveLength(1);
 });
 
+test('what is counted stays over the runs of a property, and not over a new beginning', () => {
+  const recorder = new Recorder();
+  recorder.add(sampleExchange());
+  recorder.restore(recorder.keepDrives());
+  recorder.add(sampleExchange());
+  expect(recorder.counts).toEqual({ requests: 2 });
+  recorder.forget();
+  expect(recorder.counts).toEqual({});
+});
+
 test('too many steps are none, and a check without end fills no memory', () => {
   const recorder = new Recorder();
   for (let index = 0; index < 5000; index += 1) recorder.drove({ what: String(index) });

@@ -310,6 +310,12 @@ export class Recorder {
     this.#timeline.kept.splice(0, Number.POSITIVE_INFINITY, ...marks);
   }
 
+  /** Goes back to its beginning: what it has counted is forgotten too. */
+  forget(): void {
+    this.restore({ exchanges: [], steps: [], marks: [] });
+    this.#timeline.counts.clear();
+  }
+
   /** One step more than the most shows that some are missing. */
   #step(step: Step): void {
     if (this.#steps.length <= MOST_STEPS) this.#steps.push(step);

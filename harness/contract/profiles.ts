@@ -15,10 +15,10 @@ export interface Profile {
   readonly protects?: true;
 }
 
-type Checked = 'device' | 'platform' | 'system' | 'client';
+type Target = 'device' | 'platform' | 'system' | 'client';
 
 /** Profiles by API, the smallest first. */
-export const PROFILES: Readonly<Record<Checked, readonly Profile[]>> = {
+export const PROFILES: Readonly<Record<Target, readonly Profile[]>> = {
   device: [
     { name: 'observed', about: 'what any client sees of a device that nobody drives', has: [] },
     { name: 'driven', about: 'what shows while control makes deployments and events', has: ['drive'] },
@@ -61,7 +61,7 @@ export const PROFILE_NAMES: readonly string[] = [
 ];
 
 /** The largest profile that a target with these capabilities can reach; of those out of reach, the nearest. */
-export function largestProfile(api: Checked, capabilities: ReadonlySet<Capability>): Profile {
+export function largestProfile(api: Target, capabilities: ReadonlySet<Capability>): Profile {
   const lacks = ({ has }: Profile): number => has.filter((each) => !capabilities.has(each)).length;
   const within = PROFILES[api].findLast((profile) => lacks(profile) === 0);
   const [nearest] = PROFILES[api].toSorted((a, b) => lacks(a) - lacks(b));
@@ -69,9 +69,9 @@ export function largestProfile(api: Checked, capabilities: ReadonlySet<Capabilit
 }
 
 /** Whether a check with these needs belongs to a profile, where its conditions are met. */
-export const isWithin = (api: Checked, { has }: Profile, needs: readonly Capability[]): boolean =>
+export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
 /** Whether no profile asks for that capability: it says how a target is reached, or what it may choose to offer. */
-export const isCondition = (api: Checked, capability: Capability): boolean =>
+export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

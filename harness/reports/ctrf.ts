@@ -110,6 +110,7 @@ function test(result: CheckResult): Record<string, unknown> {
         consequence_of: result.consequence_of,
         blocked_by: result.blocked_by,
         rate: result.rate,
+        saw: result.saw,
       }),
     },
   };

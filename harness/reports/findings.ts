@@ -175,6 +175,12 @@ export const followsIn = ({ consequence_of: lead }: CheckResult): string | undef
 /** How many may follow from the one that leads them. */
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
+/** What a check has seen: `3 requests, 12 events`; undefined where nothing was counted. */
+export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | undefined {
+  const counted = Object.entries(saw).map(([name, count]) => `${count} ${name}`);
+  return counted.length === 0 ? undefined : counted.join(', ');
+}
+
 /** How often the check failed, where that is known. */
 export const howOften = ({ rate }: CheckResult): string | undefined => rate && rateInWords(rate);
 

@@ -28,6 +28,7 @@ import {
   plural,
   type SectionGroup,
   SYMBOLS,
+  sawInWords,
   scriptLines,
   sentence,
   tally,
@@ -272,6 +273,7 @@ function section({ section: number, title, checks }: SectionGroup): Markup {
 
 function check(result: CheckResult): Markup {
   const { id, outcome, clause: quoted, reason, allowed_for: allowed } = result;
+  const saw = sawInWords(result);
   const code = html`<code>${id}</code>`;
   const detailed = outcome === 'fail' || outcome === 'warn';
   const rate = result.rate === undefined || detailed ? '' : `${howOften(result)} · `;
@@ -280,7 +282,8 @@ function check(result: CheckResult): Markup {
 <div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
 ${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
 ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}
-${allowed === undefined ? NOTHING : html`<p class="soft">allows for ${allowed.join(', ')}</p>`}</div>
+${allowed === undefined ? NOTHING : html`<p class="soft">allows for ${allowed.join(', ')}</p>`}
+${saw === undefined ? NOTHING : html`<p class="soft">saw ${saw}</p>`}</div>
 <span class="soft">${rate}${readableDuration(result.duration_ms)}</span></div>`;
 }
 

@@ -69,7 +69,7 @@ const check = Type.Object({
   requirement_id: text,
   outcome: oneOf(OUTCOMES),
   duration_ms: Type.Number({ minimum: 0 }),
-  reason: told('Why it is not applicable, blocked, known or stale'),
+  reason: told('Why it is not applicable, undecided, blocked, known or stale'),
   observations: Type.Optional(Type.Array(text)),
   observed: Type.Optional(
     Type.Array(Type.Object({ name: text, value: text }), {

@@ -18,6 +18,7 @@ import {
   followsIn,
   howOften,
   type SectionGroup,
+  sawInWords,
 } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { decided, headlineOf } from './verdict.ts';
@@ -73,10 +74,11 @@ function testCase(result: CheckResult, report: Report): string {
     classname: `muster.${report.api}.${result.section}`.replace(/\.$/, ''),
     time: (result.duration_ms / 1000).toFixed(3),
   };
-  const rate = howOften(result);
+  const [rate, saw] = [howOften(result), sawInWords(result)];
   const notes = [
     ...(result.observations ?? []).map((note) => `observed: ${note}`),
     ...(rate === undefined || result.outcome !== 'pass' ? [] : [`how often: ${rate}`]),
+    ...(saw === undefined ? [] : [`saw: ${saw}`]),
   ];
   const detail = findingText(result);
   const output = [...(result.outcome === 'warn' && result.fails_by === undefined ? [detail] : []), ...notes].join('\n');

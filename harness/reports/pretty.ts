@@ -32,6 +32,7 @@ import {
   OUTCOME_WORDS,
   plural,
   SYMBOLS,
+  sawInWords,
   sentence,
   tally,
   worst,
@@ -262,6 +263,7 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
           allowed !== undefined && `allows for ${allowed.join(', ')}`,
           took >= 1000 && readableDuration(took),
           howOften(result),
+          verbose === true && sawInWords(result),
         ).join(' · ');
         const after = more === '' ? '' : ` ${paint('dim', more)}`;
         return `       ${paint(COLOURS[outcome], SYMBOLS[outcome])} ${id}${after}`;

@@ -46,13 +46,11 @@ export function coverageOf(
     ...Array.from({ length: size - own.length }, () => notChosen(plan)),
   ];
   const groups = Map.groupBy(reasons, ({ why }) => why);
-  const undecided = [...groups.values()].flatMap((members) =>
-    mostFrequent(members).map(({ because, ...one }) => ({
-      ...one,
-      checks: members.length,
-      why: agreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`),
-    })),
-  );
+  const undecided = [...groups.values()].map((members) => {
+    const { because, ...one } = mostFrequent(members);
+    const why = agreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`);
+    return { ...one, checks: members.length, why };
+  });
   return {
     checks: size,
     decided: own.length - open.length,
@@ -63,12 +61,10 @@ export function coverageOf(
 const TOO_LITTLE = 'saw too little';
 
 /** Of checks that were not decided in one way: one with the reason that most of them have. */
-function mostFrequent(members: readonly Reason[]): Reason[] {
-  const byReason = Map.groupBy(members, ({ because }) => because);
-  return [...byReason.values()]
-    .toSorted((a, b) => b.length - a.length)
-    .flatMap((group) => group.slice(0, 1))
-    .slice(0, 1);
+function mostFrequent(members: readonly Reason[]): Reason {
+  const groups = [...Map.groupBy(members, ({ because }) => because).values()];
+  const [[first] = []] = groups.toSorted((a, b) => b.length - a.length);
+  return first as Reason;
 }
 
 const agreeing = (why: string, count: number): string =>

@@ -1,5 +1,6 @@
 /** Which checks of a suite run, and why the others do not. */
 
+import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
 import { isHeld, requirementSet } from './requirements.ts';
@@ -16,6 +17,8 @@ export interface PlanOptions {
   readOnly?: boolean;
   /** Name of the profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
   profile?: string;
+  /** SHOULDs that fail the run, by section or as `only`; `*` is all of them. */
+  failOn?: readonly string[];
   /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
 }
@@ -25,6 +28,8 @@ export interface Planned<Context> {
   check: Check<Context>;
   /** The profile holds the target to its requirement. */
   inProfile: boolean;
+  /** What makes the run fail for a SHOULD of it that does not hold: an option, or the profile. */
+  failsBy?: string;
   /** Why it does not run; absent when it does. */
   skip?: string;
   /** The option that leaves it out; absent when what the target lacks does. */
@@ -71,22 +76,27 @@ const TRIES = {
  * @throws UsageError for a requirement set, a profile, an id or a section that the suite does not have
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
-  const { only = [], sections = [] } = options;
+  const { only = [], sections = [], failOn = [] } = options;
   const requirements = requirementSet(suite, options.requirements);
   const due = { ...suite, checks: suite.checks.filter(({ requirement }) => isHeld(requirement, requirements.date)) };
-  refuseUnknown(due, only, sections, requirements.date);
+  const [named, numbered] = [
+    failOn.filter((pattern) => !SECTION.test(pattern)),
+    failOn.filter((each) => SECTION.test(each)),
+  ];
+  refuseUnknown(due, requirements.date, { '--only ': only, '--fail-on should=': named });
+  refuseUnknownSections(due, requirements.date, { '--section ': sections, '--fail-on should=': numbered });
   const profile = profileOf(suite.api, options);
   const held = new Set(
     due.checks.filter((check) => isHeldBy(suite.api, profile, check) && isMet(suite.api, check, options.capabilities)),
   );
   const core = options.profile === 'core';
-  const named = options.profile !== undefined && !core;
+  const isNarrow = options.profile !== undefined && !core;
   const chosen = due.checks.filter(
     (check) =>
       (only.length === 0 || only.some((pattern) => isNamed(pattern, check.id, check.requirement.id))) &&
       (sections.length === 0 || sections.some((section) => inSection(check.requirement, section))) &&
       (!core || check.profile === 'core') &&
-      (!named || isWithin(suite.api, profile, check.needs ?? [])),
+      (!isNarrow || isWithin(suite.api, profile, check.needs ?? [])),
   );
   const narrowed = new Set<string>();
   if (only.length > 0) narrowed.add(`--only ${only.join(' ')}`);
@@ -94,19 +104,27 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (core) narrowed.add('--profile core');
   const planned = chosen.map((check): Planned<Context> => {
     const inProfile = held.has(check);
+    const pattern = failOn.find((each) => isMeant(each, check));
+    const protects = inProfile && check.requirement.protective === true;
+    const failsBy =
+      pattern === undefined
+        ? protects
+          ? `profile ${profile.name}`
+          : undefined
+        : `--fail-on should${pattern === '*' ? '' : `=${pattern}`}`;
+    const one = { check, inProfile, ...defined({ failsBy }) };
     // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
-      return { check, inProfile, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
+      return { ...one, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
     }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
-    if (missing.length > 0)
-      return { check, inProfile, skip: `needs ${missing.join(', ')}, which the target does not declare` };
+    if (missing.length > 0) return { ...one, skip: `needs ${missing.join(', ')}, which the target does not declare` };
     if (options.fast === true && check.slow === true) {
       narrowed.add('--fast');
-      return { check, inProfile, skip: 'not run: --fast leaves out what has to wait', leftOutBy: '--fast' };
+      return { ...one, skip: 'not run: --fast leaves out what has to wait', leftOutBy: '--fast' };
     }
-    return { check, inProfile };
+    return one;
   });
   const way = options.fast === true ? 'fast' : 'usual';
   const narrowedBy = [...narrowed];
@@ -163,30 +181,43 @@ export function isNamed(pattern: string, id: string, requirementId: string): boo
 const inSection = (requirement: Requirement, section: string): boolean =>
   requirement.section === section || requirement.section.startsWith(`${section}.`);
 
-function refuseUnknown<Context>(
-  suite: Suite<Context>,
-  only: readonly string[],
-  sections: readonly string[],
-  set: string,
-): void {
-  const older = set === suite.requirementSets.at(-1) ? '' : ` of ${set}`;
-  for (const pattern of only) {
+const SECTION = /^\d/;
+
+/** Whether a pattern of `--fail-on` means a check. */
+const isMeant = (pattern: string, { id, requirement }: Check<never>): boolean =>
+  SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
+
+/** What was given, by the words of a command line before it. */
+type Given = Readonly<Record<string, readonly string[]>>;
+
+const each = (given: Given): (readonly [string, string])[] =>
+  Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
+
+/** ` of 2026-11-21`, of a set that is not the newest. */
+const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
+  set === requirementSets.at(-1) ? '' : ` of ${set}`;
+
+function refuseUnknown(suite: Suite<never>, set: string, given: Given): void {
+  const ids = suite.checks.map((check) => check.id);
+  for (const [option, pattern] of each(given)) {
     if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
-    const near = nearest(
-      pattern,
-      suite.checks.map((check) => check.id),
-    );
+    const near = nearest(pattern, ids);
     throw new UsageError(
-      `--only ${pattern}: no check of the ${suite.api} suite${older} has that ` +
+      `${option}${pattern}: no check of the ${suite.api} suite${ofSet(suite, set)} has that ` +
         `id${near === undefined ? '' : `; did you mean ${near}?`} (\`muster list\` shows them all)`,
     );
   }
-  for (const section of sections) {
+}
+
+function refuseUnknownSections(suite: Suite<never>, set: string, given: Given): void {
+  for (const [option, section] of each(given)) {
     if (suite.checks.some((check) => inSection(check.requirement, section))) continue;
     const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
       a.localeCompare(b, 'en', { numeric: true }),
     );
-    throw new UsageError(`--section ${section}: the ${suite.api} suite${older} has the sections ${known.join(', ')}`);
+    throw new UsageError(
+      `${option}${section}: the ${suite.api} suite${ofSet(suite, set)} has the sections ${known.join(', ')}`,
+    );
   }
 }
 

@@ -1,12 +1,15 @@
 /** What a run holds its target to: a profile, what each check must have seen, and the SHOULDs that can fail it. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
+import { htmlFormat } from '../reports/html.ts';
 import { junitFormat } from '../reports/junit.ts';
+import { prettyText } from '../reports/pretty.ts';
 import { verdict } from '../reports/verdict.ts';
 import { requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { declared, one, run } from './testing/checks.ts';
 import type { Capability, Check, Report } from './types.ts';
+import { AskAgain } from './violation.ts';
 
 const held: Check<object>[] = [
   declared('test.seen'),
@@ -71,7 +74,11 @@ describe('what a check has seen', () => {
     });
 
   it('is in the report of a pass', async () => {
-    expect((await run([looks(3)])).checks[0]).toMatchObject({ outcome: 'pass', saw: { stars: 3 } });
+    const report = await run([looks(3)]);
+    expect(report.checks[0]).toMatchObject({ outcome: 'pass', saw: { stars: 3 } });
+    const plain = { paint: (_: unknown, text: string) => text, columns: 100, verbose: true };
+    const texts = [prettyText(report, plain), htmlFormat.document(report), junitFormat.document(report)];
+    for (const text of texts) expect(text).toMatch(/3 stars/);
   });
 
   it('decides nothing below the least', async () => {
@@ -82,6 +89,18 @@ describe('what a check has seen', () => {
       saw: { stars: 2 },
     });
     expect(words(report)).toMatch(/^INCOMPLETE: .*1 saw too little \(2 of at least 3 stars/);
+  });
+
+  it('counts nothing of an attempt that is made anew', async () => {
+    let attempts = 0;
+    const report = await run([
+      declared('test.looks', { least: { stars: 3 } }, async (t) => {
+        attempts += 1;
+        t.saw('stars', 2);
+        if (attempts === 1) throw new AskAgain('the target ended');
+      }),
+    ]);
+    expect(report.checks[0]).toMatchObject({ outcome: 'undecided', saw: { stars: 2 } });
   });
 });
 
@@ -96,16 +115,27 @@ describe('a SHOULD', () => {
     expect(told(report)).not.toContain('<failure');
   });
 
+  const failOn = (checks: Check<object>[], ...patterns: string[]): Promise<Report> =>
+    run(checks, { plan: makePlan(suite<object>('device', [checks]), { capabilities: new Set(), failOn: patterns }) });
+
   it.each([['*'], ['test.polite'], ['6']])('fails the run that --fail-on names it for, by %s', async (pattern) => {
-    const report = await run([one(async () => {}), impolite], { failOn: [pattern] });
+    const report = await failOn([one(async () => {}), impolite], pattern);
     expect(report).toMatchObject({ exit_code: 1, summary: { warn: 1, fail: 0 } });
     expect(words(report)).toMatch(/^NOT CONFORMANT: a SHOULD does not hold, which fails by --fail-on should/);
     expect(told(report)).toContain('::error title=test.polite');
     expect(told(report)).toContain('<failure message="--fail-on should');
   });
 
-  it('of another section fails nothing', async () => {
-    expect((await run([one(async () => {}), impolite], { failOn: ['4.1', 'test.other'] })).exit_code).toBe(0);
+  it('fails no run for another one', async () => {
+    const other = declared('other.polite', { section: '4.1' });
+    expect((await failOn([other, impolite], '4.1', 'other.polite')).exit_code).toBe(0);
+  });
+
+  it.each([
+    ['test.polit', '--fail-on should=test.polit: no check of the device suite has that id; did you mean test.polite?'],
+    ['9', '--fail-on should=9: the device suite has the sections 6.2'],
+  ])('cannot be named by %s, which means none', async (pattern, message) => {
+    await expect(async () => failOn([impolite], pattern)).rejects.toThrow(message);
   });
 
   it('that protects others belongs to the profile full alone', async () => {

@@ -69,6 +69,14 @@ interface CheckRecord {
   seen: WeakMap<object, Snapshot>;
 }
 
+const emptyRecord = (): CheckRecord => ({
+  observations: [],
+  observed: [],
+  allowedFor: new Set(),
+  counts: new Map(),
+  seen: new WeakMap(),
+});
+
 /** What an error means in view of what the target knows; `standing`: this one has been looked at already. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
@@ -78,13 +86,7 @@ type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
  */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
-  const record: CheckRecord = {
-    observations: [],
-    observed: [],
-    allowedFor: new Set(),
-    counts: new Map(),
-    seen: new WeakMap(),
-  };
+  let record = emptyRecord();
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
@@ -92,14 +94,8 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
         await attempt(run, record, signal);
       } catch (error) {
         if (!(error instanceof AskAgain)) throw error;
-        run.recorder.restore({ exchanges: [], steps: [], marks: [] });
-        Object.assign(record, {
-          observations: [],
-          observed: [],
-          allowedFor: new Set(),
-          counts: new Map(),
-          warning: undefined,
-        });
+        run.recorder.forget();
+        record = emptyRecord();
         await attempt(run, record, signal);
       }
     });

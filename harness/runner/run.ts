@@ -7,7 +7,7 @@ import { readableDuration } from '../common/durations.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import { isNamed, type Plan, type Planned, type Tries } from './plan.ts';
+import type { Plan, Planned, Tries } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
 import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
@@ -45,8 +45,6 @@ export interface RunOptions<Context> {
   seed: number;
   /** Multiplier of the runs of every property. Default: the plan's. */
   runs?: number;
-  /** SHOULDs for which the run fails, as `--fail-on` names them. */
-  failOn?: readonly string[];
   /** Muster's version, for the report. */
   version: string;
   /** Interrupts the run: what has not ended by then is blocked. A `RunOver` as its reason says why. */
@@ -111,7 +109,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const session = new Session();
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
-  const settled = withFailing(group(options.settle?.(results) ?? results), options);
+  const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
   const declarations = session.declarations.all;
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started })),
@@ -280,24 +278,12 @@ function reportOf<Context>(
   };
 }
 
-/** Marks the warnings for which the run fails: by `--fail-on`, or since the profile holds to what protects others. */
-function withFailing<Context>(
-  results: readonly CheckResult[],
-  { plan, failOn = [] }: RunOptions<Context>,
-): readonly CheckResult[] {
-  const isHeld = ({ check, inProfile }: Planned<never>): boolean => inProfile && check.requirement.protective === true;
-  const held = new Set((plan.checks as Planned<never>[]).filter(isHeld).map(({ check }) => check.id));
-  return results.map((result) => {
-    if (result.outcome !== 'warn') return result;
-    const named = failOn.find((pattern) => isMeant(pattern, result));
-    const by = named !== undefined ? `--fail-on should${named === '*' ? '' : `=${named}`}` : undefined;
-    const fails = by ?? (held.has(result.id) ? `profile ${plan.profile.name}` : undefined);
-    return fails === undefined ? result : { ...result, fails_by: fails };
-  });
+/** Marks the warnings for which the run fails. */
+function withFailing(results: readonly CheckResult[], { checks }: Plan<never>): readonly CheckResult[] {
+  const by = new Map(checks.map(({ check, failsBy }) => [check.id, failsBy]));
+  return results.map((result) =>
+    result.outcome === 'warn' ? { ...result, ...defined({ fails_by: by.get(result.id) }) } : result,
+  );
 }
-
-/** Whether a pattern of `--fail-on should=…` means a result: a section, or an id as `--only` takes it. */
-const isMeant = (pattern: string, { id, requirement_id: of, section }: CheckResult): boolean =>
-  pattern === section || section.startsWith(`${pattern}.`) || isNamed(pattern, id, of);
 
 const WORTH_REPLAYING: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'blocked', 'known', 'flaky']);

@@ -234,7 +234,7 @@ export interface CheckResult extends Partial<Finding> {
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;
-  /** Why it is not applicable, blocked, known, flaky or fixed; why the baseline does not excuse it. */
+  /** Why it is not applicable, undecided, blocked, known, flaky or fixed; why the baseline does not excuse it. */
   reason?: string;
   /** Id of the failed check without which this one could not be asked; given when that is why it is blocked. */
   blocked_by?: string;

@@ -132,6 +132,7 @@ test('a certificate of an older set is held against the checks of that set', () 
 });
 
 const ended = (outcome: 'blocked' | 'fixed') => sampleResult({ id: 'device.d', outcome });
+const undecided = { checks: 3, decided: 2, undecided: [{ checks: 1, why: 'needs log' }] };
 const nameless = { kind: 'unix', address: 'x', capabilities: [], control: 'none' };
 
 test.each<[string, Report, RegExp]>([
@@ -140,6 +141,11 @@ test.each<[string, Report, RegExp]>([
   ['an interrupted run', complete(good, { complete: false }), /did not end/],
   ['a run in which nothing ran', complete(good.slice(2)), /no check ran/],
   ['a run with a stale baseline', complete([...good, ended('fixed')]), /stale/],
+  [
+    'a profile that is not decided',
+    complete(good, { profile_coverage: undecided }),
+    /full is not decided: 1 needs log/,
+  ],
   ['a nameless target', complete(good, { target: nameless }), /nothing says what was tested/],
 ])('%s is not certified', (_, report, words) => {
   expect(() => statementOf(report, suites)).toThrow(words);
@@ -161,11 +167,16 @@ test('a certificate says in words what it claims and what it does not', () => {
   const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
   expect(headline).toBe('CONFORMANT: full, 2026-11-21 · 2 of 3 checks decided it, 1 could not be decided');
   expect(about).toBe('example-agent 1.3.0 with the Device API');
+  const few = sampleResult({ id: 'device.e', outcome: 'undecided', reason: 'it saw nothing' });
+  const outside = { profile_coverage: { checks: 3, decided: 3, undecided: [] } };
+  const unseen = claimsOf(statementOf(complete([...good, few], outside), suites));
+  expect(unseen.headline).toContain('2 of 4 checks decided it, 2 could not be decided');
+  expect(unseen.not.join('\n')).toContain('  it saw nothing: device.e');
   expect(claims.join('\n')).toContain(
     'Every MUST of the profile was decided and held (1 checks); these SHOULDs did not: device.b.',
   );
   expect(not.join('\n')).toContain(
-    '1 checks did not apply, and nothing is said about them:\n' +
+    '1 checks did not apply or saw too little, and nothing is said about them:\n' +
       '  needs loopback, which the target does not declare: device.c',
   );
   expect(not.join('\n')).toContain('Nothing shows which build was tested');

@@ -4,6 +4,7 @@
  */
 
 import type { KeyObject } from 'node:crypto';
+import { defined } from '../../common/defined.ts';
 import { html, type Markup } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
@@ -12,7 +13,7 @@ import { differenceInWords } from '../../runner/declarations.ts';
 import { profilesOf } from '../../runner/plan.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Api, Outcome, Report, Suite } from '../../runner/types.ts';
-import { lines, OUTCOME_WORDS, SYMBOLS } from '../findings.ts';
+import { lines, OUTCOME_WORDS, SYMBOLS, sawInWords } from '../findings.ts';
 import { conformantTo, type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
@@ -109,13 +110,12 @@ function consistent({ predicate }: Statement): void {
 }
 
 function complete({ predicate }: Statement): void {
-  const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'blocked' || outcome === 'fixed';
-  const undecided = predicate.muster.verdicts.filter(isOpen);
+  const undecided = predicate.muster.verdicts.filter(({ outcome }) => outcome === 'blocked' || outcome === 'fixed');
   if (undecided.length > 0) throw new Refused(`incomplete: ${undecided.map(({ id }) => id).join(', ')} undecided`);
-  const silent = predicate.muster.verdicts.filter(({ outcome, reason }) => outcome === 'not_applicable' && !reason);
+  const silent = predicate.muster.verdicts.filter((verdict) => isOpen(verdict) && !verdict.reason);
   if (silent.length > 0)
     throw new Refused(`incomplete: ${silent.map(({ id }) => id).join(', ')} left out without a reason`);
-  if (predicate.muster.verdicts.every(({ outcome }) => outcome === 'not_applicable')) throw new Refused('no check ran');
+  if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
 /** The digests are of what the statement says, and the reader's is among them. */
@@ -189,8 +189,8 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
   predicate.muster.verdicts
     .filter(({ in_profile }) => in_profile === true)
     .map((verdict) => {
-      const saw = Object.entries(verdict.saw ?? {}).map(([name, count]) => `${count} ${name}`);
-      const how = verdict.reason ?? (saw.length === 0 ? undefined : `saw ${saw.join(', ')}`);
+      const saw = sawInWords(defined({ saw: verdict.saw }));
+      const how = verdict.reason ?? (saw && `saw ${saw}`);
       const decided = OUTCOME_WORDS[verdict.outcome] + (how === undefined ? '' : ` (${how})`);
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
@@ -202,7 +202,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     muster.verdicts.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id);
   const count = (...outcomes: Outcome[]): number => named(...outcomes).length;
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
-  const left = muster.verdicts.filter(({ outcome }) => outcome === 'not_applicable');
+  const left = muster.verdicts.filter(isOpen);
   const identity = identityIn(subject, muster);
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
@@ -223,7 +223,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
     ),
     not: lines(
       muster.profile !== 'full' && `Only the profile ${muster.profile} was asked of it; full asks for more.`,
-      left.length > 0 && `${left.length} checks did not apply, and nothing is said about them:`,
+      left.length > 0 && `${left.length} checks did not apply or saw too little, and nothing is said about them:`,
       reasons(left).map((line) => `  ${line}`),
       identity.not,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
@@ -273,8 +273,11 @@ function requirementsDigest({ configuration, muster }: Predicate): string {
   return digest === undefined ? '' : ` (sha256:${digest})`;
 }
 
+/** Nothing is said about the target. */
+const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicable' || outcome === 'undecided';
+
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {
-  const undecided = verdicts.filter(({ outcome }) => outcome === 'not_applicable').length;
+  const undecided = verdicts.filter(isOpen).length;
   const all = verdicts.length;
   const decided =
     failedTests.length > 0

@@ -133,7 +133,7 @@ class HeartbeatWatch {
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
       }
-      notApplicableIfEndedBusy(this.#t, this.#subscription);
+      undecidedIfEndedBusy(this.#t, this.#subscription);
       this.#t.must(false, {
         expected:
           `a comment line within ${(LATE * this.intervalMs) / 1000} s on an idle stream (an interval of ` +
@@ -228,7 +228,7 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
     await stream.activity(seen, { within, atMost: within, for: 'the stream to stay open' }).catch((error: unknown) => {
       if (error instanceof StreamTimeout) return;
       if (!(error instanceof StreamEnded)) throw error;
-      notApplicableIfEndedBusy(t, subscription);
+      undecidedIfEndedBusy(t, subscription);
       t.must(false, {
         expected: `a stream that stays open while it is idle, for ${Math.round(idleMs / 1000)} s at least`,
         actual: `after ${Math.round((stream.ended?.at ?? 0) - stream.openedAt)} ms: ${stream.ended?.reason}`,
@@ -241,7 +241,7 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
 const BUSY_BYTES = 16_384;
 
 /** A stream that the device ends in order just after one of many events was not idle: a client resumes it. */
-function notApplicableIfEndedBusy(t: Device, { stream }: Subscription): void {
+function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
   if (by !== 'server' || last === undefined || stream.bytes < BUSY_BYTES) return;

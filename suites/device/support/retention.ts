@@ -58,7 +58,7 @@ export function retainedFrom(t: Device, before: bigint, events: readonly { id: b
   return all.find((id, at) => many(id, at) <= mostEvents(t)) ?? all.at(-1) ?? before;
 }
 
-/** Ends the check as not applicable where the log does not keep so many events after a cursor. */
+/** Ends the check as undecided where the log does not keep so many events after a cursor. */
 export function requireRoomFor(t: Device, events: number): void {
   if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${kept(t)}`);
 }
@@ -97,7 +97,7 @@ function isLeft(t: Device, cursor: bigint): boolean {
   return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
 }
 
-/** For a cursor that got 410: ends the check as not applicable when that is as it should be. */
+/** For a cursor that got 410: ends the check as undecided when that is as it should be. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;

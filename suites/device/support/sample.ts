@@ -21,7 +21,7 @@ interface Extent {
 const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
 /**
- * The replay from the earliest cursor that is served. Ends the check as not applicable when there is none, or it is
+ * The replay from the earliest cursor that is served. Ends the check as undecided when there is none, or it is
  * empty.
  */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {

@@ -14,7 +14,7 @@ const declare = checks<DeviceContext>();
 /**
  * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have
  * restarted it; the streams that it opens are closed when it ends. Without the path that `log` or `files` depends on,
- * the check is not applicable.
+ * the check is undecided.
  */
 export const check = (
   requirement: Requirement,

@@ -32,7 +32,7 @@ export const uniqueName = (what: string): string =>
   `muster-${what}-${randomInt(ENDINGS).toString(36).padStart(9, '0')}`;
 
 /**
- * Ends the check as not applicable if the platform has no such endpoint: the specification does not show these paths,
+ * Ends the check as undecided if the platform has no such endpoint: the specification does not show these paths,
  * so a platform may lack them. Likewise if the key may not write there, which a 403 shows as long as no write of this
  * kind has succeeded.
  */
@@ -166,7 +166,7 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 /** The newest items, enough to see every state without reading thousands of pages. */
 export const LISTED_AT_MOST = { limit: 100, pages: 10 };
 
-/** The newest deployments. Ends the check as not applicable if the platform does not list deployments. */
+/** The newest deployments. Ends the check as undecided if the platform does not list deployments. */
 export async function listDeployments(t: Platform): Promise<Item[]> {
   const collections = await servedCollections(t);
   if (!collections.includes('deployments')) t.undecided('the platform lists no deployments');
