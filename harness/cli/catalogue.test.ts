@@ -81,7 +81,7 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and ' +
       'asks, one at a time; needs root; waits for seconds (--fast leaves it out); part of the profiles full; must ' +
-      'have seen at least 1 requests. What it finds may follow from device.list.walk',
+      'have seen at least 1 request. What it finds may follow from device.list.walk',
   );
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'device.list.walk: only asks, beside other checks; part of the profiles core, observed, driven and full; must have',

@@ -35,7 +35,7 @@ const shape = ['--only', 'device.deployment.shape'];
 test('0: what ran holds, and the report says what was left out', async () => {
   const { code, stdout: out } = await muster('check', 'device', '--socket', good, ...shape, '--verbose');
   expect(code).toBe(0);
-  expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape\n/);
+  expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape 2 requests\n/);
   expect(out).toMatch(/NO FAILURE FOUND {2}1 passed(.|\n)*left out: --only device.deployment.shape/);
 });
 

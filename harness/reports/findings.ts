@@ -5,6 +5,7 @@ import { sectionTitle } from '../contract/sections.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
 import { rateInWords } from '../runner/rate.ts';
+import { counted } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
@@ -172,13 +173,17 @@ export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target sa
 export const followsIn = ({ consequence_of: lead }: CheckResult): string | undefined =>
   lead === undefined ? undefined : `may follow from ${lead}`;
 
+/** How later checks read a target that has failed so; undefined where they need not. */
+export const allowanceIn = ({ deviation }: CheckResult): string | undefined =>
+  deviation && `checks allow for it: ${deviation.allowance}`;
+
 /** How many may follow from the one that leads them. */
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
-/** What a check has seen: `3 requests, 12 events`; undefined where nothing was counted. */
+/** What a check has seen: `1 request, 12 events`; undefined where nothing was counted. */
 export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | undefined {
-  const counted = Object.entries(saw).map(([name, count]) => `${count} ${name}`);
-  return counted.length === 0 ? undefined : counted.join(', ');
+  const all = Object.entries(saw).map(([name, count]) => counted(name, count));
+  return all.length === 0 ? undefined : all.join(', ');
 }
 
 /** How often the check failed, where that is known. */
@@ -208,7 +213,7 @@ export function findingText(result: CheckResult): string {
     line('how often', howOften(result)),
     line('reason', result.reason),
     line('cause', followsIn(result)),
-    line('afterwards', result.deviation?.allowance),
+    line('later', allowanceIn(result)),
     line('allows for', result.allowed_for?.join(', ')),
     line('try', tryLine(result)),
     (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),

@@ -183,11 +183,11 @@ test('HTML: what may follow from a finding stands in its card, and the page says
 
 test('HTML, JUnit, CTRF: a finding says what later checks allow for, and what its own readers allow for', () => {
   const page = htmlFormat.document(sampleAllowing());
-  expect(page).toContain('<dt>Afterwards</dt><dd>the event of the cursor is left out of a replay</dd>');
+  expect(page).toContain('<dt>Later</dt><dd>checks allow for it: the event of the cursor is left out of a replay</dd>');
   expect(page).toContain('<dt>Allows for</dt><dd>cursor-repeated</dd>');
   expect(page).toContain('<p class="soft">allows for cursor-repeated</p>');
   for (const { document } of [junitFormat, ctrfFormat])
-    expect(document(sampleAllowing())).toMatch(/afterwards the event .*allows for cursor-repeated/s);
+    expect(document(sampleAllowing())).toMatch(/later +checks allow for it: the event .*allows for cursor-repeated/s);
 });
 
 test('HTML: a script is there to be copied, and out of the way', () => {

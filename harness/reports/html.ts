@@ -11,6 +11,7 @@ import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {
   AT_ONCE,
+  allowanceIn,
   BY_WEIGHT,
   blockedOtherwise,
   byReason,
@@ -322,7 +323,7 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
 <div class="body">${anchor(result.id)}<p>${printable(result.requirement)}</p>${clause(result)}
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}
 ${row('How often', howOften(result))}${row('Reason', result.reason)}
-${row('Afterwards', result.deviation?.allowance)}${row('Allows for', result.allowed_for?.join(', '))}
+${row('Later', allowanceIn(result))}${row('Allows for', result.allowed_for?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
 ${timelineOf(result.timeline ?? [])}

@@ -5,6 +5,7 @@ import { sectionTitle } from '../contract/sections.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {
+  allowanceIn,
   counterexample,
   type FindingGroup,
   findingsOf,
@@ -112,7 +113,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('smallest', counterexample(result)),
     ...field('how often', howOften(result)),
     ...field('reason', result.reason),
-    ...field('afterwards', result.deviation?.allowance),
+    ...field('later', allowanceIn(result)),
     ...field('allows for', result.allowed_for?.join(', ')),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [

@@ -74,7 +74,7 @@ test('what may follow from a finding, and what it blocks, is listed under it', (
 
 test('a finding says what later checks allow for, and what its own readers allow for', () => {
   const text = prettyText(sampleAllowing(), { ...plain, verbose: true });
-  expect(text).toContain('    afterwards the event of the cursor is left out of a replay\n');
+  expect(text).toContain('    later      checks allow for it: the event of the cursor is left out of a replay\n');
   expect(text).toContain('    allows for cursor-repeated\n');
   expect(text).toMatch(/✓ device.events.frame allows for cursor-repeated\n/);
 });

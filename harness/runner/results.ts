@@ -51,6 +51,10 @@ export function exitCode(
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
+/** `1 request`, `3 requests`; a name of several words stays as it is. */
+export const counted = (name: string, count: number): string =>
+  `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
+
 /** The warnings for which the run fails. */
 export const failing = (results: readonly CheckResult[]): CheckResult[] =>
   results.filter(({ fails_by: by }) => by !== undefined);

@@ -5,7 +5,7 @@ import type { Recorder, Snapshot } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { telling } from '../common/excerpt.ts';
 import { findingOf, runProperty } from './property.ts';
-import { choicesInWords, distinctChoices, resultOf } from './results.ts';
+import { choicesInWords, counted, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
@@ -145,7 +145,7 @@ function passed<Context>(
   const saw = sawOf(run, record);
   const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
   if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
-  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${count} ${name}`).join(', ');
+  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${counted(name, count)}`).join(', ');
   return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }
 

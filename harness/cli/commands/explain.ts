@@ -4,6 +4,7 @@ import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
 import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
+import { counted } from '../../runner/results.ts';
 import { APIS } from '../../runner/types.ts';
 import {
   type Catalogue,
@@ -113,7 +114,7 @@ function how(check: CataloguedCheck): string {
 
 /** What it must have seen to pass. */
 const leastOf = ({ least }: CataloguedCheck): string[] => {
-  const told = Object.entries(least).map(([name, count]) => `${count} ${name}`);
+  const told = Object.entries(least).map(([name, count]) => counted(name, count));
   return told.length === 0 ? [] : [`must have seen at least ${listed(told)}`];
 };
 

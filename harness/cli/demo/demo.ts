@@ -20,6 +20,7 @@ import { type Output, printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { writeWhole } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
+import { counts } from '../../reports/findings.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Report, Suite } from '../../runner/types.ts';
@@ -234,11 +235,7 @@ export class DemoScreen {
       step: (doing: string): void => update(++steps, doing),
       end: (text: string, done = total): void => end(`${done}/${total} ${text}`, done === total),
       verdict: ({ summary, exit_code }: Report): void => {
-        const counts = [`${summary.pass} passed`, `${summary.fail} failed`];
-        if (summary.warn > 0) counts.push(`${summary.warn} warned`);
-        if (summary.blocked > 0) counts.push(`${summary.blocked} blocked`);
-        if (summary.not_applicable > 0) counts.push(`${summary.not_applicable} not applicable`);
-        end(counts.join(' · '), exit_code === 0);
+        end(counts(summary), exit_code === 0);
       },
     };
   }
