@@ -24,6 +24,7 @@ import {
   startFields,
   systemFields,
   type TargetFile,
+  type TargetOptions,
   type Value,
   type Values,
 } from '../targets/fields.ts';
@@ -90,6 +91,7 @@ export const commonOptions = {
 /** Of every check that may reach a platform. */
 export const planOptions = {
   ...commonOptions,
+  identify: HOW.flag('Name Muster as User-Agent; otherwise nothing in a request tells that it is a test'),
   'read-only': WHICH.flag('Never write to the platform'),
 } as const satisfies OptionTable;
 
@@ -112,7 +114,8 @@ export const targetOnly = (options: GivenOptions): GivenOptions =>
 export type CheckTable = OptionTable & typeof commonOptions;
 
 /** What opening a target needs in addition to the options. */
-export type Opening = Required<Pick<ClientTargetOptions, 'redactor' | 'signal' | 'patienceMs' | 'notify'>>;
+export type Opening = Required<Pick<TargetOptions, 'redactor' | 'signal' | 'patienceMs' | 'notify'>> &
+  Pick<TargetOptions, 'userAgent'>;
 
 /** What is checked, and how it is opened. */
 export interface Checked<T extends CheckTable, Context> {

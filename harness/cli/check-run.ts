@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
 import { Redactor } from '../client/redact.ts';
+import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
 import { printable } from '../common/terminal.ts';
@@ -60,6 +61,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
   const planned = plannedBy(args, again);
+  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const reporters = createReporters(args.report ?? [], {
@@ -76,7 +78,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   try {
     await using target = await checked.open(options, {
       redactor,
-      patienceMs: args.patience * 1000,
+      ...waysOfAsking(args, seed),
       signal: interrupt.signal,
       notify: say,
     });
@@ -84,7 +86,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     const description = again?.keep === true ? lasting(target.description) : target.description;
     const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
     const { report, unwritten } = await ranWith(suite, {
-      ...aboutRun(checked, options, again),
+      ...aboutRun(checked, options, seed, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
       target: description,
       context: target.context,
@@ -153,6 +155,12 @@ function limitsReached(error: unknown): LimitReached[] {
   return limits.length === all.length ? limits : [];
 }
 
+/** How long an answer is waited for, and who asks. */
+const waysOfAsking = ({ patience, identify = false }: PlanArguments, seed: number) => ({
+  patienceMs: patience * 1000,
+  userAgent: identify ? `muster-conformance/${VERSION}` : usualUserAgent(seed),
+});
+
 /** The target as it is when it stays up after the run. */
 const lasting = ({ ended: _, ...target }: TargetDescription): TargetDescription => target;
 
@@ -213,11 +221,11 @@ function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Conte
 function aboutRun<T extends CheckTable, Context>(
   { api, options: table, concurrency }: Checked<T, Context>,
   options: OptionsOf<T>,
+  seed: number,
   again: Again | undefined,
 ) {
   const args = options as unknown as PlanArguments;
   const path = ['check', api];
-  const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const command = commandLine(path, table, targetOnly(options as GivenOptions));
   const file = again?.file ?? jsonReportFile(args.report ?? []);
   return {

@@ -106,7 +106,8 @@ export function curlLine(parts: CurlParts): string {
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
   if (parts.method !== 'GET') words.push('-X', quote(parts.method));
   for (const [name, value] of Object.entries(parts.headers)) {
-    words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
+    if (name === 'user-agent') words.push('-A', quote(value));
+    else words.push('-H', credential(name, value, parts) ?? quote(`${name}: ${value}`));
   }
   if (body !== undefined) words.push('--data-raw', quote(body));
   words.push(quote(parts.url));

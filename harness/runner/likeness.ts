@@ -69,8 +69,8 @@ const VARYING = new RegExp(
   [
     // A status begins the text, or stands before its media type or body. 500 is another finding than 200.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
-    // Ids and names that Muster gives, whether or not there is a digit in them.
-    String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b|\bmuster-[a-z]+-[a-z\d-]{6,}`,
+    // Ids, whether or not there is a digit in them.
+    String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
     // Any other word of letters and digits: a UUID, a token, an id.
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
     String.raw`\d+(?:\.\d+)*`,

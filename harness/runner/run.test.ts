@@ -139,7 +139,7 @@ describe('sharing', () => {
       named('waiter', { slow: true }),
     ]);
     expect(seen['killer']).toBe(1);
-    expect(seen['driver']).toBeGreaterThan(1);
+    expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeGreaterThan(1);
     expect(Math.max(seen['driver'] ?? 0, seen['other driver'] ?? 0)).toBeLessThanOrEqual(3);
   });
 });

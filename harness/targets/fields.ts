@@ -372,6 +372,8 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
   patienceMs?: number;
   /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
   firstAnswerMs?: number;
+  /** What every request says who asks, as `User-Agent`. Default: nothing. */
+  userAgent?: string | undefined;
   /** Called with a sentence about what is being waited for. */
   notify?(text: string): void;
   signal?: AbortSignal;

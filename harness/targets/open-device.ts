@@ -95,10 +95,13 @@ async function reach(
   started: Started | undefined,
   startProblem: string | undefined,
 ): Promise<{ connection: Connection; http: HttpClient; problem: string | undefined }> {
-  const { redactor } = options;
+  const { redactor, userAgent } = options;
   const { transport, address } = started?.at ?? settings.at ?? { transport: url, address: NOWHERE };
   const { fields, ca, caFile } = settings;
-  const connection: Connection = transport.open({ address, fields, ca, caFile, redactor });
+  const connection: Connection = transport.open({
+    ...{ address, fields, ca, caFile, redactor },
+    headers: defined({ 'user-agent': userAgent }),
+  });
   const recorder = new Recorder(redactor);
   const problem = startProblem ?? connection.problem;
   if (problem !== undefined) {

@@ -1,6 +1,7 @@
 /** From options to a Platform API that can be checked: what it has is found out by reading it. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
 import { codenameOf, SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
@@ -23,7 +24,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   return opening(async (closers) => {
     const { started, problem: startProblem } = await tryStart(settings);
     closers.push(() => started?.close());
-    const http = clientOf(settings, started, new Recorder(redactor));
+    const http = clientOf(settings, started, new Recorder(redactor), options);
     closers.push(() => http.close());
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
     const problem = startProblem ?? (await whySilent(http, ASKED_FIRST, hint, options));
@@ -68,13 +69,23 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
   });
 }
 
-function clientOf(settings: PlatformSettings, started: Started | undefined, recorder: Recorder): HttpClient {
+function clientOf(
+  settings: PlatformSettings,
+  started: Started | undefined,
+  recorder: Recorder,
+  { userAgent }: PlatformTargetOptions,
+): HttpClient {
   const { versionHeader, apiVersion, apiKey } = settings;
   const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
     endpoint: webEndpoint(origin, settings),
     basePath: pathname === '/' ? BASE_PATH : pathname,
-    headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
+    headers: {
+      accept: 'application/json',
+      'x-api-key': apiKey,
+      [versionHeader.toLowerCase()]: apiVersion,
+      ...defined({ 'user-agent': userAgent }),
+    },
     recorder,
   });
 }

@@ -95,7 +95,7 @@ async function readTwice(t: Device): Promise<Record<string, unknown> | undefined
   }
 }
 
-const unknownParameters = fc.dictionary(fc.stringMatching(/^muster_[a-z]{1,8}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
+const unknownParameters = fc.dictionary(fc.stringMatching(/^trace_[a-z]{1,8}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
   maxKeys: 3,
 });
 
@@ -127,7 +127,7 @@ const current = requirement({
 });
 check(current, { needs: ['drive'], profile: 'core', premises: [shapeDrivenCheck.id] }, async (t: Device) => {
   for (let round = 0; round < t.session.rounds(3); round += 1) {
-    const deployed = await t.control.deploy({ description: `Muster round ${round}` });
+    const deployed = await t.control.deploy({ description: `round ${round}` });
     const body = await currentDeployment(t);
     t.must(body?.['id'] === deployed.id, {
       expected: `the deployment deployed last, ${deployed.id}`,

@@ -63,7 +63,7 @@ check(
 );
 
 /** A type that no device sends: a filter with it and others lets through the others. */
-const UNKNOWN_TYPE = 'muster.unheard_of';
+const UNKNOWN_TYPE = 'robot.rebalanced';
 
 /** Filters apply with either cursor, and without one. */
 const WAYS = ['after', 'header', 'none'] as const;

@@ -112,7 +112,7 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 });
 
 /** A type that no device sends. */
-const UNKNOWN_TYPE = 'muster.unheard_of';
+const UNKNOWN_TYPE = 'robot.rebalanced';
 
 /**
  * A stream that stays idle for that long because of its filter, whatever events other checks cause. Undefined when the

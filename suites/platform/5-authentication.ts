@@ -4,8 +4,9 @@
 
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
+import { uniqueName } from '../../harness/common/names.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType, uniqueName } from './support/create.ts';
+import { createConfigType } from './support/create.ts';
 import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
 import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
 import { describeResponse, NOT_SERVED, ok, sendOnce } from './support/requests.ts';

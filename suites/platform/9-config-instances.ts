@@ -1,9 +1,11 @@
 /** Section 9, 2026-05-06.rainier: whether a config instance may have content of format `yaml`. */
+
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { uniqueName } from '../../harness/common/names.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { Blocked, NotApplicable, TooLittleSeen } from '../../harness/runner/violation.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType, createdItem, createSchema, uniqueName } from './support/create.ts';
+import { createConfigType, createdItem, createSchema } from './support/create.ts';
 import { readItem } from './support/lists.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 

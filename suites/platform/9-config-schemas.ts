@@ -1,7 +1,8 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: where a config schema says that its instances are written. */
+import { uniqueName } from '../../harness/common/names.ts';
 import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType, createdItem, createSchema, schemaBody, uniqueName } from './support/create.ts';
+import { createConfigType, createdItem, createSchema, schemaBody } from './support/create.ts';
 import { type Item, readItem, SEARCHED_AT_MOST, walk } from './support/lists.ts';
 import { describeResponse, inVersion, send } from './support/requests.ts';
 

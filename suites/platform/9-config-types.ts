@@ -1,6 +1,7 @@
 /** Section 9, migration rule 2: whether the slug of a config type is immutable. */
+import { uniqueName } from '../../harness/common/names.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType, uniqueName } from './support/create.ts';
+import { createConfigType } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 

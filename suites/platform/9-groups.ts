@@ -1,10 +1,12 @@
 /** Section 9, 2026-08-17.everglades: whether device groups form a tree, and a device cannot change its group. */
+
 import fc from 'fast-check';
+import { uniqueName } from '../../harness/common/names.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { findGroupRequests, type GroupRequests } from './models/group-requests.ts';
 import { CIRCLE, type GroupModel, type GroupReality, groupCommands } from './models/groups.ts';
 import { type Platform, section } from './support/check.ts';
-import { create, createDevice, createdItem, uniqueName } from './support/create.ts';
+import { create, createDevice, createdItem } from './support/create.ts';
 import { readItem } from './support/lists.ts';
 import { describeRequest, describeResponse, inVersion, NOT_SERVED, ok, refused, send } from './support/requests.ts';
 

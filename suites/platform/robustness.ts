@@ -2,10 +2,12 @@
  * Section 4.2, by the conventions of HTTP and JSON: paths, methods and ids that do not exist and malformed bodies are
  * refused and change nothing, and names in any script are kept.
  */
+
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { uniqueName } from '../../harness/common/names.ts';
 import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
 import { type Platform, section } from './support/check.ts';
 import {
@@ -17,7 +19,6 @@ import {
   type ReleaseFixture,
   schemaBody,
   tryDeployment,
-  uniqueName,
 } from './support/create.ts';
 import {
   COLLECTIONS,

@@ -1,8 +1,9 @@
 /**
  * Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device.
  */
+
+import { uniqueName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
-import { uniqueName } from '../platform/support/create.ts';
 import { type Item, readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,

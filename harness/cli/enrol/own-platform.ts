@@ -283,7 +283,7 @@ export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
   { readOnly, ...opening }: Opening & { readOnly: boolean },
 ): Promise<OpenedTarget<SystemContext>> {
-  const { redactor, signal, patienceMs } = opening;
+  const { redactor, signal, patienceMs, userAgent } = opening;
   const target = deviceTarget(controlledBy(args), opening);
   const { started, file } =
     args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };
@@ -317,6 +317,7 @@ export async function openSystem(
       redactor,
       signal,
       patienceMs,
+      userAgent,
     }),
   );
   const all = stack.move();

@@ -232,9 +232,26 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
           'compared with those of this muster.',
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
+      `The holder of the key ran it: that shows what was run, not what is sold. To know, run it on your own copy: ` +
+        runYourself(muster),
     ),
   };
 }
+
+const WAYS: Readonly<Record<string, string>> = {
+  image: '--image IMAGE',
+  executable: "--command 'PROGRAM …'",
+};
+
+/** The command of a customer who has the same file, image or address. */
+const runYourself = ({
+  api,
+  digest_of: of = 'name',
+  profile,
+  requirements_version: requirements,
+  seed,
+}: Predicate['muster']) =>
+  `muster check ${api} ${WAYS[of] ?? '…'} --profile ${profile} --requirements ${requirements} --seed ${seed}`;
 
 /** What is shown of what was tested, and what the reader has to take the signer's word for. */
 function identityIn(

@@ -124,16 +124,16 @@ test('deploys files by a release with a slot for each; its config type is made o
   expect(await control.deploy({ config_instances })).toEqual({ id: 'dpl_1' });
   await control.deploy({ config_instances, description: 'mine' });
   const slot = { name: expect.any(String), required: true };
-  const unique = expect.stringMatching(/^muster-[\da-f-]{36}$/);
+  const unique = (what: string) => expect.stringMatching(`^${what}-\\d[\\da-f]{7}$`);
   const asked = { device_id: 'dvc_1', release_id: 'releases null', target_status: 'deployed' };
   const config_instance_ids = ['config_instances "f0"', 'config_instances "f1"'];
-  expect(bodies('config_types')).toMatchObject([{ name: 'Muster', slug: unique }]);
+  expect(bodies('config_types')).toMatchObject([{ name: unique('type'), slug: unique('type') }]);
   expect(bodies('config_schemas')).toMatchObject(
     Array(2).fill({
       config_type_ref: { id: 'config_types null' },
       language: 'opaque',
       format: 'json',
-      documents: [{ name: 'schema.json', data: expect.stringContaining('"title":"muster-') }],
+      documents: [{ name: 'schema.json', data: expect.stringContaining('"title":"release-') }],
       instance_format: 'text',
       instance_slots: [
         { key: 'f0', filepath: '/a.json', ...slot },
@@ -142,10 +142,10 @@ test('deploys files by a release with a slot for each; its config type is made o
     }),
   );
   expect(bodies('releases')).toMatchObject(
-    Array(2).fill({ version: unique, config_schema_ids: ['config_schemas "f0","f1"'] }),
+    Array(2).fill({ version: unique('release'), config_schema_ids: ['config_schemas "f0","f1"'] }),
   );
   expect(bodies('deployments')).toMatchObject([
-    { ...asked, config_instance_ids, description: 'Deployed by a conformance check' },
+    { ...asked, config_instance_ids, description: 'New settings' },
     { ...asked, config_instance_ids, description: 'mine' },
   ]);
   expect(bodies('config_instances')).toContainEqual({
@@ -159,8 +159,8 @@ test('removes a deployment by another one with a file, and waits until the first
   const { control, bodies } = await obeying();
   await control.deploy();
   expect(await control.remove('dpl_1')).toMatchObject({ id: 'dpl_1', activity_status: 'archived' });
-  expect(bodies('deployments').at(-1)).toMatchObject({ description: 'Replaces what is removed' });
-  expect(bodies('config_schemas').at(-1)).toMatchObject({ instance_slots: [{ filepath: '/muster/config.json' }] });
+  expect(bodies('deployments').at(-1)).toMatchObject({ description: 'Other settings' });
+  expect(bodies('config_schemas').at(-1)).toMatchObject({ instance_slots: [{ filepath: '/srv/robot/config.json' }] });
 });
 
 test('publishes by one release, deployed until so many events have come since the first of it', async () => {

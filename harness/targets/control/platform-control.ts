@@ -8,6 +8,7 @@ import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/timeline.ts';
 import { defined } from '../../common/defined.ts';
+import { uniqueName } from '../../common/names.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
@@ -54,8 +55,8 @@ export class PlatformClient {
 
   /** A release whose schema has one slot for each file, and the instances that fill them. */
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
-    const version = `muster-${randomUUID()}`;
-    this.#made.typeId ??= await this.#create('/config_types', { name: 'Muster', slug: `muster-${randomUUID()}` });
+    const version = uniqueName('release');
+    this.#made.typeId ??= await this.#createType();
     const schemaId = await this.#create('/config_schemas', {
       config_type_ref: { id: this.#made.typeId },
       language: 'opaque',
@@ -119,6 +120,11 @@ export class PlatformClient {
     return token;
   }
 
+  #createType(): Promise<string> {
+    const slug = uniqueName('type');
+    return this.#create('/config_types', { name: slug, slug });
+  }
+
   async #create(path: string, body: object): Promise<string> {
     const response = await this.#http.post(path, body);
     const { id } = (response.json ?? {}) as { id?: unknown };
@@ -151,7 +157,7 @@ const POLL_MS = 20;
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
 /** A path that no agent can write: file names have at most 255 bytes. */
-const IMPOSSIBLE = `/muster/${'too-long-'.repeat(40)}.json`;
+const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
 
 /** An agent that calls a deployment failed does so after its first attempts. */
 const RETRIES_MS = 10_000;
@@ -230,7 +236,7 @@ export class PlatformControl extends Control {
       throw new ControlRefused(`control: a platform cannot drive an agent to ${activity} with error ${error}`);
     }
     if (request.release_id !== undefined) throw new ControlRefused('control: a platform chooses the id of a release');
-    const { description = 'Deployed by a conformance check' } = request;
+    const { description = 'New settings' } = request;
     return this.#deployed(await reach.platform.deploy(this.#deviceId, description, filesOf(request)), reach);
   }
 
@@ -239,7 +245,7 @@ export class PlatformControl extends Control {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
     if (activity === 'archived') throw new ControlRefused(`control: ${deploymentId} is archived already`);
-    await this.#deployed(await platform.deploy(this.#deviceId, 'Replaces what is removed', filesOf({})), reach);
+    await this.#deployed(await platform.deploy(this.#deviceId, 'Other settings', filesOf({})), reach);
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
@@ -375,7 +381,8 @@ export class PlatformControl extends Control {
 
 /** Never none: some agents refuse a deployment without files. */
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
-  if (files.length === 0) return [{ filepath: '/muster/config.json', content: JSON.stringify({ made: randomUUID() }) }];
+  if (files.length === 0)
+    return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];
   return files.map(({ filepath, content }) => ({
     filepath: filepath.startsWith('/') ? filepath : `/${filepath}`,
     content,

@@ -42,18 +42,20 @@ export const unix = {
   },
   accepts: (address) => accepts({ path: address }),
   served: (address) => address,
-  open: ({ address }): UnixConnection => new UnixConnection(resolve(address)),
+  open: ({ address, headers }): UnixConnection => new UnixConnection(resolve(address), headers),
 } as const satisfies Transport;
 
 /** A unix socket, by its absolute path. */
 export class UnixConnection implements Connection {
   readonly kind = 'unix';
   readonly socketPath: string;
+  readonly headers: Given['headers'];
   /** A unix socket holds a few hundred KiB. */
   readonly bufferBytes = 1_200_000;
 
-  constructor(socketPath: string) {
+  constructor(socketPath: string, headers?: Given['headers']) {
     this.socketPath = socketPath;
+    this.headers = headers;
   }
 
   get address(): string {
@@ -74,7 +76,7 @@ export class UnixConnection implements Connection {
 
   client(recorder: Recorder): HttpClient {
     const endpoint = { origin: 'http://localhost', socketPath: this.socketPath };
-    return new HttpClient({ endpoint, basePath: DEVICE_API_PREFIX, recorder });
+    return new HttpClient({ endpoint, basePath: DEVICE_API_PREFIX, headers: { ...this.headers }, recorder });
   }
 
   relocate(): Promise<this> {
@@ -110,13 +112,13 @@ export const loopback = {
     return found !== undefined && (await accepts({ host: '127.0.0.1', port: found.port }));
   },
   served: (address) => `what ${address} names`,
-  open: ({ address, redactor }): LoopbackConnection => {
+  open: ({ address, headers, redactor }): LoopbackConnection => {
     const file = resolve(address);
     try {
-      return LoopbackConnection.from(file, readDiscovery(file), redactor);
+      return LoopbackConnection.from(file, readDiscovery(file), redactor, headers);
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      return new LoopbackConnection(file, NO_DISCOVERY, problem);
+      return new LoopbackConnection(file, NO_DISCOVERY, headers, problem);
     }
   },
 } as const satisfies Transport;
@@ -134,20 +136,27 @@ export class LoopbackConnection implements Connection {
   readonly discovery: string;
   readonly port: number;
   readonly token: string;
+  readonly headers: Given['headers'];
   readonly problem: string | undefined;
   readonly capabilities = ['loopback'] as const;
   readonly bufferBytes = TCP_BUFFER_BYTES;
 
-  constructor(discovery: string, { port, token }: DiscoveryFile, problem?: string) {
+  constructor(discovery: string, { port, token }: DiscoveryFile, headers?: Given['headers'], problem?: string) {
     this.discovery = discovery;
     this.port = port;
     this.token = token;
+    this.headers = headers;
     this.problem = problem;
   }
 
-  static from(discovery: string, found: DiscoveryFile, redactor: Redactor): LoopbackConnection {
+  static from(
+    discovery: string,
+    found: DiscoveryFile,
+    redactor: Redactor,
+    headers?: Given['headers'],
+  ): LoopbackConnection {
     redactor.add(found.token, TOKEN_VARIABLE);
-    return new LoopbackConnection(discovery, found);
+    return new LoopbackConnection(discovery, found, headers);
   }
 
   get address(): string {
@@ -165,7 +174,7 @@ export class LoopbackConnection implements Connection {
     return new HttpClient({
       endpoint: { origin: `http://127.0.0.1:${this.port}` },
       basePath: DEVICE_API_PREFIX,
-      headers: { authorization: `Bearer ${this.token}` },
+      headers: { ...this.headers, authorization: `Bearer ${this.token}` },
       recorder,
     });
   }
@@ -174,7 +183,7 @@ export class LoopbackConnection implements Connection {
   relocate(redactor: Redactor): Promise<LoopbackConnection> {
     const found = tryDiscovery(this.discovery);
     const same = found === undefined || (found.port === this.port && found.token === this.token);
-    return Promise.resolve(same ? this : LoopbackConnection.from(this.discovery, found, redactor));
+    return Promise.resolve(same ? this : LoopbackConnection.from(this.discovery, found, redactor, this.headers));
   }
 }
 
@@ -234,7 +243,7 @@ export const url = {
   },
   served: (address) => address,
   /** The base path is that of the URL, `/v0.2` without one. */
-  open: ({ address: given, fields: { token }, ...authority }): Connection => {
+  open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
     const connection: Connection = {
@@ -247,7 +256,7 @@ export const url = {
         new HttpClient({
           endpoint: webEndpoint(origin, authority),
           basePath: pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, ''),
-          ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+          headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
           recorder,
         }),
       relocate: () => Promise.resolve(connection),

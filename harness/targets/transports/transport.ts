@@ -33,6 +33,8 @@ export interface Given {
   /** Certificate authorities to trust besides the system's, as PEM text, and the file that they came from. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
+  /** Sent with every request, beside credentials. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly redactor: Redactor;
 }
 

@@ -1,6 +1,6 @@
 /** What a device keeps on its disk: the event log, and the config files of its deployments. */
-import { randomUUID } from 'node:crypto';
 import { basename, dirname, join, normalize, sep } from 'node:path';
+import { uniqueName } from '../../../harness/common/names.ts';
 import type { Device } from './check.ts';
 import { sameJson } from './events.ts';
 
@@ -110,7 +110,7 @@ export interface ConfigFile {
 
 /** A file with a unique name, so that it can be found wherever the device puts it. */
 export const configFile = (content: string): ConfigFile => ({
-  filepath: `/etc/muster/muster-${randomUUID()}.json`,
+  filepath: `/etc/robot/${uniqueName('config')}.json`,
   content,
 });
 

@@ -3,7 +3,8 @@
  * ones are tried once, on groups created for that, before the model runs.
  */
 
-import { create, uniqueName } from '../support/create.ts';
+import { uniqueName } from '../../../harness/common/names.ts';
+import { create } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
 import { NOT_SERVED, ok, type Platform, send } from '../support/requests.ts';
 

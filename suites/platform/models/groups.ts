@@ -2,8 +2,9 @@
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
+import { uniqueName } from '../../../harness/common/names.ts';
 import { always, command } from '../../commands.ts';
-import { createdItem, uniqueName } from '../support/create.ts';
+import { createdItem } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
 import { describeRequest, describeResponse, ok, type Platform, refused, send } from '../support/requests.ts';
 import type { Group, GroupRequests } from './group-requests.ts';

@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { defined } from '../../../harness/common/defined.ts';
+import { uniqueName } from '../../../harness/common/names.ts';
 import { envelopeProblems, getList, type Item, type Page, servedCollections, walk } from './lists.ts';
 import {
   describeResponse,
@@ -20,16 +21,6 @@ import {
 } from './requests.ts';
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
-
-/** How many random endings a unique name can have. */
-const ENDINGS = 36 ** 9;
-
-/**
- * Unlike every other name on the platform, including those of earlier runs; therefore not drawn from the run's seed.
- * Short, and only small letters, digits and dashes, because the specification does not show what a name may contain.
- */
-export const uniqueName = (what: string): string =>
-  `muster-${what}-${randomInt(ENDINGS).toString(36).padStart(9, '0')}`;
 
 /**
  * Ends the check as undecided if the platform has no such endpoint: the specification does not show these paths,
@@ -206,7 +197,7 @@ export async function postDeployment(
       device_id: request.device,
       release_id: fixture.release.id,
       config_instance_ids: [fixture.instance.id],
-      description: 'created by a conformance check',
+      description: 'new settings',
       target_status: request.target,
       ...defined({ parent_id: request.parent }),
     },

@@ -1,0 +1,73 @@
+/** A target that behaves only before Muster must not be told by what is asked that Muster asks. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { simulateDevice, simulatePlatform } from '../../simulators/index.ts';
+import { muster, optionWords, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+
+/** A relay to a TCP port or a socket that keeps what clients send. */
+async function relay(to: { port: number } | { path: string }) {
+  const heard: Buffer[][] = [];
+  const server = createServer((client) => {
+    const upstream = connect(to as { path: string });
+    const own: Buffer[] = [];
+    heard.push(own);
+    client.on('data', (bytes: Buffer) => own.push(bytes));
+    client.pipe(upstream).pipe(client);
+    for (const one of [client, upstream]) one.on('error', () => [client, upstream].map((each) => each.destroy()));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    heard: () => heard.map((own) => Buffer.concat(own).toString('latin1')).join('\n'),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
+
+async function heardBy(api: 'device' | 'platform', options: readonly string[]): Promise<string> {
+  if (api === 'platform') {
+    await using platform = await simulatePlatform({ devices: 20 });
+    const { port, pathname } = new URL(platform.url);
+    await using asked = await relay({ port: Number(port) });
+    await muster(
+      'check',
+      api,
+      ...optionWords({ url: asked.url + pathname, 'api-key': platform.apiKey }),
+      '--fast',
+      ...options,
+    );
+    return asked.heard();
+  }
+  const control = at(`${randomUUID()}.sock`);
+  await using device = await simulateDevice({ control: { path: control } });
+  await using asked = await relay({ path: device.socketPath ?? expect.unreachable() });
+  await using driven = await relay({ path: control });
+  await muster('check', api, ...optionWords({ url: asked.url, control: driven.url }), '--fast', ...options);
+  return asked.heard() + driven.heard();
+}
+
+const usersAgents = (text: string): string[] => [
+  ...new Set([...text.matchAll(/^user-agent: (.*)\r$/gim)].map(([, name = '']) => name)),
+];
+
+test.each(['device', 'platform'] as const)('nothing in what a %s is asked names Muster, or a test', async (api) => {
+  const heard = await heardBy(api, ['--seed', '8']);
+  expect(heard.length).toBeGreaterThan(20_000);
+  const marks = [...heard.matchAll(/muster|conformance|\btests?\b/gi)].map(({ index }) =>
+    heard.slice(index - 60, index + 60),
+  );
+  expect(marks.slice(0, 5)).toEqual([]);
+  expect(usersAgents(heard)).toEqual(['curl/8.14.1']);
+});
+
+test.each(['device', 'platform'] as const)('--identify names it to a %s', async (api) => {
+  const heard = await heardBy(api, [
+    '--identify',
+    '--only',
+    `${api === 'device' ? 'device.deployment' : 'platform.list'}*`,
+  ]);
+  expect(usersAgents(heard)).toEqual([expect.stringMatching(/^muster-conformance\/\d/)]);
+});
