@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { recordTimeout } from './check.ts';
+import { CONTENT_TYPE_ODD } from './deviations.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 it('says nothing of a replay that a later event came in its place', async () => {
@@ -35,6 +36,22 @@ it('ends waits that are under way once another check has waited in vain', async 
     recordTimeout(t, 'replay');
     expect(await Promise.all(waits)).toEqual([[], []]);
     expect(performance.now() - started).toBeLessThan(t.patienceMs / 2);
+  });
+  expect(result).toMatchObject({ outcome: 'pass' });
+});
+
+it('looks once whether answers of a type that says nothing are streams', async () => {
+  const type = { 'content-type': 'application/json' };
+  const target = await openTarget((request, response) => {
+    response.writeHead(200, type).flushHeaders();
+    if (request.url?.includes('after=') === true) response.end();
+  });
+  const result = await runOn(target, async (t, streams) => {
+    t.session.deviations.set(CONTENT_TYPE_ODD, 'device.events.content-type');
+    await expect(streams.open({ after: 1n })).rejects.toThrow(/event stream/);
+    await streams.open();
+    const { stream } = await streams.open({ after: 1n });
+    expect(stream.headers).toMatchObject(type);
   });
   expect(result).toMatchObject({ outcome: 'pass' });
 });

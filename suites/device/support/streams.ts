@@ -12,6 +12,7 @@ import {
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
+import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
@@ -430,11 +431,17 @@ export class Streams {
 }
 
 const ENDS_AT_ONCE_MS = 300;
+/** Types of answers that were seen to stay open: all of them are streams. */
+const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
 /** Whether an answer whose type says nothing is a stream: it is not over at once. */
-export async function staysOpen({ patienceMs }: Device, stream: EventStream): Promise<boolean> {
+export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {
+  const known = session.get(TYPES_OF_STREAMS);
+  const type = mediaType(stream.headers);
+  if (known.has(type)) return true;
   const within = Math.min(2 * ENDS_AT_ONCE_MS, patienceMs);
   await stream.idle(ENDS_AT_ONCE_MS, { within, for: 'the end of an answer' });
+  if (stream.ended === undefined) known.add(type);
   return stream.ended === undefined;
 }
 
