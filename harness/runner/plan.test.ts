@@ -87,6 +87,29 @@ describe('premises', () => {
     expect(report.coverage).toMatchObject({ checks: 3, decided: 3 });
   });
 
+  it('that failed make what rests on them follow, directly or not, unless readers allow for what they show', async () => {
+    const follows = new Map<string, boolean>();
+    const noted = (id: string, premise: string) =>
+      declared(id, { premises: [premise] }, async (t) => void follows.set(id, t.follows));
+    const broken: Check<object>['run'] = async (t) => t.must(false, { expected: 'an answer', actual: 'none' });
+    const deviation = { name: 'odd', allowance: 'it is left out' };
+    await run([
+      declared('test.fails', {}, broken),
+      declared('test.deviates', { deviation }, broken),
+      declared('test.fine'),
+      noted('test.direct', 'test.fails'),
+      noted('test.indirect', 'test.direct'),
+      noted('test.allowing', 'test.deviates'),
+      noted('test.other', 'test.fine'),
+    ]);
+    expect(Object.fromEntries(follows)).toEqual({
+      'test.direct': true,
+      'test.indirect': true,
+      'test.allowing': false,
+      'test.other': false,
+    });
+  });
+
   it('tell later readers what to allow for, but not other checks of their own requirement', async () => {
     const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out' };
     const first = declared('test.first', { deviation }, broken);

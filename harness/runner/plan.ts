@@ -52,6 +52,8 @@ export interface Plan<Context> {
   /** Multiplier of the runs of every property, where the user chose none. */
   runs: number;
   tries: Tries;
+  /** Milliseconds in which smaller counterexamples are looked for, all findings together. */
+  shrinkMs: number;
 }
 
 /** How often each finding is tried again, and for how long all of them together: a third of the run, within bounds. */
@@ -65,6 +67,7 @@ export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
 /** `--fast` is for many times a day: the cases that were chosen by hand all run, and fewer that are drawn. */
 const RUNS = { fast: 0.4, usual: 1 };
+const SHRINK_MS = { fast: 3000, usual: 8000 };
 const TRIES = {
   fast: { times: 1, leastMs: 2000, mostMs: 5000 },
   usual: { times: 2, leastMs: 5000, mostMs: 20_000 },
@@ -129,7 +132,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   const way = options.fast === true ? 'fast' : 'usual';
   const narrowedBy = [...narrowed];
   const sizes = { size: due.checks.length, profileSize: held.size };
-  const again = { runs: RUNS[way], tries: TRIES[way] };
+  const again = { runs: RUNS[way], tries: TRIES[way], shrinkMs: SHRINK_MS[way] };
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
 }
 

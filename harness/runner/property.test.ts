@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
@@ -198,12 +199,13 @@ describe('a bounded property', () => {
     bounds: Partial<PropertyBounds>,
     signal = new AbortController().signal,
     session = new Session(),
+    follows = false,
   ) {
     const notes: string[] = [];
     const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
     const property: CheckContext['property'] = (arbitrary, predicate, given) =>
       runProperty(arbitrary, predicate, seeded, given);
-    const tools = { property, signal, session, saw: () => {}, note: (note: string) => void notes.push(note) };
+    const tools = { property, signal, session, follows, saw: () => {}, note: (note: string) => void notes.push(note) };
     const whole = {
       shrinkMs: 60_000,
       describeLeftOut: (tried: number, all: number) => `${tried} of ${all}`,
@@ -236,6 +238,24 @@ describe('a bounded property', () => {
     expect(session.shrinkMs).toBeLessThan(before);
     session.shrinkMs = 0;
     expect(await triesOf()).toBe(1);
+  });
+
+  it('looks little for a smaller one of what may follow from another finding', async () => {
+    const smallest = async (follows: boolean): Promise<unknown> => {
+      const { property } = propertyWithin({}, undefined, new Session(), follows);
+      const failing = property(fc.integer({ min: 500_000, max: 1_000_000 }), async (value) => {
+        await sleep(50);
+        if (value > 500_003) throw violation(value);
+      });
+      const error: Violation = await failing.then(
+        () => expect.fail('it passed'),
+        (thrown) => thrown,
+      );
+      return error.finding.counterexample;
+    };
+    const [leading, following] = await Promise.all([smallest(false), smallest(true)]);
+    expect(leading).toBe('500004');
+    expect(following).not.toBe(leading);
   });
 
   it('tries each example once and first, however late it is, and then as many others as it is told to', async () => {

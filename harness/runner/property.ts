@@ -113,12 +113,15 @@ export interface PropertyBounds {
 
 type Property = CheckContext['property'];
 
+/** As much of it as a finding gets that may follow from another one: nobody reads it first. */
+const FOLLOWING_SHRINK_MS = 500;
+
 /**
  * The check's `property` within `bounds`. While shrinking, an error that decides nothing (such as a rate limit) counts
  * as a pass, so it cannot replace the counterexample that was found.
  */
 export function boundedProperty(
-  t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session'>,
+  t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
 ): Property {
   return async (arbitrary, predicate, options = {}) => {
@@ -129,9 +132,10 @@ export function boundedProperty(
     let tried = 0;
     let leftOut = 0;
     let failedAt: number | undefined;
+    const longestMs = t.follows ? Math.min(shrinkMs, FOLLOWING_SHRINK_MS) : shrinkMs;
     const isLeftOut = (value: unknown): boolean => {
       const now = performance.now();
-      if (failedAt !== undefined) return now - failedAt >= Math.min(shrinkMs, t.session.shrinkMs);
+      if (failedAt !== undefined) return now - failedAt >= Math.min(longestMs, t.session.shrinkMs);
       if (examples.includes(value)) return false;
       const late = tried >= least && now - startedAt > tryMs();
       if (late) leftOut += 1;

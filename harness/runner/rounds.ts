@@ -29,14 +29,18 @@ export interface RoundsOptions<Context> {
   signal: AbortSignal;
   /** Sets `consequence_of`. */
   group(results: readonly CheckResult[]): CheckResult[];
-  /** `again`: that finding. Must not reject. */
-  run(
-    check: Check<Context>,
-    session: Session,
-    again?: { finding: CheckResult; signal: AbortSignal },
-  ): Promise<CheckResult>;
+  /** Must not reject. */
+  run(check: Check<Context>, session: Session, how?: Turn): Promise<CheckResult>;
   /** Gets each result as it comes. */
   tell(result: CheckResult): void;
+}
+
+/** What a check is run for. */
+interface Turn {
+  /** That finding is tried again. */
+  again?: { finding: CheckResult; signal: AbortSignal };
+  /** What it finds may follow from what others have found. */
+  follows?: boolean;
 }
 
 export interface Rounds {
@@ -110,7 +114,7 @@ async function triedAgain<Context>(
       for (const { check: other } of plan.checks)
         if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
           anew.deviations.set(other.deviation, other.requirement.id);
-      return await attempts.make(() => run(check, anew, { finding, signal: until }), isDecided);
+      return await attempts.make(() => run(check, anew, { again: { finding, signal: until } }), isDecided);
     },
   });
   return new Map(found.map(({ id }) => [id, why.get(id)]));
@@ -119,27 +123,31 @@ async function triedAgain<Context>(
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
 /** Runs a check of one round. */
-const oneOf =
-  <Context>(
-    { plan, signal, run, tell }: RoundsOptions<Context>,
-    attempts: Attempts,
-    session: Session,
-    isFirst: boolean,
-  ) =>
-  async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
+function oneOf<Context>(
+  { plan, signal, run, tell }: RoundsOptions<Context>,
+  attempts: Attempts,
+  session: Session,
+  isFirst: boolean,
+) {
+  /** Ids of the checks that failed, and of those that rest on them. What a deviation is known for, readers allow for. */
+  const shaky = new Set<string>();
+  return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
+    const follows = premises.some(({ id }) => shaky.has(id));
     // What the end of the run cuts off says nothing about a check that was decided before.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     const result = await attempts.make(async () => {
       if (signal.aborted) return undecided(check, 'blocked', whyOver(signal));
       const cause = essentialAmong(premises, plan);
-      if (cause === undefined) return await run(check, session);
+      if (cause === undefined) return await run(check, session, { follows });
       return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
     }, counts);
     const { deviation, requirement } = check;
     if (deviation !== undefined && result.outcome === 'fail') session.deviations.set(deviation, requirement.id);
+    if (follows || (deviation === undefined && result.outcome === 'fail')) shaky.add(check.id);
     tell(result);
     return result;
   };
+}
 
 /** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {

@@ -19,6 +19,8 @@ export interface CheckRun<Context> {
   recorder: Recorder;
   /** Of the target: one for all of its checks. */
   session: Session;
+  /** What it finds may follow from another finding. Default: not. */
+  follows?: boolean;
   /** Seed of the whole run. */
   seed: number;
   /** Multiplier of the runs of every property. */
@@ -221,6 +223,7 @@ function toolsFor<Context>(
       return deviates;
     },
     lenient: run.check.requirement.level !== 'MUST',
+    follows: run.follows ?? false,
     seed,
     signal,
     remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),

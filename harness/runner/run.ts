@@ -106,7 +106,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       repeat: options.repeat ?? 1,
     }),
   );
-  const session = new Session();
+  const session = new Session(undefined, undefined, plan.shrinkMs);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -164,7 +164,7 @@ async function runChecks<Context>(
     ...options,
     session,
     signal: end.signal,
-    run(check, session, again) {
+    run(check, session, { again, follows = false } = {}) {
       const told = check as Check<never>;
       audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
       const recorder = new Recorder(options.redactor);
@@ -174,6 +174,7 @@ async function runChecks<Context>(
         check,
         recorder,
         session,
+        follows,
         seed,
         runs,
         signal: again?.signal ?? end.signal,

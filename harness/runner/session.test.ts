@@ -47,6 +47,24 @@ describe('a wait for a device', () => {
     expect([waits.slowestMs('event'), waits.slowestMs('stream')]).toEqual([4000, 0]);
   });
 
+  it('is shorter for what is alike, once it is known how quick that is', () => {
+    const waits = started();
+    for (let count = 0; count < 10; count += 1) waits.succeeded('event', 20);
+    expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
+    waits.timedOut('event');
+    expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
+    // Each of these may take a while, and others need not be quick because events are.
+    expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
+    waits.succeeded('replay', 900);
+    expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);
+  });
+
+  it('is whole for what is alike, and one was in vain, where nothing is known yet', () => {
+    const waits = started();
+    waits.timedOut('event');
+    expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([1000, PATIENCE]);
+  });
+
   it('of a MUST is not shortened by a SHOULD', () => {
     const waits = started();
     waits.timedOut('stream', true);

@@ -39,6 +39,8 @@ export interface WaitPolicy {
   adapts?: boolean;
   /** Kinds for which one may take far longer than another, so that quick ones shorten no wait. */
   varying?: readonly string[];
+  /** Kinds that come in the same way: what is known of one tells something of the others. */
+  alike?: readonly string[];
   /** The part of the patience that a kind gets. */
   shares?: Readonly<Record<string, number>>;
 }
@@ -48,6 +50,8 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
 /** Times the slowest success: a healthy target that is held up for a moment takes no longer. */
 const KNOWN_FACTOR = 50;
+/** Shares of a wait where it is known: of one in vain before, the shortest; and of one after it, for what is alike. */
+const KNOWN_SHARES = { shortest: 1 / 2, usual: 1 / 2, alike: 1 / 4 };
 /** A target that gets slower on its way keeps its time. */
 const FACTOR_WHERE_SLOW = 3;
 
@@ -60,6 +64,7 @@ export const WAIT_POLICIES = {
     shortestMs: (patienceMs) => Math.min(SHORTEST_WAIT_MS, patienceMs / 2),
     adapts: true,
     varying: ['deployed'],
+    alike: ['event', 'replay'],
     shares: { files: 0.5 },
   },
   /** Answers of a platform. A kind is a method with a path without ids. */
@@ -81,6 +86,8 @@ interface Experience {
   inVain: number;
 }
 
+const UNKNOWN: Readonly<Experience> = { successes: 0, slowestMs: 0, strict: 0, inVain: 0 };
+
 /** How long to wait for each kind of thing, by what the target has shown of it. */
 export class Waits {
   readonly #policy: WaitPolicy;
@@ -93,19 +100,22 @@ export class Waits {
 
   /**
    * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
-   * success. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
+   * success, and those of what is alike shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
-    const { timesSlowest, ofAnyKind, shortestMs, adapts, varying, shares } = this.#policy;
+    const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
     const wholeMs = (shares?.[kind] ?? 1) * patienceMs;
-    const seen = this.#experiences.get(kind);
-    if (seen === undefined) return wholeMs;
+    const seen = this.#experiences.get(kind) ?? UNKNOWN;
     const slowestMs = ofAnyKind === true ? this.#slowestMs : seen.slowestMs;
     const mostMs = adapts === true ? Math.max(wholeMs, FACTOR_WHERE_SLOW * slowestMs) : wholeMs;
-    if (seen.strict > 0 || (lenient && seen.inVain > 0))
-      return Math.min(mostMs, Math.max(shortestMs(wholeMs), timesSlowest * slowestMs));
-    if (adapts !== true || seen.successes < KNOWN_AFTER || varying?.includes(kind) === true) return mostMs;
-    return Math.min(mostMs, Math.max(wholeMs / 2, KNOWN_FACTOR * slowestMs));
+    const known = this.#known(kind);
+    if (seen.strict > 0 || (lenient && seen.inVain > 0)) {
+      const leastMs = shortestMs(wholeMs) * (known === undefined ? 1 : KNOWN_SHARES.shortest);
+      return Math.min(mostMs, Math.max(leastMs, timesSlowest * slowestMs));
+    }
+    if (known === undefined) return mostMs;
+    const [share, factor] = known.strict > 0 ? [KNOWN_SHARES.alike, timesSlowest] : [KNOWN_SHARES.usual, KNOWN_FACTOR];
+    return Math.min(mostMs, Math.max(share * wholeMs, factor * known.slowestMs));
   }
 
   /** It came after so many milliseconds. */
@@ -136,8 +146,24 @@ export class Waits {
     return this.#experiences.get(kind)?.slowestMs ?? 0;
   }
 
+  /** All that is known of what is alike; undefined where that is too little, or tells nothing. */
+  #known(kind: string): Experience | undefined {
+    const { adapts, varying, alike = [] } = this.#policy;
+    if (adapts !== true || varying?.includes(kind) === true) return undefined;
+    const kinds = alike.includes(kind) ? alike : [kind];
+    const all = kinds
+      .map((each) => this.#experiences.get(each) ?? UNKNOWN)
+      .reduce((one, other) => ({
+        successes: one.successes + other.successes,
+        slowestMs: Math.max(one.slowestMs, other.slowestMs),
+        strict: one.strict + other.strict,
+        inVain: one.inVain + other.inVain,
+      }));
+    return all.successes < KNOWN_AFTER ? undefined : all;
+  }
+
   #of(kind: string): Experience {
-    const seen = this.#experiences.get(kind) ?? { successes: 0, slowestMs: 0, strict: 0, inVain: 0 };
+    const seen = this.#experiences.get(kind) ?? { ...UNKNOWN };
     this.#experiences.set(kind, seen);
     return seen;
   }
@@ -174,6 +200,7 @@ const LATE_RUN_MS = 80_000;
 /** What takes less is never refused. */
 const SMALL_EFFORT_MS = 200;
 
+/** Milliseconds of a run in which smaller counterexamples are looked for. */
 const SHRINK_MS = 8000;
 
 interface Measured {
@@ -189,7 +216,7 @@ export class Session {
    * Milliseconds in which the run may still look for smaller counterexamples: those of the first findings tell most,
    * and a target with many takes not much longer than a right one.
    */
-  shrinkMs = SHRINK_MS;
+  shrinkMs: number;
   /** What the target declares of itself, as far as it was seen. */
   readonly declarations: Declarations;
   readonly #facts = new Map<unknown, unknown>();
@@ -198,9 +225,10 @@ export class Session {
   readonly #measured: Map<Measure, Measured[]>;
   readonly #now: () => number;
   readonly #startedAt: number;
+  readonly #shrinkMs: number;
 
   /** `before`: how long things take is known from there already. */
-  constructor(now = () => performance.now(), before?: Session) {
+  constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
     this.waits = before === undefined ? policies : before.waits;
@@ -209,6 +237,8 @@ export class Session {
     this.#measured = before === undefined ? new Map() : before.#measured;
     this.#now = now;
     this.#startedAt = now();
+    this.#shrinkMs = shrinkMs;
+    this.shrinkMs = shrinkMs;
   }
 
   /**
@@ -216,7 +246,7 @@ export class Session {
    * they look anew.
    */
   again(): Session {
-    return new Session(this.#now, this);
+    return new Session(this.#now, this, this.#shrinkMs);
   }
 
   /** What checks of this target have found out so far. */

@@ -198,6 +198,8 @@ export interface CheckContext {
   allowsFor(deviation: Deviation): boolean;
   /** The requirement is no MUST: a wait in vain shortens no wait of one. */
   readonly lenient: boolean;
+  /** What it finds may follow from another finding, which shows the cause more plainly. */
+  readonly follows: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */

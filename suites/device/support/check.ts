@@ -41,16 +41,21 @@ export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): voi
   session.waits.device.timedOut(kind, lenient);
 
 /**
- * Waits for something of that kind, and remembers how long it took. `attempt` throws when it does not come within the
- * milliseconds.
+ * Waits for something of that kind, and remembers how long it took if what came `isIt`. `attempt` throws when it does
+ * not come within the milliseconds.
  */
-export async function inTime<T>(t: Device, kind: WaitKind, attempt: (within: number) => Promise<T>): Promise<T> {
+export async function inTime<T>(
+  t: Device,
+  kind: WaitKind,
+  attempt: (within: number) => Promise<T>,
+  isIt: (result: T) => boolean = () => true,
+): Promise<T> {
   const within = timeoutMs(t, kind);
   const started = performance.now();
   try {
     const result = await attempt(within);
     const ms = performance.now() - started;
-    recordSuccess(t, kind, ms);
+    if (isIt(result)) recordSuccess(t, kind, ms);
     if (kind === 'answer' || kind === 'stream') t.session.took('answer', ms);
     return result;
   } catch (error) {

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { type Device, inTime } from './check.ts';
+import { type Device, inTime, timeoutMs } from './check.ts';
 import {
   eventBudget,
   type Published,
@@ -166,8 +166,10 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
     const before = events.length;
     try {
       for (;;) {
-        const frame = await inTime(t, 'replay', (within) => stream.next({ within, for: 'the next event of a replay' }));
-        const event = readEvent(t, frame);
+        const next = async (within: number): Promise<SeenEvent | undefined> =>
+          readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
+        // What lies beyond the last was published meanwhile.
+        const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
         if (event.id >= last) return { events, problem: undefined, expired: false };
@@ -283,10 +285,13 @@ const PAUSES_MS = [200, 400, 800, 1600];
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
   const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
   const { first } = await publish(t, 1);
+  const started = performance.now();
   for (const within of PAUSES_MS) {
     const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
     if (came.every(Boolean)) break;
     await publish(t, 1);
+    // Where other checks have waited for live events in vain, there is no use in more of them.
+    if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));
   return read.map((events) => events.at(-1)?.id ?? first).toSorted((a, b) => Number(b - a))[0] ?? first;

@@ -12,6 +12,7 @@ import {
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
+import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
@@ -59,6 +60,8 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 interface EventWait {
   what: string;
   kind: WaitKind;
+  /** Milliseconds of its patience. */
+  within: number;
   patience: Patience;
   question: Question | undefined;
   /** Begins once the event of the question has come: the stream goes on without what is waited for. */
@@ -67,12 +70,16 @@ interface EventWait {
   taken: SeenEvent[];
 }
 
-function leftMs(wait: EventWait): number {
-  const { question, taken, patience } = wait;
+function leftMs(t: Device, wait: EventWait): number {
+  const { question, taken } = wait;
   const id = question?.id;
   if (id !== undefined && taken.some((event) => event.id >= id)) wait.hurry ??= new Patience(question?.graceMs ?? 0);
-  return Math.min(patience.leftMs, wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
+  return Math.min(stillMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
+
+/** Less than the patience has left once another check has waited in vain for the same kind of thing. */
+const stillMs = (t: Device, { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>): number =>
+  patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
 
 export class Subscription {
   /** Events in the order in which `next` and the methods built on it gave them out. */
@@ -140,7 +147,8 @@ export class Subscription {
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
-    const within = timeoutMs(this.#t, 'replay');
+    const kind = 'replay';
+    const within = timeoutMs(this.#t, kind);
     const patience = new Patience(within, last === undefined ? within : undefined);
     const came: SseFrame[] = [];
     let bytes = 0;
@@ -152,7 +160,9 @@ export class Subscription {
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
       if (risen !== newest) {
-        if (last !== undefined) recordSuccess(this.#t, 'replay', within - patience.leftMs);
+        // What lies beyond it was published meanwhile: it says nothing about how long a replay takes.
+        if (last !== undefined && risen !== undefined && risen <= last)
+          recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
       }
       newest = risen;
@@ -162,14 +172,16 @@ export class Subscription {
         this.#t.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
       }
       if (stream.ended !== undefined) break;
-      if (patience.leftMs <= 0) {
-        if (last !== undefined) recordTimeout(this.#t, 'replay');
+      const left = stillMs(this.#t, { kind, within, patience });
+      if (left <= 0) {
+        if (last !== undefined) recordTimeout(this.#t, kind);
         break;
       }
+      const { bytes: before } = stream;
       const seen = { frames: looked, comments: stream.comments.length };
-      const left = patience.leftMs;
-      const wait = { within: left, for: 'the rest of the stream', ...(last === undefined ? { atMost: left } : {}) };
-      await stream.activity(seen, wait).catch(() => {});
+      const look = Math.min(left, LOOK_MS);
+      await stream.activity(seen, { within: look, atMost: look, for: 'the rest of the stream' }).catch(() => {});
+      if (stream.unfinished && stream.bytes > before) patience.renew();
     }
     await this.close();
     return eventsOf(this.#t, { frames: came });
@@ -186,7 +198,7 @@ export class Subscription {
 
   #wait(what: string, question: Question | undefined, kind: WaitKind): EventWait {
     const within = timeoutMs(this.#t, kind);
-    return { what, kind, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
+    return { what, kind, within, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
   }
 
   async #next(wait: EventWait): Promise<SeenEvent> {
@@ -238,14 +250,14 @@ export class Subscription {
     const { stream } = this;
     const started = performance.now();
     for (let { bytes } = stream; ; ) {
-      const left = leftMs(wait);
+      const left = leftMs(this.#t, wait);
       try {
         return await stream.next({ within: Math.max(0, Math.min(left, LOOK_MS)), for: wait.what });
       } catch (error) {
         if (!(error instanceof StreamTimeout)) throw error;
         if (stream.unfinished && stream.bytes > bytes) wait.patience.renew();
         ({ bytes } = stream);
-        if (left > LOOK_MS || leftMs(wait) > 0) continue;
+        if (left > LOOK_MS || leftMs(this.#t, wait) > 0) continue;
         if (wait.hurry === undefined && wait.patience.bound === 'endless')
           this.#t.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
         recordTimeout(this.#t, wait.kind);
@@ -419,11 +431,17 @@ export class Streams {
 }
 
 const ENDS_AT_ONCE_MS = 300;
+/** Types of answers that were seen to stay open: all of them are streams. */
+const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
 /** Whether an answer whose type says nothing is a stream: it is not over at once. */
-export async function staysOpen({ patienceMs }: Device, stream: EventStream): Promise<boolean> {
+export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {
+  const known = session.get(TYPES_OF_STREAMS);
+  const type = mediaType(stream.headers);
+  if (known.has(type)) return true;
   const within = Math.min(2 * ENDS_AT_ONCE_MS, patienceMs);
   await stream.idle(ENDS_AT_ONCE_MS, { within, for: 'the end of an answer' });
+  if (stream.ended === undefined) known.add(type);
   return stream.ended === undefined;
 }
 
