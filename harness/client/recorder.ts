@@ -24,6 +24,8 @@ export interface Recorded {
   error?: string;
   duration_ms: number;
   curl: string;
+  /** Its request was sent as the bytes in `request_body`, head included. */
+  raw?: true;
   /** How often it was made one after the other with the same answer; absent for once. */
   times?: number;
 }

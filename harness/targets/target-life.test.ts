@@ -59,7 +59,7 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
     (http) =>
       exchange(http, ['GET / HTTP/1.1\r\nhost: x\r\nx: a\0b\r\n\r\n'], { within: 5000 }).then(() => http.get('/')),
     6,
-    /it ended after a raw request of \w+\.ends: /,
+    /it ended after a raw GET \/ of \w+\.ends: /,
   ],
   'a body of JSON that is deep': [
     (http) => http.request({ method: 'POST', path: '/deep', body: `${'['.repeat(99)}${']'.repeat(99)}` }),
