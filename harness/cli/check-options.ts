@@ -90,7 +90,7 @@ export const commonOptions = {
 /** Of every check that may reach a platform. */
 export const planOptions = {
   ...commonOptions,
-  'read-only': WHICH.flag('Never write to the platform'),
+  'read-only': WHICH.flag('Send the platform nothing but GET requests: no write, and no ping'),
 } as const satisfies OptionTable;
 
 /** As they come to a run of any check. */

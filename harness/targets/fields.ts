@@ -206,7 +206,7 @@ export const platformFields = {
     help: 'Id of a device that does not answer pings',
     description: 'Id of a device that does not answer a ping',
   },
-  readOnly: { type: FLAG, description: 'Never write to this platform' },
+  readOnly: { type: FLAG, description: 'Send this platform nothing but GET requests' },
 } as const satisfies Fields;
 
 /** The platform that a device is enrolled in already; no target file names it. */

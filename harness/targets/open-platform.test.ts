@@ -54,6 +54,7 @@ test('drops the capability to write with read-only, even when it is declared; a 
   expect(target.description.control).toBe('none (read-only)');
   expect([...target.capabilities]).toEqual(expect.arrayContaining(['seed-data', 'online-device']));
   expect(target.capabilities).not.toContain('write');
+  await expect(target.http.post('/devices/dvc_x/ping', {})).rejects.toThrow('was not sent: this run only reads');
 });
 
 test('waits for the first answer longer than for any other', async () => {

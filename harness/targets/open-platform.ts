@@ -69,13 +69,14 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
 }
 
 function clientOf(settings: PlatformSettings, started: Started | undefined, recorder: Recorder): HttpClient {
-  const { versionHeader, apiVersion, apiKey } = settings;
+  const { versionHeader, apiVersion, apiKey, readOnly } = settings;
   const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
     endpoint: webEndpoint(origin, settings),
     basePath: pathname === '/' ? BASE_PATH : pathname,
     headers: { accept: 'application/json', 'x-api-key': apiKey, [versionHeader.toLowerCase()]: apiVersion },
     recorder,
+    readOnly,
   });
 }
 
