@@ -109,8 +109,7 @@ async function runOnce<T extends CheckTable, Context>(
     });
     evidence.opened(target.description, say);
     const description = again?.keep === true ? lasting(target.description) : target.description;
-    const whole = makePlan(suite, { ...planned, capabilities: target.capabilities });
-    const plan = left === undefined ? whole : narrowedTo(whole, left);
+    const plan = narrowedTo(makePlan(suite, { ...planned, capabilities: target.capabilities }), left);
     const { report, unwritten } = await ranWith(suite, {
       ...aboutRun(checked, options, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
@@ -133,8 +132,8 @@ async function runOnce<T extends CheckTable, Context>(
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
-    const forgotten = again === undefined && report.unreachable === undefined && remember(checked.api, named, report);
-    if (typeof forgotten === 'string' && left !== undefined) say(`muster: ${forgotten}`);
+    const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
+    if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(await target.diagnostics());
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
@@ -244,8 +243,10 @@ function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Conte
 const namingTarget = (table: OptionTable, options: GivenOptions): GivenOptions =>
   Object.fromEntries(Object.entries(storable(table, options)).filter(([name]) => !Object.hasOwn(planOptions, name)));
 
-/** Only the checks that the last run left open. Throws UsageError when none of them is asked for. */
-function narrowedTo<Context>(plan: Plan<Context>, { file, open }: Remembered): Plan<Context> {
+/** Only the checks that the last run left open, if that is asked for. Throws UsageError when none of them is. */
+function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
+  if (left === undefined) return plan;
+  const { file, open } = left;
   const checks = plan.checks.filter(({ check }) => open.includes(check.id));
   if (checks.length === 0)
     throw new UsageError(

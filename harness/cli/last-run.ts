@@ -77,16 +77,17 @@ function read(file: string): LastRun | undefined {
 }
 
 /**
- * Keeps the outcomes of a run; what it left out stays as it was. Tells what a user should know when it cannot.
+ * Keeps the outcomes of a run; what it left out stays as it was. One that reached no target is not kept.
  *
- * @returns why it was not kept
+ * @returns why it could not be kept
  */
 export function remember(
   api: Api,
   target: GivenOptions,
-  { checks }: Pick<Report, 'checks'>,
+  { checks, unreachable }: Pick<Report, 'checks' | 'unreachable'>,
   env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
+  if (unreachable !== undefined) return undefined;
   const file = fileFor(api, target, env);
   try {
     mkdirSync(folder(env), { recursive: true });
