@@ -3,7 +3,7 @@
 import { existsSync, type FSWatcher, statSync, unwatchFile, watch, watchFile } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import process from 'node:process';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { filesIn } from '../targets/identity.ts';
 import { loadTargetFile } from '../targets/target-file.ts';

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
-import { Redactor } from './redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /**

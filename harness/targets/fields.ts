@@ -6,7 +6,7 @@
 import { isAbsolute } from 'node:path';
 import Type, { type Static, type TOptional, type TSchema, type TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import { CAPABILITIES } from '../contract/capabilities.ts';
 import { oneOf, shape } from '../contract/shape.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';

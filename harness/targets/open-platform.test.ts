@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Patience } from '../common/waiting.ts';
 import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { poll } from '../common/waiting.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
