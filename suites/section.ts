@@ -27,6 +27,7 @@ type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
  * What writes to a platform, as its `needs` say, is left out by `--read-only`, and runs alone unless it says otherwise.
+ * A ping writes nothing, but is a POST that goes to a robot: its checks say `writes` themselves.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

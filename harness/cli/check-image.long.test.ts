@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { buildImage } from '../../fixtures/container/build.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { HttpControl } from '../targets/control/http-control.ts';
 import { startImage } from '../targets/launch/container.ts';

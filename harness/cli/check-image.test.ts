@@ -1,7 +1,7 @@
 /** Images that cannot be had. The long tests build one and run it. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { hasDocker, MAIN, needsDocker } from './testing/muster.ts';
 

@@ -53,6 +53,7 @@ export const LONGEST_RUN = '24h';
 export const commonOptions = {
   only: WHICH.list('Run only these requirements or checks; * matches anything'),
   section: WHICH.list('Only these sections of the specification'),
+  'last-failed': WHICH.flag('Only what failed, was blocked or stayed undecided in the last run against this target'),
   fast: WHICH.flag(
     'Skip checks that have to wait (heartbeats), try fewer inputs, and try findings again once, not twice',
   ),
@@ -75,6 +76,11 @@ export const commonOptions = {
     to: 1000,
     defaultText: 'once',
   }),
+  watch: HOW.flag(
+    'Run again when a file of the target changes: one that --command or --target names, or --artifact. ' +
+      'Between two runs Ctrl+C ends it with the exit code of the last one',
+  ),
+  'watch-file': HOW.list('Run again when one of these files or folders changes; implies --watch'),
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
@@ -92,7 +98,7 @@ export const commonOptions = {
 export const planOptions = {
   ...commonOptions,
   identify: HOW.flag('Name Muster as User-Agent; otherwise nothing in a request tells that it is a test'),
-  'read-only': WHICH.flag('Never write to the platform'),
+  'read-only': WHICH.flag('Send the platform nothing but GET requests: no write, and no ping'),
 } as const satisfies OptionTable;
 
 /** As they come to a run of any check. */

@@ -24,7 +24,7 @@ const rule = requirement({
 });
 const made = suite('device', [[check(rule, {}, async () => {})]]) as unknown as Suite<never>;
 const prepare = (args: Partial<EvidenceArguments>, today = '2026-11-21') =>
-  prepareEvidence({ 'update-baseline': false, fast: false, ...args }, made, today);
+  prepareEvidence({ 'update-baseline': false, fast: false, 'last-failed': false, ...args }, made, today);
 const report = (checksOf: CheckResult[], change: Partial<Report> = {}) =>
   sampleReport(checksOf, { complete: true, ...change });
 const failing = [sampleFailure({ id: 'device.a' })];
@@ -33,6 +33,7 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
   [{ 'update-baseline': true }, /--update-baseline needs --baseline FILE/],
   [{ baseline: '/nonexistent' }, /no such file; --update-baseline writes it/],
   [{ certificate: 'c', fast: true, only: ['x'] }, /needs a whole profile: leave out --fast and --only/],
+  [{ certificate: 'c', 'last-failed': true }, /needs a whole profile: leave out --last-failed/],
   [{ certificate: 'c' }, /--certificate needs --key/],
   [{ key: 'k' }, /--key signs a --certificate/],
   [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write \/proc\/none\/badge.svg/],

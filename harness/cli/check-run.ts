@@ -7,10 +7,10 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
-import { Redactor } from '../client/redact.ts';
 import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
+import { Redactor } from '../common/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
@@ -42,14 +42,39 @@ import {
   isReadOnly,
   LONGEST_RUN,
   type PlanArguments,
+  planOptions,
   targetOnly,
 } from './check-options.ts';
-import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
+import { type Remembered, remember, remembered } from './last-run.ts';
+import {
+  type Again,
+  commandLine,
+  commandWords,
+  type GivenOptions,
+  type OptionsOf,
+  type OptionTable,
+  storable,
+} from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
+import { filesToWatch, type Watched, watching } from './watch.ts';
 
-/** Resolves with the exit code. The target is opened here, so that an interrupt while it starts also closes it. */
+/** Resolves with the exit code; with `--watch`, with that of the last run. */
 export async function runAndReport<T extends CheckTable, Context>(
+  checked: Checked<T, Context>,
+  options: OptionsOf<T>,
+  again?: Again,
+): Promise<number> {
+  const args = options as unknown as PlanArguments;
+  if (!args.watch && args['watch-file'] === undefined) return runOnce(checked, options, again);
+  // With the same seed each time, so that a change is the target's.
+  const { seed = randomInt(2 ** 31) } = args;
+  const say = (text: string): void => void process.stderr.write(`${printable(text)}\n`);
+  return watching(filesToWatch(args as Watched), () => runOnce(checked, { ...options, seed }, again), say);
+}
+
+/** The target is opened here, so that an interrupt while it starts also closes it. */
+async function runOnce<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
   again?: Again,
@@ -62,15 +87,12 @@ export async function runAndReport<T extends CheckTable, Context>(
   const suite = await checked.suite();
   const planned = plannedBy(args, again);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
+  const named = namingTarget(checked.options, options as GivenOptions);
+  const left = args['last-failed'] ? remembered(checked.api, named) : undefined;
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
-  const reporters = createReporters(args.report ?? [], {
-    redactor,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    env: process.env,
-    verbose: args.verbose,
-  });
+  const { stdout, stderr, env } = process;
+  const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
@@ -84,7 +106,7 @@ export async function runAndReport<T extends CheckTable, Context>(
     });
     evidence.opened(target.description, say);
     const description = again?.keep === true ? lasting(target.description) : target.description;
-    const plan = makePlan(suite, { ...planned, capabilities: target.capabilities });
+    const plan = narrowedTo(makePlan(suite, { ...planned, capabilities: target.capabilities }), left);
     const { report, unwritten } = await ranWith(suite, {
       ...aboutRun(checked, options, seed, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
@@ -107,11 +129,9 @@ export async function runAndReport<T extends CheckTable, Context>(
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
-    if (report.exit_code !== 0) {
-      const written = (await target.diagnostics()).trim();
-      const last = printable(written.split('\n').slice(-20).join('\n'));
-      if (last !== '') process.stderr.write(`\nThe target wrote:\n${last}\n`);
-    }
+    const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
+    if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
+    if (report.exit_code !== 0) tellOutput(await target.diagnostics());
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
     return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
@@ -122,6 +142,11 @@ export async function runAndReport<T extends CheckTable, Context>(
     }
     throw redacted(error, redactor);
   }
+}
+
+function tellOutput(written: string): void {
+  const last = printable(written.trim().split('\n').slice(-20).join('\n'));
+  if (last !== '') process.stderr.write(`\nThe target wrote:\n${last}\n`);
 }
 
 /**
@@ -217,6 +242,22 @@ function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Conte
   return { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) };
 }
 
+/** The options that say which target is meant. */
+const namingTarget = (table: OptionTable, options: GivenOptions): GivenOptions =>
+  Object.fromEntries(Object.entries(storable(table, options)).filter(([name]) => !Object.hasOwn(planOptions, name)));
+
+/** Only the checks that the last run left open, if that is asked for. Throws UsageError when none of them is. */
+function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
+  if (left === undefined) return plan;
+  const { file, open } = left;
+  const checks = plan.checks.filter(({ check }) => open.includes(check.id));
+  if (checks.length === 0)
+    throw new UsageError(
+      `--last-failed: none of what the last run left open is asked for (${file}): ${open.slice(0, 10).join(', ')}`,
+    );
+  return { ...plan, checks, narrowedBy: [...plan.narrowedBy, '--last-failed'] };
+}
+
 /** What the report says of the run itself, and what repeats it. */
 function aboutRun<T extends CheckTable, Context>(
   { api, options: table, concurrency }: Checked<T, Context>,
@@ -283,7 +324,7 @@ function minimum(text: string): { count: number } | { percent: number } {
 
 export type EvidenceArguments = Pick<
   PlanArguments,
-  'baseline' | 'update-baseline' | 'certificate' | 'key' | 'badge' | 'only' | 'section' | 'fast'
+  'baseline' | 'update-baseline' | 'certificate' | 'key' | 'badge' | 'only' | 'section' | 'fast' | 'last-failed'
 >;
 
 /**
@@ -358,6 +399,7 @@ function issuerFor(args: EvidenceArguments, file: string): Issuer {
     ...(args.fast ? ['--fast'] : []),
     ...(args.only === undefined ? [] : ['--only']),
     ...(args.section === undefined ? [] : ['--section']),
+    ...(args['last-failed'] ? ['--last-failed'] : []),
   ];
   if (narrowing.length > 0) {
     throw new UsageError(`--certificate needs a whole profile: leave out ${narrowing.join(' and ')}`);

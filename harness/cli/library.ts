@@ -7,7 +7,7 @@
 import { defined } from '../common/defined.ts';
 import '../common/node22.ts';
 import { randomInt } from 'node:crypto';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';

@@ -8,7 +8,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';

@@ -119,6 +119,8 @@ export interface HttpClientOptions {
   /** Default for `HttpRequest.timeoutMs`: 10 seconds. */
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** Sends nothing but GET and HEAD: any other request throws before anything is sent. */
+  readOnly?: boolean;
 }
 
 /** What the clients of one target share. */
@@ -234,6 +236,8 @@ export class HttpClient {
   /** Records a request, and starts the time for its answer. */
   #begin(request: HttpRequest, longest: number): Pending {
     const { method = 'GET', timeoutMs = this.#timeoutMs } = request;
+    if (this.#options.readOnly === true && method !== 'GET' && method !== 'HEAD')
+      throw new Error(`${method} ${request.path} was not sent: this run only reads`);
     const path = (request.absolute === true ? '' : this.basePath) + request.path + queryText(request.query);
     const headers = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, headers);

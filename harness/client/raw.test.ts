@@ -214,3 +214,17 @@ it('a line for https speaks TLS to the right port', () => {
     'UNIX-CONNECT:/run/agent.sock',
   );
 });
+
+it('keeps an exchange of bytes as what it asked for, with its answer', async () => {
+  const http = await talking((socket) =>
+    socket.end('HTTP/1.1 404 No\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\nab'),
+  );
+  await exchange(http, [requestText(http, { target: '/v0.2/x?after=7' })], { within });
+  await exchange(http, ['GET / / HTTP/9'], { within });
+  const { origin } = http.endpoint;
+  const answer = { status: 404, response_headers: { 'content-type': 'a/b' }, response_body: 'ab', raw: true };
+  expect(http.recorder.exchanges).toMatchObject([
+    { method: 'GET', url: `${origin}/v0.2/x?after=7`, ...answer },
+    { method: 'RAW', url: origin, ...answer },
+  ]);
+});

@@ -215,8 +215,7 @@ export async function exchange(
     http.signal?.throwIfAborted();
     const error = ERRORS[result.end];
     if (error !== undefined) recorded.error = error;
-    const status = result.responses.at(-1)?.status;
-    if (status !== undefined) recorded.status = status;
+    keepAnswer(http, recorded, result.responses.at(-1));
     return result;
   } catch (error) {
     http.recorder.failed(recorded, describe(error));
@@ -226,6 +225,13 @@ export async function exchange(
     http.recorder.ended(recorded);
     socket.destroy();
   }
+}
+
+function keepAnswer({ recorder }: HttpClient, recorded: Recorded, answer: RawResponse | undefined): void {
+  if (answer === undefined) return;
+  recorded.status = answer.status;
+  recorded.response_headers = recorder.headers(answer.headers);
+  recorder.received(recorded, answer.body);
 }
 
 /**
@@ -277,6 +283,16 @@ async function readAnswers(
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
 
+/** `GET /v0.2/events HTTP/1.1`, in the head of a request. */
+const REQUEST_LINE = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/;
+
+/** What bytes ask for, as far as they can be read. */
+function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'> {
+  const [, method, target] = REQUEST_LINE.exec(text.trimStart()) ?? [];
+  if (method === undefined || target === undefined) return { method: 'RAW', url: origin };
+  return { method, url: target.startsWith('/') ? origin + target : target };
+}
+
 /** Records the bytes with a shell line that sends them again. */
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
@@ -287,8 +303,8 @@ function record(http: HttpClient, parts: readonly (string | Buffer)[], within: n
   // socat would not wait for the answer once all of the request is sent, nor end by itself.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
-    method: 'RAW',
-    url: http.endpoint.origin,
+    ...askedBy(text, http.endpoint.origin),
+    raw: true,
     request_headers: {},
     request_body: text,
     duration_ms: 0,

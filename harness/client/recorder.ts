@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
-import { Redactor } from './redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /**
@@ -24,6 +24,8 @@ export interface Recorded {
   error?: string;
   duration_ms: number;
   curl: string;
+  /** Its request was sent as the bytes in `request_body`, head included. */
+  raw?: true;
   /** How often it was made one after the other with the same answer; absent for once. */
   times?: number;
 }

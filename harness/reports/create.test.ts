@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { createReporters, jsonReportFile, REPORT_FORMATS_TEXT } from './create.ts';
 import { sampleReport } from './testing/samples.ts';

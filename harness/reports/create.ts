@@ -1,5 +1,5 @@
 /** From `--report FORMAT[=FILE]` to reporters. */
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';

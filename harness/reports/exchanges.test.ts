@@ -90,3 +90,22 @@ test('a poll that was repeated is told as one', () => {
   const [first] = exchangesOf(sampleFailure({ exchanges: [sampleExchange({ times: 14 })] }));
   expect(first?.headline).toMatch(/\(12 ms, 14 times\)$/);
 });
+
+describe('the headline of an exchange', () => {
+  const headline = (exchange: Partial<Recorded>): string | undefined =>
+    exchangesOf(sampleFailure({ exchanges: [{ ...sampleExchange(exchange) }] }))[0]?.headline;
+  const url = 'http://127.0.0.1:9/beta/devices/dvc_1/ping';
+
+  it('says its address once', () => {
+    const { status: _, ...unanswered } = sampleExchange({ method: 'POST', url, error: `POST ${url}: refused` });
+    const [shownOnce] = exchangesOf(sampleFailure({ exchanges: [unanswered] }));
+    expect(shownOnce?.headline).toBe('POST /beta/devices/dvc_1/ping → refused (12 ms)');
+  });
+
+  it('names the request that was sent as bytes', () => {
+    const request_body = 'GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n';
+    const sent = { url: 'http://h/a', request_body, raw: true } as const;
+    expect(headline(sent)).toMatch(/^GET \/a and 1 more, as bytes → 200/);
+    expect(headline({ ...sent, method: 'RAW', url: 'http://h' })).toMatch(/^bytes that are no request → 200/);
+  });
+});

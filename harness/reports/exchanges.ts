@@ -42,19 +42,38 @@ export function exchangesOf(
       lines: [
         ...[...folded(sent, columns - 2), ...body(exchange.request_body)].map((line) => `> ${line}`),
         ...[...folded(came, columns - 2), ...body(exchange.response_body)].map((line) => `< ${line}`),
-        ...(exchange.error !== undefined && exchange.status !== undefined ? [`< ${printable(exchange.error)}`] : []),
+        ...(exchange.error !== undefined && exchange.status !== undefined
+          ? [`< ${printable(problemOf(exchange) ?? '')}`]
+          : []),
       ],
     };
   });
 }
 
-function headline({ method, url, status, error, duration_ms, response_headers, times }: Recorded): string {
+function headline(exchange: Recorded): string {
+  const { status, response_headers, duration_ms, times } = exchange;
   const answer =
-    status === undefined ? (error ?? 'no answer') : [status, response_headers?.[SHOWN_BEFORE] ?? ''].join(' ').trim();
-  const path = shortened(url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', URL);
+    status === undefined
+      ? (problemOf(exchange) ?? 'no answer')
+      : [status, response_headers?.[SHOWN_BEFORE] ?? ''].join(' ').trim();
   const took = `${readableDuration(duration_ms)}${times === undefined ? '' : `, ${times} times`}`;
-  return printable(`${method} ${path} → ${answer} (${took})`);
+  return printable(`${asked(exchange)} → ${answer} (${took})`);
 }
+
+/** The request of an exchange; of bytes that hold several, the first. */
+function asked({ method, url, raw, request_body = '' }: Recorded): string {
+  const path = shortened(url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', URL);
+  if (raw !== true) return `${method} ${path}`;
+  if (method === 'RAW') return 'bytes that are no request';
+  const more = (request_body.match(REQUEST_LINES) ?? []).length - 1;
+  return `${method} ${path}${more > 0 ? ` and ${more} more` : ''}, as bytes`;
+}
+
+const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
+
+/** Why an exchange has no whole answer. The headline has said what was asked. */
+const problemOf = ({ method, url, error }: Recorded): string | undefined =>
+  error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
 /** Of a text that was cut before, it says how long that was. */
 export const shortened = (text: string, limit: number): string =>

@@ -1,6 +1,6 @@
 /** What a report format is. Each has a file of its own, and a line in the list of `create.ts`. */
 import { classify, LimitReached } from '../client/errors.ts';
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import type { Output } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';

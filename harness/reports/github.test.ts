@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { annotations, githubFormat } from './github.ts';
 import { markdownReport } from './markdown.ts';
 import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';

@@ -44,6 +44,7 @@ const exchange = Type.Object({
   error: optionalText,
   duration_ms: Type.Number({ minimum: 0 }),
   curl: text,
+  raw: Type.Optional(Type.Literal(true, { description: 'Sent as the bytes in request_body, head included' })),
   times: Type.Optional(
     Type.Integer({ minimum: 2, description: 'How often it was made one after the other with the same answer' }),
   ),

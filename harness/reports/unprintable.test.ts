@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';

@@ -97,7 +97,9 @@ function whyUndecided(
 
 /** Options that chose among the checks, which are in no plan then. */
 function notChosen({ narrowedBy, profile }: Planned): Undecided {
-  const choosing = narrowedBy.flatMap((option) => /^--(?:only|section)\b|^--profile core$/.exec(option)?.[0] ?? []);
+  const choosing = narrowedBy.flatMap(
+    (option) => /^--(?:only|section|last-failed)\b|^--profile core$/.exec(option)?.[0] ?? [],
+  );
   return { checks: 1, why: `left out by ${choosing.join(' and ') || `--profile ${profile.name}`}` };
 }
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan } from './plan.ts';

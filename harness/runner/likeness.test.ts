@@ -44,6 +44,9 @@ describe('the finding of one defect in two runs is the same', () => {
         actual: '[8, 9, … 98, 99] (90), missing [50, 51]',
       }),
     );
+    expect(comparable({ expected: 'the events [33–80] (48) for after=32', actual: '[33–70, 72–80] (47)' })).toEqual(
+      comparable({ expected: 'the events [8, 9, 12] for after=7', actual: '[8, 12]' }),
+    );
   });
 });
 

@@ -2,7 +2,7 @@
 import { printable } from '../common/terminal.ts';
 import type { Finding } from './types.ts';
 
-const LIST = /\[(|\d[\d, ….]*)\](?: \(\d+\))?/g;
+const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 
 /** Ids, times and lengths differ from one request to the next, so numbers do not count. */
 export const withoutNumbers = (text: string): string => text.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
@@ -16,7 +16,7 @@ export type FindingText = Pick<Finding, 'expected' | 'actual'>;
  * is that of the other side (`event #, the first after #a; actual: event #a`).
  */
 export function comparable({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
-  const [due = ''] = /(?<=\[)\d[\d, ….]*(?=\])/.exec(expected) ?? [];
+  const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
   const numbersIn = (text: string): string[] => text.replaceAll(LIST, '').match(NUMBER) ?? [];
   const seen = new Set(numbersIn(actual));
   const shared = [...seen.intersection(new Set(numbersIn(expected)))];

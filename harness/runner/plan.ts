@@ -119,7 +119,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
-      return { ...one, skip: 'not run: --read-only leaves out what writes', leftOutBy: '--read-only' };
+      return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
     }
     const missing = (check.needs ?? []).filter((need) => !options.capabilities.has(need));
     if (missing.length > 0) return { ...one, skip: `needs ${missing.join(', ')}, which the target does not declare` };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { NoAnswer, Unreachable } from '../client/errors.ts';
 import type { Recorded, Recorder } from '../client/recorder.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
 import { NO_TRIES } from './plan.ts';
 import {

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
-import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
+import type { Redactor } from '../common/redact.ts';
 import type { CheckContext, Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { checks, requirement, suite } from './define.ts';
 import { makePlan, type PlanOptions } from './plan.ts';

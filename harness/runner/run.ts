@@ -1,9 +1,9 @@
 /** Runs a plan, within its time, and puts every result into the report. */
 
 import { Recorder } from '../client/recorder.ts';
-import type { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
+import type { Redactor } from '../common/redact.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';

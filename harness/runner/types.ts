@@ -56,7 +56,7 @@ export interface Check<Context> {
   slow?: boolean;
   /** Checks how the target is found, such as its discovery file; runs even when nothing answers there. */
   runsWhenUnreachable?: boolean;
-  /** Writes to the platform: left out by `--read-only`. */
+  /** Sends a platform more than GET requests: left out by `--read-only`. */
   writes?: boolean;
   /** Runs with `--profile core` too. */
   profile?: 'core';

@@ -1,7 +1,7 @@
 /**
  * How a check ends early. Anything else that it throws, but NoAnswer, is a fault of the set-up or of Muster: `blocked`.
  */
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
 /** Ends a check as `fail`, `warn` or an observation, by the level of its requirement. */

@@ -12,7 +12,7 @@ import {
   systemTargetOptions,
 } from '../cli/check-options.ts';
 import type { OptionSpec } from '../cli/options.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { controlFields, type Fields, filedFields, mergedFields } from './fields.ts';
 import { TRANSPORTS } from './transports/index.ts';
 

@@ -6,7 +6,7 @@
 import { isAbsolute } from 'node:path';
 import Type, { type Static, type TOptional, type TSchema, type TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import { CAPABILITIES } from '../contract/capabilities.ts';
 import { oneOf, shape } from '../contract/shape.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
@@ -206,7 +206,7 @@ export const platformFields = {
     help: 'Id of a device that does not answer pings',
     description: 'Id of a device that does not answer a ping',
   },
-  readOnly: { type: FLAG, description: 'Never write to this platform' },
+  readOnly: { type: FLAG, description: 'Send this platform nothing but GET requests' },
 } as const satisfies Fields;
 
 /** The platform that a device is enrolled in already; no target file names it. */

@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Patience } from '../common/waiting.ts';
 import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../contract/versions.ts';
@@ -54,6 +54,7 @@ test('drops the capability to write with read-only, even when it is declared; a 
   expect(target.description.control).toBe('none (read-only)');
   expect([...target.capabilities]).toEqual(expect.arrayContaining(['seed-data', 'online-device']));
   expect(target.capabilities).not.toContain('write');
+  await expect(target.http.post('/devices/dvc_x/ping', {})).rejects.toThrow('was not sent: this run only reads');
 });
 
 test('waits for the first answer longer than for any other', async () => {

@@ -75,7 +75,7 @@ function clientOf(
   recorder: Recorder,
   { userAgent }: PlatformTargetOptions,
 ): HttpClient {
-  const { versionHeader, apiVersion, apiKey } = settings;
+  const { versionHeader, apiVersion, apiKey, readOnly } = settings;
   const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
     endpoint: webEndpoint(origin, settings),
@@ -87,6 +87,7 @@ function clientOf(
       ...defined({ 'user-agent': userAgent }),
     },
     recorder,
+    readOnly,
   });
 }
 

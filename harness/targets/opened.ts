@@ -3,8 +3,8 @@
 import { NoAnswerInTime } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
-import type { Redactor } from '../client/redact.ts';
 import { readableDuration } from '../common/durations.ts';
+import type { Redactor } from '../common/redact.ts';
 import type { ControlInfo } from '../contract/control.ts';
 import type { Dialect } from '../contract/versions.ts';
 import type { Capability, TargetDescription, TargetHooks } from '../runner/types.ts';

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import type { DeviceTargetOptions, PlatformTargetOptions, TargetFile } from './fields.ts';

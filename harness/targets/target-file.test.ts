@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { loadTargetFile } from './target-file.ts';
 import { temporaryFolder } from './testing/places.ts';

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
-import type { Redactor } from '../client/redact.ts';
+import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { type Field, filedFields, type TargetFile, targetFileOf } from './fields.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
-import { Redactor } from '../client/redact.ts';
+import { Redactor } from '../common/redact.ts';
 import { poll } from '../common/waiting.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
@@ -60,7 +60,7 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
     (http) =>
       exchange(http, ['GET / HTTP/1.1\r\nhost: x\r\nx: a\0b\r\n\r\n'], { within: 5000 }).then(() => http.get('/')),
     6,
-    /it ended after a raw request of \w+\.ends: /,
+    /it ended after a raw GET \/ of \w+\.ends: /,
   ],
   'a body of JSON that is deep': [
     (http) => http.request({ method: 'POST', path: '/deep', body: `${'['.repeat(99)}${']'.repeat(99)}` }),

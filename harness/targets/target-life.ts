@@ -340,14 +340,15 @@ function requestOf(recorder: Recorder): string | undefined {
   if (waiting === undefined && step !== undefined && 'drive' in step) return `"${step.drive.what}"`;
   if (last === undefined) return undefined;
   return last.method === 'RAW'
-    ? 'a raw request'
-    : `${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
+    ? 'bytes that are no request'
+    : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
 }
 
 /** Sends it again, as far as it was recorded: what was masked is what the client sends anyway. */
-async function askAgain(http: HttpClient, { method, url, request_headers, request_body }: Recorded): Promise<void> {
+async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
+  const { method, url, raw, request_headers, request_body } = recorded;
   const asking = http.with({ timeoutMs: ANSWER_MS, recorder: new Recorder(http.recorder.redactor) });
-  if (method === 'RAW') {
+  if (raw === true) {
     await exchange(asking, [Buffer.from(request_body ?? '', 'latin1')], { within: ANSWER_MS });
     return;
   }

@@ -45,13 +45,15 @@ const REFUSAL = 'a 4xx other than 410 (400 is usual)';
 
 async function expectRefusal(t: Device, streams: Streams, cursor: string, where: string): Promise<void> {
   if (where === 'Last-Event-ID' && (!fitsHeader(cursor) || cursor === '')) return;
-  const stream = await streams.try(where === 'after' ? { after: cursor } : { lastEventId: cursor });
+  const mayBeServed = HUGE.includes(cursor);
+  const expected = `${REFUSAL}${mayBeServed ? ', or a stream,' : ''} for ${describeCursor(cursor, where)}`;
+  const asked = where === 'after' ? { after: cursor } : { lastEventId: cursor };
+  const stream = await streams.try(asked, undefined, expected);
   const { status } = stream;
   const isStream = mediaType(stream.headers) === 'text/event-stream';
   const isRefused = status >= 400 && status < 500 && status !== 410 && !isStream;
-  const mayBeServed = HUGE.includes(cursor);
   t.must(isRefused || (mayBeServed && status === 200 && isStream), {
-    expected: `${REFUSAL}${mayBeServed ? ', or a stream,' : ''} for ${describeCursor(cursor, where)}`,
+    expected,
     actual: await describeAnswer(t, stream),
   });
   await stream.close();

@@ -31,7 +31,7 @@ const success = requirement({
     'A ping of an online device answers 200 with code "success" and a round trip in nanoseconds that does not ' +
     'exceed the duration of the call.',
 });
-check(success, { needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
+check(success, { writes: true, needs: ['online-device'], profile: 'core' }, async (t: Platform) => {
   const device = t.onlineDevice ?? t.blocked('no online device was named');
   const response = await firstSuccessfulPing(t, device);
   t.must(response.status === 200 && isJson(response) && pingCode(response) === 'success', {
@@ -74,7 +74,7 @@ const timeout = requirement({
   clause: 'Nanoseconds to wait for the ping to complete',
   text: 'A ping of a device that does not answer ends when timeout_nanos are over, and never with code "success".',
 });
-check(timeout, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
+check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await servedCollections(t);
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
@@ -155,7 +155,7 @@ const limit = requirement({
 });
 /** Share of the run's timeout by which the answer may be late. */
 const LIMIT_TOLERANCE = 1 / 2;
-check(limit, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
+check(limit, { writes: true, needs: ['offline-device'], slow: true }, async (t: Platform) => {
   await servedCollections(t);
   await requirePing(t);
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
@@ -175,7 +175,7 @@ check(limit, { needs: ['offline-device'], slow: true }, async (t: Platform) => {
   t.note(`timeout_nanos of 60 s: ${describeResponse(response)} after ${Math.round(response.durationMs / 1000)} s`);
 });
 
-check(limit, { aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
+check(limit, { writes: true, aspect: 'huge', needs: ['online-device'] }, async (t: Platform) => {
   await requirePing(t);
   const device = t.onlineDevice ?? t.blocked('no online device was named');
   const above = fc.bigInt({ min: BigInt(10 * SECOND_NANOS) + 1n, max: 2n ** 70n }).map(String);

@@ -38,7 +38,7 @@ const UNSPECIFIED_BODIES = [
   '{"timeout_nanos":"1000000"}',
   '{"timeout_nanos":1e6}',
 ];
-check(badBody, {}, async (t: Platform) => {
+check(badBody, { writes: true }, async (t: Platform) => {
   const device = await requirePing(t);
   await eachAtOnce(t, BAD_BODIES, async (body) => {
     const response = await ping(t, device, body);
@@ -79,7 +79,7 @@ const UNKNOWN_DEVICES = [
 ];
 const describeUnknown = (device: string): string =>
   describePing(encodeURIComponent(device.slice(0, 100)), MILLISECOND_NANOS);
-check(unknownDevice, {}, async (t: Platform) => {
+check(unknownDevice, { writes: true }, async (t: Platform) => {
   await requirePing(t);
   const anyUnknownDevice = fc.oneof(
     fc

@@ -1,6 +1,8 @@
 /** The reference platform passes the suite empty, unchanged, and beside other clients. */
+import { request as send } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { serve } from '../../harness/targets/testing/places.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { KEY_HEADERS, startWorkspace, type Workspace } from '../../harness/tools/subjects/simulators.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
@@ -12,11 +14,24 @@ const OBSERVING = ['has-more', 'walk-once', 'stable', 'past-end', 'total-count',
 );
 
 describe('the reference platform', () => {
-  it('is not changed by a run that may only read', async () => {
+  it('is sent nothing but GET by a run that may only read', async () => {
     await using workspace = await startWorkspace();
     const place = await workspace.place();
     const before = await counts(place.url);
-    const report = await runPlatformSuite(place, { readOnly: true });
+    const methods = new Set<string>();
+    const relay = await serve((request, response) => {
+      const { method = '', headers, url = '' } = request;
+      methods.add(method);
+      const onwards = send(`${new URL(place.url).origin}${url}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+        answer.pipe(response);
+      });
+      onwards.on('error', () => response.destroy());
+      request.pipe(onwards);
+    });
+    const url = `${relay}${new URL(place.url).pathname}`;
+    const report = await runPlatformSuite({ ...place, url }, { readOnly: true });
+    expect([...methods]).toEqual(['GET']);
     expect(await counts(place.url)).toEqual(before);
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     expect(report.summary.pass).toBeGreaterThan(30);

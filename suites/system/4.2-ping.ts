@@ -15,7 +15,7 @@ const reachesDevice = requirement({
   text: 'A ping on the platform reaches the device and comes back.',
 });
 // Exclusive, because some agents hear a ping only once they are done with what came before it.
-check(reachesDevice, { sharing: 'exclusive', profile: 'core' }, async (t: System) => {
+check(reachesDevice, { writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
 
@@ -66,7 +66,7 @@ async function mustReach(t: System, from: string): Promise<number> {
 
 check(
   reachesDevice,
-  { aspect: 'offline', sharing: 'disruptive', premises: [reachesDevice.id, 'system.offline'] },
+  { writes: true, aspect: 'offline', sharing: 'disruptive', premises: [reachesDevice.id, 'system.offline'] },
   async (t: System) => {
     await t.online();
     const tookMs = await mustReach(t, 'from the device while it is online');

@@ -61,7 +61,7 @@ export const checkPlatform = checkCommand({
   api: 'platform',
   options: { ...platformTargetOptions, ...planOptions },
   examples: [
-    ['MUSTER_API_KEY=… muster check platform --url https://api.example.com/beta --read-only', 'writes nothing'],
+    ['MUSTER_API_KEY=… muster check platform --url https://api.example.com/beta --read-only', 'sends nothing but GET'],
     ['muster check platform --url http://127.0.0.1:8080/beta --api-key KEY', 'everything'],
   ],
   suite: async () => (await import('../../../suites/platform/index.ts')).platformSuite,

@@ -101,7 +101,7 @@ function how(check: CataloguedCheck): string {
     `${drives.length === 0 ? 'only asks' : `${listed(drives)}, and asks`}, ${place}`,
     ...(others.length > 0 ? [`needs ${others.join(', ')}`] : []),
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
-    ...(check.writes ? ['writes to the platform (--read-only leaves it out)'] : []),
+    ...(check.writes ? ['sends the platform more than GET (--read-only leaves it out)'] : []),
     ...(check.profiles.length > 0 ? [`part of the profiles ${listed(check.profiles)}`] : []),
     ...leastOf(check),
   ].join('; ');

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { ResultError, readResult } from '../../../simulators/fleet/result/shards.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { painter } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { jsonProblems, MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
 import { openEnrolledDevice } from './own-platform.ts';
 

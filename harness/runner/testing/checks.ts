@@ -1,5 +1,5 @@
-import { Redactor } from '../../client/redact.ts';
 import { defined } from '../../common/defined.ts';
+import { Redactor } from '../../common/redact.ts';
 import { checks, requirement, suite } from '../define.ts';
 import { makePlan } from '../plan.ts';
 import { type RunOptions, runSuite } from '../run.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ClientStart } from '../opened.ts';
 import { openClientTarget } from './open-client.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { DIALECT_NAMES } from '../../contract/versions.ts';
 import type { ClientTargetOptions } from '../fields.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer } from '../../client/errors.ts';
 import { Recorder } from '../../client/recorder.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { Violation } from '../../runner/violation.ts';
 import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';

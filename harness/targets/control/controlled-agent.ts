@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
-import type { Redactor } from '../../client/redact.ts';
+import type { Redactor } from '../../common/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { WAIT_POLICIES, Waits } from '../../runner/session.ts';
 import type { TargetFiles } from '../files/target-files.ts';

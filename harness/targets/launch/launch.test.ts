@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { poll } from '../../common/waiting.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
 import { openDeviceTarget } from '../open-device.ts';

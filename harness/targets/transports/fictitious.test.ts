@@ -8,7 +8,7 @@ import { type Endpoint, listening, type Serving } from '../../../simulators/devi
 import { deviceSuite } from '../../../suites/device/index.ts';
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { makePlan } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
-import type { Redactor } from '../../client/redact.ts';
+import type { Redactor } from '../../common/redact.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
 /**

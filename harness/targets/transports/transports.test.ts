@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
-import { Redactor } from '../../client/redact.ts';
+import { Redactor } from '../../common/redact.ts';
 import { listening, temporaryFolder } from '../testing/places.ts';
 import { addressesIn, loopback, TRANSPORTS, unix, url } from './index.ts';
 import { whyUnreachable } from './transport.ts';

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
+import { Redactor } from '../../../harness/common/redact.ts';
 import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
@@ -120,8 +121,13 @@ export interface PlatformAddress {
 /**
  * `text` of a platform as people may see it: without the API key, which it may repeat, and without control characters.
  */
-export const masked = (text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string =>
-  printable(platform === undefined || platform.apiKey === '' ? text : text.replaceAll(platform.apiKey, '***'));
+export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
+  redactor.add(platform?.apiKey);
+  return printable(redactor.text(text));
+}
+
+/** A process loads one platform. */
+const redactor = new Redactor();
 
 interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'> {
   /** Connections to the platform at most. Default 256. */

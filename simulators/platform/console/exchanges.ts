@@ -6,109 +6,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
 import type { KeyRing } from '../keys.ts';
-
-// Masks secrets in what the console shows: by the name they go under, by their form, and where they are known by their
-// text.
-
-const MASK = '***';
-
-/** Headers that carry a credential. */
-const HEADERS = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
-/** Members, parameters and headers whose value is a secret. */
-const NAME = String.raw`[\w-]*(?:token|password|passwd|secret|authorization|api[_-]?key|private_key(?:_pem)?)`;
-const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
-/** In JSON that was cut, and so cannot be read. */
-const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
-/** In JSON that is a string in JSON. */
-const INNER_MEMBER = new RegExp(String.raw`(\\+"${NAME}\\+"\s*:\s*\\+").*?(\\+"|$)`, 'gis');
-const JWT = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?/g;
-const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
-/** Shorter ones are masked only where they are a whole value: they may be words. */
-const DISTINCT = 6;
-
-/** Masks what is secret of itself, and the given secrets. */
-export class Mask {
-  readonly #whole: ReadonlySet<string>;
-  readonly #forms: readonly string[];
-
-  constructor(secrets: Iterable<string>) {
-    this.#whole = new Set(secrets);
-    this.#forms = [...this.#whole]
-      .filter(({ length }) => length >= DISTINCT)
-      .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
-      .sort((one, other) => other.length - one.length);
-  }
-
-  header(name: string, value: string): string {
-    return HEADERS.test(name) || WHOLE_NAME.test(name) ? MASK : this.text(value);
-  }
-
-  /** Path and query. */
-  url(url: string): string {
-    const [path = '', ...query] = url.split('?');
-    if (query.length === 0) return this.text(path);
-    const parameters = query.join('?').replaceAll(/([^&=]*)=([^&]*)/g, (_all, name: string, value: string) => {
-      const secret = WHOLE_NAME.test(decoded(name)) || this.#whole.has(decoded(value));
-      return `${name}=${secret ? MASK : value}`;
-    });
-    return this.text(`${path}?${parameters}`);
-  }
-
-  /** A body: JSON is masked member by member, unless it was cut. */
-  body(text: string, cut: boolean): string {
-    const value = cut ? undefined : parsed(text);
-    if (value !== undefined) return this.text(JSON.stringify(this.#value(value)));
-    return this.text(text.replaceAll(INNER_MEMBER, `$1${MASK}$2`).replaceAll(MEMBER, `$1"${MASK}"`));
-  }
-
-  text(text: string): string {
-    let masked = this.#whole.has(text) ? MASK : text;
-    for (const form of this.#forms) masked = masked.replaceAll(form, MASK);
-    return masked.replaceAll(BEARER, `$1 ${MASK}`).replaceAll(JWT, MASK);
-  }
-
-  #value(value: unknown): unknown {
-    if (typeof value === 'string') return this.#string(value);
-    if (Array.isArray(value)) return value.map((each) => this.#value(each));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, WHOLE_NAME.test(name) ? MASK : this.#value(each)]),
-    );
-  }
-
-  #string(value: string): string {
-    if (this.#whole.has(value)) return MASK;
-    const inner = /^\s*[[{]/.test(value) ? parsed(value) : undefined;
-    if (inner === undefined) return this.text(value);
-    const masked = JSON.stringify(this.#value(inner));
-    // What holds no secret is shown as it was written.
-    return masked === JSON.stringify(inner) ? this.text(value) : masked;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
-}
 
 /** Requests that are kept. */
 export const KEPT_REQUESTS = 500;
 /** Characters of a body that are shown. */
 const SHOWN_BODY = 16_384;
+/** What they presented, of that many. */
+const KEPT_STRANGERS = 100;
 /** More is kept than shown, so that a secret is never cut before it is masked. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 /** Characters of a path, a header or a version that are shown. */
@@ -148,14 +56,16 @@ export class Exchanges {
   /** Called after each one. */
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
-  readonly #known: Mask;
+  readonly #known: TrafficRedactor;
+  /** By what requests presented: a key that is wrong here may be right elsewhere. */
+  readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
   #count = 0;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#known = new Mask(options.secrets);
+    this.#known = new TrafficRedactor(options.secrets);
   }
 
   /** A text without the platform's keys. */
@@ -227,7 +137,7 @@ export class Exchanges {
     kept.responseBody = partOf(payload);
   }
 
-  #line(kept: Kept, mask: Mask): RequestLine {
+  #line(kept: Kept, mask: TrafficRedactor): RequestLine {
     const { number, at, ms, method, url, status } = kept;
     const version = headerOf(kept, this.#options.versionHeader);
     return {
@@ -255,13 +165,18 @@ export class Exchanges {
     return kept.url.startsWith(`${AGENT_BASE_PATH}/`) ? 'agent' : 'no key';
   }
 
-  /** Knows also what this request presented: a key that is wrong here may be right elsewhere. */
-  #mask(kept: Kept): Mask {
-    const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)];
-    return new Mask([
-      ...this.#options.secrets,
-      ...presented.filter((text) => text !== undefined && text !== ''),
-    ] as string[]);
+  /** Knows also what this request presented. */
+  #mask(kept: Kept): TrafficRedactor {
+    const { secrets } = this.#options;
+    const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)].filter(
+      (text) => text !== undefined && text !== '' && !secrets.includes(text),
+    ) as string[];
+    if (presented.length === 0) return this.#known;
+    const key = JSON.stringify(presented);
+    const known = this.#strangers.get(key) ?? new TrafficRedactor([...secrets, ...presented]);
+    if (this.#strangers.size >= KEPT_STRANGERS) this.#strangers.clear();
+    this.#strangers.set(key, known);
+    return known;
   }
 }
 
@@ -275,7 +190,7 @@ function partOf(body: unknown): Part | undefined {
   return { text: Buffer.from(body.subarray(0, KEPT_BODY)), bytes: body.length };
 }
 
-function bodyOf(part: Part | undefined, mask: Mask): ShownBody | null {
+function bodyOf(part: Part | undefined, mask: TrafficRedactor): ShownBody | null {
   if (part === undefined || part.bytes === 0) return null;
   const { bytes } = part;
   const known = String(part.text);

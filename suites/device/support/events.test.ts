@@ -13,6 +13,7 @@ import {
   readEvent,
   type SeenEvent,
   sameJson,
+  showIds,
 } from './events.ts';
 
 const t: Assertions = {
@@ -110,6 +111,14 @@ describe('sequences of events', () => {
     const at = (fraction: string) => sent({ at: `2026-01-02T03:04:05.${fraction}Z` });
     expect(same(at('123456'), at('123'))).not.toThrow();
     expect(same(at('123'), at('124'))).toThrow('as it was sent before');
+  });
+
+  it('are told as ranges, with what is missing', () => {
+    const all = Array.from({ length: 3250 }, (_, index) => seen(index + 7));
+    const some = all.filter(({ id }) => id !== 1733n);
+    expect(same(some, all)).toThrow('[7–3256] (3250) for x; actual: [7–1732, 1734–3256] (3249), missing [1733]');
+    const even = all.filter(({ id }) => id % 2n === 0n);
+    expect(showIds(even)).toMatch(/^\[8, 10, .*, 30, … 3246, .*, 3256\] \(1625\)$/);
   });
 
   it('are compared whatever the order of members', () => {

@@ -76,12 +76,25 @@ export function showFrame(frame: SseFrame): string {
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
-export const showIds = (events: readonly { id: bigint }[]): string => {
-  const ids = (some: readonly { id: bigint }[]): string => some.map(({ id }) => String(id)).join(', ');
-  return events.length <= 24
-    ? `[${ids(events)}]`
-    : `[${ids(events.slice(0, 12))}, … ${ids(events.slice(-6))}] (${events.length})`;
-};
+/** `[7, 9–3250] (3243)`: ids that follow each other as a range, and of many parts the first and the last. */
+export function showIds(events: readonly { id: bigint }[]): string {
+  const ranges: { from: bigint; to: bigint }[] = [];
+  for (const { id } of events) {
+    const last = ranges.at(-1);
+    if (last !== undefined && id === last.to + 1n) last.to = id;
+    else ranges.push({ from: id, to: id });
+  }
+  const parts = ranges.flatMap(({ from, to }) => {
+    if (to === from) return [`${from}`];
+    return to === from + 1n ? [`${from}`, `${to}`] : [`${from}–${to}`];
+  });
+  const shown =
+    parts.length <= MOST_PARTS ? parts.join(', ') : `${parts.slice(0, 12).join(', ')}, … ${parts.slice(-6).join(', ')}`;
+  return `[${shown}]${events.length > COUNTED_AT_SIGHT ? ` (${events.length})` : ''}`;
+}
+
+const MOST_PARTS = 24;
+const COUNTED_AT_SIGHT = 24;
 
 /** Each event once, where it came first: delivery is at least once. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {

@@ -381,9 +381,9 @@ export class Streams {
     });
   }
 
-  /** Opens a stream and gives it back whatever its status. */
-  try(options: OpenEvents = {}, http?: HttpClient): Promise<EventStream> {
-    return this.#attempt(options, http, true);
+  /** Opens a stream and gives it back whatever its status. `expected`: what should have come where nothing does. */
+  try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
+    return this.#attempt(options, http, true, expected);
   }
 
   async close(): Promise<void> {
@@ -401,7 +401,12 @@ export class Streams {
   }
 
   /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
-  async #attempt(options: OpenEvents, http = this.#http ?? this.#t.http, needed: boolean): Promise<EventStream> {
+  async #attempt(
+    options: OpenEvents,
+    http = this.#http ?? this.#t.http,
+    needed: boolean,
+    expected = `an answer to ${describeOpen(options)}`,
+  ): Promise<EventStream> {
     if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
     const all = t.session.get(OPEN_STREAMS);
@@ -424,7 +429,7 @@ export class Streams {
       return stream;
     } catch (error) {
       if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
-      t.must(false, { expected: 'an answer to GET /events', actual: error.message });
+      t.must(false, { expected, actual: error.message });
       throw error;
     }
   }

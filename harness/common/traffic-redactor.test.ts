@@ -1,10 +1,10 @@
 /** No secret is in what the console shows, wherever it stood; what is none stays as it is. */
 
 import { expect, it } from 'vitest';
-import { Mask } from './exchanges.ts';
+import { TrafficRedactor } from './redact.ts';
 
 const KEY = `k7Q2/xW9"z Bf4v`;
-const mask = new Mask([KEY, 'dev']);
+const mask = new TrafficRedactor([KEY, 'dev']);
 
 it.each([
   [`{"name":"robot ${JSON.stringify(KEY).slice(1, -1)}"}`, false],
@@ -23,9 +23,18 @@ it.each([
 
 it('masks what stands in a URL or a header', () => {
   expect(mask.url(`/x?name=${encodeURIComponent(KEY)}&limit=3`)).toBe('/x?name=***&limit=3');
-  expect(mask.url('/x?api_key=s3cr3t&name=dev')).toBe('/x?api_key=***&name=***');
+  expect(mask.url('/x?api_key=s3cr3t&name=dev')).toBe('/x?api_key=***&name=dev');
   expect(mask.header('X-API-Key', 'dev')).toBe('***');
-  expect(mask.header('x-other', 'dev')).toBe('***');
+  expect(mask.header('x-auth-token', 'dev')).toBe('***');
+  expect(mask.header('x-other', `${KEY} dev`)).toBe('*** dev');
+});
+
+it('changes no path and no word for a key that is a word', () => {
+  expect(mask.url('/beta/devices/dvc_1?order_by=dev')).toBe('/beta/devices/dvc_1?order_by=dev');
+  expect(mask.text('POST /devices answered 404: the device dev is unknown')).toContain(
+    '/devices answered 404: the dev',
+  );
+  expect(mask.body('{"api_key":"dev","name":"dev"}', false)).toBe('{"api_key":"***","name":"dev"}');
 });
 
 it.each(['{"slot_key":"main","device":"dvc_1","development":7}', '{"key":"value"}', 'deployments of developers'])(

@@ -5,7 +5,8 @@
  */
 
 const MASK = '***';
-const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'cookie', 'set-cookie', 'proxy-authorization']);
+/** Headers that carry a credential. */
+const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 /** Of a secret that was cut, fewer characters than these are left alone: they would be found by chance. */
 const SHORTEST = 4;
 /**
@@ -30,6 +31,10 @@ export class Redactor {
   readonly #ordinary = new Set<string>();
   /** Finds the ordinary ones where they are values of credentials. */
   #values: RegExp | undefined;
+
+  constructor(secrets: Iterable<string> = []) {
+    for (const secret of secrets) this.add(secret);
+  }
 
   /**
    * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a
@@ -99,11 +104,13 @@ export class Redactor {
       : `${clean.slice(0, limit)}… (${size ?? `${text.length} characters`})`;
   }
 
-  /** Masks the headers that carry credentials, and secrets in all others. */
+  /** The value of a header: masked whole where it carries a credential, and of secrets in any other. */
+  header(name: string, value: string): string {
+    return SECRET_HEADER.test(name) ? MASK : this.text(value);
+  }
+
   headers(headers: Record<string, string>): Record<string, string> {
-    const mask = (name: string, value: string): string =>
-      SECRET_HEADERS.has(name.toLowerCase()) ? MASK : this.text(value);
-    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, mask(name, value)]));
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.header(name, value)]));
   }
 
   /** Masks secrets in every string of a JSON value, keys included. */
@@ -117,6 +124,79 @@ export class Redactor {
         CREDENTIAL.test(key) && this.#ordinary.has(item) ? MASK : this.value(item),
       ]),
     ) as T;
+  }
+}
+
+/** Members, parameters and headers whose value is a secret. */
+const NAME = String.raw`[\w-]*(?:token|password|passwd|secret|authorization|api[_-]?key|private_key(?:_pem)?)`;
+const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
+/** In JSON that was cut, and so cannot be read. */
+const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
+/** In JSON that is a string in JSON. */
+const INNER_MEMBER = new RegExp(String.raw`(\\+"${NAME}\\+"\s*:\s*\\+").*?(\\+"|$)`, 'gis');
+const JWT = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?/g;
+const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
+
+/** For traffic of anybody: masks also what it does not know, where its name or its form says that it is a secret. */
+export class TrafficRedactor extends Redactor {
+  override text(text: string, options?: { ended?: boolean }): string {
+    return super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`).replaceAll(JWT, MASK);
+  }
+
+  override header(name: string, value: string): string {
+    return WHOLE_NAME.test(name) ? MASK : super.header(name, value);
+  }
+
+  /** Path and query. */
+  url(url: string): string {
+    const [path = '', ...query] = url.split('?');
+    if (query.length === 0) return this.text(path);
+    const parameters = query
+      .join('?')
+      .replaceAll(/([^&=]*)=([^&]*)/g, (all, name: string) =>
+        WHOLE_NAME.test(decoded(name)) ? `${name}=${MASK}` : all,
+      );
+    return this.text(`${path}?${parameters}`);
+  }
+
+  /** A body: JSON is masked member by member, unless it was cut. */
+  body(text: string, cut: boolean): string {
+    const value = cut ? undefined : parsed(text);
+    if (value !== undefined) return this.text(JSON.stringify(this.#members(value)));
+    return this.text(text.replaceAll(INNER_MEMBER, `$1${MASK}$2`).replaceAll(MEMBER, `$1"${MASK}"`));
+  }
+
+  #members(value: unknown): unknown {
+    if (typeof value === 'string') return this.#string(value);
+    if (Array.isArray(value)) return value.map((each) => this.#members(each));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, WHOLE_NAME.test(name) ? MASK : this.#members(each)]),
+    );
+  }
+
+  #string(value: string): string {
+    const inner = /^\s*[[{]/.test(value) ? parsed(value) : undefined;
+    if (inner === undefined) return this.text(value);
+    const masked = JSON.stringify(this.#members(inner));
+    // What holds no secret is shown as it was written.
+    return masked === JSON.stringify(inner) ? this.text(value) : masked;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
   }
 }
 
