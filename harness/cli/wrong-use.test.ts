@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { MAIN, muster, Running, refusal, shownText, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
+writeFileSync(at('itself.yaml'), 'known: &a [*a]\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 
 it.each([
@@ -36,6 +37,10 @@ it.each([
   [['check', 'device', '--socket', 'a', '--requirements', '2020-01-01'], 'no such requirement set; accepted: 20'],
   [['check', 'device', '--socket', 'a', '--report', 'pdf'], 'junit'],
   [['check', 'device'], '--socket PATH'],
+  [['check', 'device', '--socket', 'a', '--baseline', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['check', 'device', '--target', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['fleet', '--scenario', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['simulate', 'platform', '--port', '0', '--seed-file', at('itself.yaml')], 'itself.yaml: an alias stands within'],
   [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
   [['check', 'client'], '--command LINE'],
   [['check', 'client', '--command', 'x', '--capability', 'drive'], 'accepted are follow'],
