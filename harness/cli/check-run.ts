@@ -10,7 +10,8 @@ import { LimitReached } from '../client/errors.ts';
 import { Redactor } from '../client/redact.ts';
 import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
-import { printable } from '../common/terminal.ts';
+import { interruptedCode } from '../common/signals.ts';
+import { inert, printable } from '../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
@@ -45,6 +46,7 @@ import {
 } from './check-options.ts';
 import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
+import { remember } from './run-record.ts';
 import { VERSION } from './version.ts';
 
 /** Resolves with the exit code. The target is opened here, so that an interrupt while it starts also closes it. */
@@ -55,7 +57,7 @@ export async function runAndReport<T extends CheckTable, Context>(
 ): Promise<number> {
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
-  const say = (text: string): void => void process.stderr.write(`${printable(redactor.text(text))}\n`);
+  const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const maxTimeMs = maxTime(args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
@@ -104,11 +106,12 @@ export async function runAndReport<T extends CheckTable, Context>(
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
+    if (report.options !== undefined) remember(report.api, report.options);
     for (const { message } of unwritten) say(`muster: ${message}`);
     if (report.exit_code !== 0) {
       const written = (await target.diagnostics()).trim();
       const last = printable(written.split('\n').slice(-20).join('\n'));
-      if (last !== '') process.stderr.write(`\nThe target wrote:\n${last}\n`);
+      if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
     }
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
@@ -116,7 +119,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
-      return EXIT.interrupted;
+      return interruptedCode(interrupt.signal);
     }
     throw redacted(error, redactor);
   }

@@ -11,7 +11,7 @@ import type { Exchange, RequestLine, ShownBody } from '../../console/page/platfo
 import type { KeyRing } from '../keys.ts';
 
 // Masks secrets in what the console shows: by the name they go under, by their form, and where they are known by their
-// text.
+// text. Whatever a client sends is read once from its beginning to its end: no pattern begins again within its own match.
 
 const MASK = '***';
 
@@ -23,8 +23,9 @@ const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
 /** In JSON that was cut, and so cannot be read. */
 const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
 /** In JSON that is a string in JSON. */
-const INNER_MEMBER = new RegExp(String.raw`(\\+"${NAME}\\+"\s*:\s*\\+").*?(\\+"|$)`, 'gis');
-const JWT = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?/g;
+const INNER_MEMBER = new RegExp(String.raw`((?<!\\)\\+"${NAME}\\+"\s*:\s*\\+")(?:[^\\]|\\+(?![\\"]))*(\\+"|$)`, 'gis');
+/** A JWT may begin in it. */
+const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 /** Shorter ones are masked only where they are a whole value: they may be words. */
 const DISTINCT = 6;
@@ -50,11 +51,16 @@ export class Mask {
   url(url: string): string {
     const [path = '', ...query] = url.split('?');
     if (query.length === 0) return this.text(path);
-    const parameters = query.join('?').replaceAll(/([^&=]*)=([^&]*)/g, (_all, name: string, value: string) => {
-      const secret = WHOLE_NAME.test(decoded(name)) || this.#whole.has(decoded(value));
-      return `${name}=${secret ? MASK : value}`;
-    });
-    return this.text(`${path}?${parameters}`);
+    const parameters = query
+      .join('?')
+      .split('&')
+      .map((parameter) => {
+        const [name = '', ...rest] = parameter.split('=');
+        const value = rest.join('=');
+        const isSecret = rest.length > 0 && (WHOLE_NAME.test(decoded(name)) || this.#whole.has(decoded(value)));
+        return isSecret ? `${name}=${MASK}` : parameter;
+      });
+    return this.text(`${path}?${parameters.join('&')}`);
   }
 
   /** A body: JSON is masked member by member, unless it was cut. */
@@ -67,7 +73,7 @@ export class Mask {
   text(text: string): string {
     let masked = this.#whole.has(text) ? MASK : text;
     for (const form of this.#forms) masked = masked.replaceAll(form, MASK);
-    return masked.replaceAll(BEARER, `$1 ${MASK}`).replaceAll(JWT, MASK);
+    return masked.replaceAll(BEARER, `$1 ${MASK}`).replaceAll(DOTTED, withoutJwt);
   }
 
   #value(value: unknown): unknown {
@@ -87,6 +93,11 @@ export class Mask {
     // What holds no secret is shown as it was written.
     return masked === JSON.stringify(inner) ? this.text(value) : masked;
   }
+}
+
+function withoutJwt(dotted: string): string {
+  const at = dotted.search(/\beyJ[\w-]/);
+  return at === -1 || !dotted.includes('.', at + 4) ? dotted : dotted.slice(0, at) + MASK;
 }
 
 function parsed(text: string): unknown {
