@@ -84,7 +84,7 @@ export const printable = (text: string): string =>
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
 /** What runners of workflows obey: a line `::command …::…` (GitHub), `##[command]` and `##vso[…]` anywhere (Azure). */
-const COMMANDS = /(?<=^(?:\s|\u001b\[[\d;]*m)*:)(?=:\s*[\w-]+.*::)|(?<=##)(?=\[|vso\[)/gim;
+const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
 /** Text that holds what a target or a foreign file says, on its way to a terminal, without a command to a runner. */
 export const inert = (text: string): string => text.replaceAll(COMMANDS, ' ');

@@ -130,7 +130,7 @@ test.each<[string, CheckResult[], Partial<Report>, RegExp]>([
 });
 
 test('no field of a foreign report writes a line of its own, or commands the runner of a workflow', async () => {
-  const nasty = 'x\n::error title=x::pwned\n##[command]pwned\n  ::add-mask::x ##vso[task.complete]\n' + 'y '.repeat(50);
+  const nasty = `x\n::error title=x::pwned\n##[command]pwned\n  ::add-mask::x ##vso[task.complete]\n${'y '.repeat(50)}`;
   const poison = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (key, item: unknown) =>
       typeof item === 'string' && !['level', 'outcome', 'api', 'started_at', 'section'].includes(key)

@@ -2,10 +2,10 @@
  * `muster compare`: what differs between reports, certificates, or implementations that are checked one after the
  * other.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
+import { ownedFolder } from '../../common/owner.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, painter, printableJson, printableLine, printableValue } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
@@ -166,7 +166,7 @@ async function checked(
     ...lines.map((value) => ({ option: '--command', value })),
   ];
   if (targets.length === 0) return [];
-  const folder = out === undefined ? mkdtempSync(join(tmpdir(), 'muster-compare-')) : resolve(out);
+  const folder = out === undefined ? ownedFolder('compare') : resolve(out);
   mkdirSync(folder, { recursive: true });
   try {
     const entries: Entry[] = [];
