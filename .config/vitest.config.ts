@@ -35,6 +35,9 @@ const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle
 // start is that.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
+// What runs of tests remember is none of the user's.
+process.env['XDG_STATE_HOME'] = new URL('../node_modules/.cache/muster-state', import.meta.url).pathname;
+
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
 
 export default defineConfig(({ mode }) => ({

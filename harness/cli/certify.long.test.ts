@@ -132,3 +132,14 @@ test.each([
 ])('%j is a usage error that says what is accepted', async (words, message) => {
   expect(await refusal(words)).toMatch(message);
 });
+
+test('what a signer writes into a name is no line of what verify says', async () => {
+  const name = 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned';
+  const target = { ...sampleReport().target, name };
+  const report = sampleReport([sampleResult()], { complete: true, muster: '0.0.1', target });
+  certificateIssuer(certificate, key).issue(report);
+  const { code, stdout } = await muster('verify', certificate, '--key', `${key}.pub`);
+  expect(code).toBe(0);
+  expect(stdout).toContain('robot␊␊It claims␊  · Everything.␊');
+  expect(stdout.match(/^It claims$/gm)).toHaveLength(1);
+});

@@ -11,7 +11,8 @@ import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
 import { Redactor } from '../common/redact.ts';
-import { printable } from '../common/terminal.ts';
+import { interruptedCode } from '../common/signals.ts';
+import { inert, printable } from '../common/terminal.ts';
 import { EXIT, nearest, UsageError } from '../common/usage.ts';
 import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
@@ -56,6 +57,7 @@ import {
   storable,
 } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
+import { remember as rememberTarget } from './run-record.ts';
 import { VERSION } from './version.ts';
 import { filesToWatch, type Watched, watching } from './watch.ts';
 
@@ -81,7 +83,7 @@ async function runOnce<T extends CheckTable, Context>(
 ): Promise<number> {
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
-  const say = (text: string): void => void process.stderr.write(`${printable(redactor.text(text))}\n`);
+  const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const maxTimeMs = maxTime(args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
@@ -128,6 +130,7 @@ async function runOnce<T extends CheckTable, Context>(
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
+    if (report.options !== undefined) rememberTarget(report.api, report.options);
     for (const { message } of unwritten) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
@@ -138,7 +141,7 @@ async function runOnce<T extends CheckTable, Context>(
   } catch (error) {
     if (interrupt.signal.aborted && isAbort(error, interrupt.signal)) {
       process.stderr.write('muster: interrupted before anything was checked; nothing is left running\n');
-      return EXIT.interrupted;
+      return interruptedCode(interrupt.signal);
     }
     throw redacted(error, redactor);
   }
@@ -146,7 +149,7 @@ async function runOnce<T extends CheckTable, Context>(
 
 function tellOutput(written: string): void {
   const last = printable(written.trim().split('\n').slice(-20).join('\n'));
-  if (last !== '') process.stderr.write(`\nThe target wrote:\n${last}\n`);
+  if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 
 /**

@@ -114,15 +114,15 @@ test('2: nothing answers, which is said with what to try', async () => {
   expect(out.split('\n').length).toBeLessThan(14);
 });
 
-test('2: an interrupt still writes the report, and names what is undecided', async () => {
+test('130: an interrupt still writes the report, and names what is undecided', async () => {
   const words = typed`check device --socket ${good} --only device.events.heartbeat`;
   const running = new Running([...words, '--report', 'pretty', '--report', `json=${at('interrupted.json')}`]);
   await running.line((line) => line.startsWith('check device'));
   running.child.kill('SIGINT');
   const { code, stdout } = await running.ended;
   expect(stdout).toContain('interrupted');
-  expect(code).toBe(2);
-  expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true });
+  expect(code).toBe(130);
+  expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true, exit_code: 130 });
 });
 
 // The command runs all that is fast against a simulated device, both as processes.

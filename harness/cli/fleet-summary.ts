@@ -17,6 +17,7 @@ import {
 import { OutputError } from '../../simulators/fleet/result/shards.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
 import { readableDuration } from '../common/durations.ts';
+import { interruptedCode } from '../common/signals.ts';
 import { hanging, type Paint, painter, printable, printableValue, wrap } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 
@@ -44,7 +45,7 @@ const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' |
   invalid: ['✗', 'red', 'the generator saturated: the figures are its own'],
 };
 
-type Ending = ReturnType<typeof exitCode> | typeof EXIT.interrupted;
+type Ending = ReturnType<typeof exitCode> | 129 | 130 | 143;
 
 const EXIT_WORDS: Record<Ending, string> = {
   0: '',
@@ -52,7 +53,9 @@ const EXIT_WORDS: Record<Ending, string> = {
   2: 'the run is not complete',
   98: 'the generator saturated',
   99: 'a threshold was missed',
+  129: 'hung up',
   130: 'interrupted',
+  143: 'terminated',
 };
 
 /** With a comma after thousands. */
@@ -70,7 +73,7 @@ export async function showFleetResult(
   const paint = painter(process.stdout, process.env);
   let code = EXIT.incomplete as Ending;
   const onResult = (result: FleetResult): void => {
-    code = signal.aborted ? EXIT.interrupted : exitCode(result);
+    code = signal.aborted ? (interruptedCode(signal) as Ending) : exitCode(result);
     process.stdout.write(summaryText(result, paint));
   };
   try {

@@ -55,6 +55,6 @@ test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested J
     return false;
   };
   const { code } = await run.ended;
-  expect(code).toBe(2);
-  expect(reportIn(file)).toMatchObject({ interrupted: true, complete: false, exit_code: 2 });
+  expect(code).toBe(143);
+  expect(reportIn(file)).toMatchObject({ interrupted: true, complete: false, exit_code: 143 });
 });

@@ -9,7 +9,7 @@ import { extname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
-import { printable } from '../common/terminal.ts';
+import { inert, printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
@@ -17,10 +17,11 @@ import { watchForFaults } from './process-end.ts';
 
 enterCallersFolder();
 
-// A reader may close early (`| head`); files are still written, and the exit code still says what was found.
+// A reader may close early (`| head`), and a terminal too; files are still written, and the exit code still says what
+// was found.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });
 }
 
@@ -37,7 +38,7 @@ try {
 } catch (error) {
   if (error instanceof UsageError) {
     const path = commandPath(words).map((word) => `${word} `);
-    process.stderr.write(`muster: ${printable(error.message)}\nTry: muster ${path.join('')}--help\n`);
+    process.stderr.write(inert(`muster: ${printable(error.message)}\nTry: muster ${path.join('')}--help\n`));
     process.exitCode = EXIT.usage;
   } else {
     report(error);
@@ -62,7 +63,7 @@ async function parseOrPrint(all: readonly string[]): Promise<ParsedCommand | und
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
   // A message may repeat what a target sent.
-  process.stderr.write(`muster: ${printable(words ?? String(error))}\n`);
+  process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
 }
 
 /**

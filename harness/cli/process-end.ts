@@ -4,6 +4,7 @@
  */
 
 import process from 'node:process';
+import { ENDING_SIGNALS, type EndingSignal, Interrupted, interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
 
 type Handler = (error: unknown) => void;
@@ -36,25 +37,23 @@ export function watchForFaults(report: Handler): void {
   }
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
 /**
- * Until it is disposed of: aborts on the first SIGINT or SIGTERM, so that what was opened is closed and a report is
- * still written; a second one ends at once.
+ * Until it is disposed of: aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM, so that what was opened is
+ * closed and a report is still written; a second one ends at once.
  */
 export function interruptSignal(): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
-  let times = 0;
-  const onSignal = (): void => {
-    times += 1;
-    if (times > 1) process.exit(EXIT.interrupted);
-    controller.abort(new Error('interrupted'));
+  const { signal } = controller;
+  const onSignal = (name: EndingSignal): void => {
+    // A terminal that closes may send SIGHUP twice, by itself and by its shell, and nobody is in a hurry then.
+    if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
+    controller.abort(new Interrupted(name));
   };
-  for (const name of SIGNALS) process.on(name, onSignal);
+  for (const name of ENDING_SIGNALS) process.on(name, onSignal);
   return {
-    signal: controller.signal,
+    signal,
     [Symbol.dispose]: () => {
-      for (const name of SIGNALS) process.off(name, onSignal);
+      for (const name of ENDING_SIGNALS) process.off(name, onSignal);
     },
   };
 }

@@ -1,12 +1,15 @@
 /** Usage errors: every mistake is named by what the user typed, with what is accepted. */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { MAIN, muster, Running, refusal, shownText, useFolder } from './testing/muster.ts';
+import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
+import { isRemembered, remember } from './run-record.ts';
+import { MAIN, muster, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
+writeFileSync(at('itself.yaml'), 'known: &a [*a]\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 
 it.each([
@@ -36,6 +39,10 @@ it.each([
   [['check', 'device', '--socket', 'a', '--requirements', '2020-01-01'], 'no such requirement set; accepted: 20'],
   [['check', 'device', '--socket', 'a', '--report', 'pdf'], 'junit'],
   [['check', 'device'], '--socket PATH'],
+  [['check', 'device', '--socket', 'a', '--baseline', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['check', 'device', '--target', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['fleet', '--scenario', at('itself.yaml')], 'itself.yaml: an alias stands within'],
+  [['simulate', 'platform', '--port', '0', '--seed-file', at('itself.yaml')], 'itself.yaml: an alias stands within'],
   [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
   [['check', 'client'], '--command LINE'],
   [['check', 'client', '--command', 'x', '--capability', 'drive'], 'accepted are follow'],
@@ -141,4 +148,49 @@ it.each([
   const widest = Math.max(...stdout.split('\n').map((line) => line.length));
   expect(widest).toBeLessThanOrEqual(most);
   expect(widest).toBeGreaterThan(most - 20);
+});
+
+it('a report of somebody else runs nothing and asks nobody, and what to add is said', async () => {
+  const ran = at('ran');
+  const foreign = { command: `touch ${ran}; exit 1`, control: 'http://192.0.2.1/' };
+  const failed = [sampleFailure({ id: 'device.deployment.shape' })];
+  writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options: { ...foreign, patience: 3 } })));
+  const said = await refusal(['replay', at('foreign.json')]);
+  expect(said).toContain('no run on this machine was made with the target of this report');
+  expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
+  expect(existsSync(ran)).toBe(false);
+  // Of options that are no command and no address, the values are read like those of a command line.
+  writeFileSync(at('odd.json'), JSON.stringify(sampleReport(failed, { options: { ...foreign, patience: -1 } })));
+  expect(await refusal(['replay', at('odd.json'), '--', '--socket', at('none.sock')])).toContain('--patience: must be');
+});
+
+it('a report of somebody else is replayed on the target that is named here, and on no other', async () => {
+  const ran = at('ran-beside');
+  const options = { command: `touch ${ran}; exit 1`, control: `touch ${ran}`, name: 'theirs' };
+  const failed = [sampleFailure({ id: 'device.deployment.shape' })];
+  writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options })));
+  const file = at('again.json');
+  const words = ['--socket', at('none.sock'), '--fast', '--report', `json=${file}`];
+  expect(await runCommand(['replay', at('foreign.json'), '--', ...words])).toBe(2);
+  expect(existsSync(ran)).toBe(false);
+  expect(reportIn(file).options).toMatchObject({ socket: at('none.sock'), name: 'theirs' });
+  expect(reportIn(file).options).not.toHaveProperty('control');
+});
+
+it('what a run on this machine has reached is remembered by its digest alone', () => {
+  const env = { XDG_STATE_HOME: at('state') };
+  const options = { command: './agent --token s3cret', 'read-only': true };
+  expect(isRemembered('device', options, env)).toBe(false);
+  remember('device', options, env);
+  expect(isRemembered('device', { ...options, fast: true }, env)).toBe(true);
+  expect(isRemembered('device', { ...options, command: './agent' }, env)).toBe(false);
+  expect(isRemembered('system', options, env)).toBe(false);
+  const folder = at('state', 'muster', 'runs');
+  const [name = '', ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  expect(name).toMatch(/^[0-9a-f]{64}$/);
+  expect(readFileSync(join(folder, name), 'utf8')).toBe('');
+  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(() => remember('device', options, { XDG_STATE_HOME: join(folder, name) })).not.toThrow();
 });

@@ -80,16 +80,25 @@ const spelled = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
+/** The same on one line, for what has no line break of its own: with one, it could write lines in our name. */
+export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
+
+/** What runners of workflows obey: a line `::command …::…` (GitHub), `##[command]` and `##vso[…]` anywhere (Azure). */
+const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
+
+/** Text that holds what a target or a foreign file says, on its way to a terminal, without a command to a runner. */
+export const inert = (text: string): string => text.replaceAll(COMMANDS, ' ');
+
 /** A value as JSON that any terminal can show; parsed, it is the same value. `indent`: spaces a level. */
 export const printableJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelled);
 
-/** The same for every string in a value, keys included. */
-export function printableValue<T>(value: T): T {
-  if (typeof value === 'string') return printable(value) as T;
-  if (Array.isArray(value)) return value.map((item) => printableValue(item)) as T;
+/** The same for every string in a value, keys included. `spell` is `printable` or `printableLine`. */
+export function printableValue<T>(value: T, spell: (text: string) => string = printable): T {
+  if (typeof value === 'string') return spell(value) as T;
+  if (Array.isArray(value)) return value.map((item) => printableValue(item, spell)) as T;
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [printable(key), printableValue(item)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [spell(key), printableValue(item, spell)])) as T;
 }
 
 /** How much of something is done, as a bar that can be read without colours: `█████░░░░░`. */

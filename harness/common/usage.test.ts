@@ -5,7 +5,7 @@ import { EXIT, exitCodesText, nearest } from './usage.ts';
 
 test('every name has a code of its own, and those of sysexits and shells keep their meaning', () => {
   expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
-  expect(EXIT).toMatchObject({ conformant: 0, usage: 64, interrupted: 130 });
+  expect(EXIT).toMatchObject({ conformant: 0, usage: 64, hungUp: 129, interrupted: 130, terminated: 143 });
 });
 
 test.each([

@@ -1,31 +1,51 @@
 /** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
 
-interface ExitCode {
-  code: number;
-  /** What it means after `muster check`; absent when that never ends so. */
-  check?: string;
-  /** What it means after `muster fleet`. */
-  fleet?: string;
-}
+/** Commands whose exit codes have a meaning of their own; any other one exits 0 when it has done its work. */
+export const EXIT_TABLES = ['check', 'compare', 'fleet', 'verify', 'simulate'] as const;
+export type ExitTable = (typeof EXIT_TABLES)[number];
+
+/** Its code, and what it means after each command; a command that is absent never ends so. */
+type ExitCode = { code: number } & { readonly [Table in ExitTable]?: string };
+
+const afterEach = <const Meaning extends string>(meaning: Meaning) =>
+  Object.fromEntries(EXIT_TABLES.map((table) => [table, meaning])) as Record<ExitTable, Meaning>;
+const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
+  check: meaning,
+  compare: meaning,
+  fleet: meaning,
+});
 
 /** By name. No command can do nothing and exit 0. */
 const EXIT_CODES = {
-  conformant: { code: 0, check: 'conformant', fleet: 'all thresholds met' },
+  conformant: {
+    code: 0,
+    check: 'conformant',
+    compare: 'the gate holds',
+    fleet: 'all thresholds met',
+    verify: 'valid and conformant',
+    simulate: 'ended by SIGINT or SIGTERM',
+  },
   nonconformant: {
     code: 1,
     check: 'a MUST failed, or a SHOULD that fails the run',
+    compare: 'the gate does not hold',
     fleet: 'an event stream lost or repeated events',
+    verify: 'valid, not conformant',
   },
   incomplete: {
     code: 2,
     check: 'incomplete (undecided, blocked, or not as declared)',
+    compare: 'undecided',
     fleet: 'incomplete, or the platform did not answer',
+    verify: 'refused',
   },
-  harness: { code: 3, check: 'Muster itself failed', fleet: 'Muster itself failed' },
-  usage: { code: 64, check: 'usage error', fleet: 'usage error' },
+  harness: { code: 3, ...afterEach('Muster itself failed') },
+  usage: { code: 64, ...afterEach('usage error') },
   saturated: { code: 98, fleet: 'the load generator could not keep up, so the figures mean nothing' },
   threshold: { code: 99, fleet: 'a threshold was missed' },
-  interrupted: { code: 130, check: 'interrupted', fleet: 'interrupted' },
+  hungUp: { code: 129, ...afterRuns('hung up'), simulate: 'hung up' },
+  interrupted: { code: 130, ...afterRuns('interrupted') },
+  terminated: { code: 143, ...afterRuns('terminated') },
 } as const satisfies Record<string, ExitCode>;
 
 /** The codes alone, by name. */
@@ -33,8 +53,12 @@ export const EXIT = Object.fromEntries(Object.entries(EXIT_CODES).map(([name, { 
   readonly [Name in keyof typeof EXIT_CODES]: (typeof EXIT_CODES)[Name]['code'];
 };
 
+/** The codes that a command may end with, in order. */
+export const exitCodesOf = (table: ExitTable): number[] =>
+  Object.values<ExitCode>(EXIT_CODES).flatMap((exit) => (exit[table] === undefined ? [] : [exit.code]));
+
 /** All codes of a command on one line: `0 conformant · 1 a MUST failed · …`. */
-export function exitCodesText(command: 'check' | 'fleet'): string {
+export function exitCodesText(command: ExitTable): string {
   return Object.values<ExitCode>(EXIT_CODES)
     .filter((exit) => exit[command] !== undefined)
     .map((exit) => `${exit.code} ${exit[command]}`)

@@ -231,7 +231,7 @@ test('what is flaky is counted apart in every format for people, and no plain pa
 });
 
 test.each([
-  ['interrupted', { interrupted: true, exit_code: 2, complete: false }, 'INTERRUPTED'],
+  ['interrupted', { interrupted: true, exit_code: 130, complete: false }, 'INTERRUPTED'],
   ['again', { replay_of: { file: 'run.json', outcomes: { a: 'fail', b: 'warn' } } }, 'HAPPENED AGAIN IN PART'],
   ['gone', { replay_of: { file: 'run.json', outcomes: { b: 'warn' } } }, 'DID NOT HAPPEN AGAIN'],
   ['unmet', { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }, 'INCOMPLETE'],

@@ -29,7 +29,8 @@ export const junitFormat: DocumentFormat = {
   document(report) {
     const suites = bySection(report.checks).map((group) => suite(group, report));
     const name = `muster check ${report.api} ${report.target.address}`;
-    const undecided = report.exit_code === EXIT.incomplete ? [undecidedRun(report)] : [];
+    const isOpen = report.exit_code === EXIT.incomplete || report.interrupted === true;
+    const undecided = isOpen ? [undecidedRun(report)] : [];
     const sum = totals(report.checks, undecided.length);
     const root = element('testsuites', { name, ...sum, timestamp: stamp(report) }, [...suites, ...undecided]);
     return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;

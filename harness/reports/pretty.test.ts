@@ -129,14 +129,20 @@ test.each<[string, CheckResult[], Partial<Report>, RegExp]>([
   expect(prettyText(sampleReport(checks, change), plain)).toMatch(words);
 });
 
-test('on GitHub its words cannot command the runner', async () => {
-  let said = '';
-  await prettyReporter({ env: { GITHUB_ACTIONS: 'true' } }, { write: (text) => (said += text) }).onEnd?.(
-    sampleReport(),
-  );
-  const token = /^::stop-commands::([\w-]{36})\n/.exec(said)?.[1];
-  expect(token).toBeDefined();
-  expect(said.endsWith(`::${token}::\n`)).toBe(true);
+test('no field of a foreign report writes a line of its own, or commands the runner of a workflow', async () => {
+  const nasty = `x\n::error title=x::pwned\n##[command]pwned\n  ::add-mask::x ##vso[task.complete]\n${'y '.repeat(50)}`;
+  const poison = <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value), (key, item: unknown) =>
+      typeof item === 'string' && !['level', 'outcome', 'api', 'started_at', 'section'].includes(key)
+        ? item + nasty
+        : item,
+    ) as T;
+  for (const report of [sampleReport(), sampleReport([], { unreachable: 'no' }), sampleAllowing()]) {
+    let said = '';
+    await prettyReporter({ env: {}, verbose: true }, { write: (text) => (said += text) }).onEnd?.(poison(report));
+    expect(said).toContain('pwned');
+    expect(said.split('\n').filter((line) => /^\s*::[\w-]+.*::|##\[|##vso\[/.test(line))).toEqual([]);
+  }
 });
 
 test.each([

@@ -1,16 +1,17 @@
 /** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
 
-import { randomUUID } from 'node:crypto';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import {
   cutTo,
   hanging,
+  inert,
   LiveArea,
   type Output,
   type Paint,
   painter,
   printable,
+  printableLine,
   printableValue,
   spinner,
   width,
@@ -182,7 +183,7 @@ export function prettyReporter(
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
       const first = begun ? '' : head(report.api, report.target, about, paint);
       const text = first + prettyText(report, { verbose, paint, columns: columnsOf(output) });
-      output.write(env['GITHUB_ACTIONS'] === 'true' ? inert(text) : text);
+      output.write(inert(text));
     },
   };
 }
@@ -190,7 +191,8 @@ export function prettyReporter(
 /** What is checked, and how. */
 function head(api: Api, target: TargetDescription, about: readonly string[], paint: Paint): string {
   const line = [`control ${shown(target.control)}`, target.capabilities.join(' ') || 'no capabilities', ...about];
-  return `${paint('bold', `check ${api}`)}  ${shown(target.address)}\n${paint('dim', line.join(' · '))}\n\n`;
+  const told = printableLine(line.join(' · '));
+  return `${paint('bold', `check ${api}`)}  ${shown(target.address)}\n${paint('dim', told)}\n\n`;
 }
 
 /** The finished report as text. */
@@ -203,11 +205,18 @@ export function prettyText(given: Report, options: PrettyOptions): string {
     .join('\n');
 }
 
+/** Fields of a check that may have lines: whatever shows them indents each. */
+const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
+
 /** Bodies and counterexamples stay as they are: what shows them spells out more than control characters. */
-const printableReport = ({ checks, ...report }: Report): Report => ({
-  ...printableValue(report),
+const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
+  ...printableValue(report, printableLine),
+  ...defined({ unreachable: unreachable === undefined ? undefined : printable(unreachable) }),
   checks: checks.map(({ exchanges, counterexample, ...result }) => ({
-    ...printableValue(result),
+    ...printableValue(result, printableLine),
+    ...Object.fromEntries(
+      LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]])),
+    ),
     ...defined({ exchanges, counterexample }),
   })),
 });
@@ -350,11 +359,5 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
 /** Characters of what names the target in the first lines. */
 const NAME = 200;
 const shown = (text: string): string => cutTo(printable(text), NAME);
-
-/** A workflow's runner obeys lines that start with `::`; text of a target must not command it. */
-function inert(text: string): string {
-  const token = randomUUID();
-  return `::stop-commands::${token}\n${text}::${token}::\n`;
-}
 
 const columnsOf = (output: Output): number => Math.max(60, Math.min(output.columns ?? WIDEST, WIDEST));

@@ -4,10 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
-import { isCollection, isNode, LineCounter, parseDocument, stringify } from 'yaml';
+import { isCollection, isNode, stringify } from 'yaml';
 import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
-import { readInputText, whyNot, writeWhole } from '../common/user-files.ts';
+import { writeWhole } from '../common/user-files.ts';
+import { readYaml } from '../common/yaml.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
 import { comparable, type FindingText } from './likeness.ts';
 import { rateInWords } from './rate.ts';
@@ -269,18 +270,7 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
     if (options.mayBeMissing === true) return { known: [] };
     throw new UsageError(`--baseline ${path}: no such file; --update-baseline writes it`);
   }
-  const lines = new LineCounter();
-  // Days stay text: `core` reads an unquoted date as a string.
-  const text = textOf(path);
-  const document = parseDocument(text, { lineCounter: lines, schema: 'core' });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0]);
-    throw new UsageError(
-      `--baseline ${path}:${line}:${col}: ${error.message.split(/ at line \d+|\n/)[0] ?? 'not YAML'}`,
-    );
-  }
-  const content: unknown = document.toJS();
+  const { value: content, document, lines, text } = readYaml('--baseline', path);
   if (!baselineFile.is(content)) {
     const [problem] = baselineFile.problems(content);
     throw new UsageError(
@@ -289,10 +279,12 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
     );
   }
   const { known } = content;
-  const isAgain = (entry: BaselineEntry, other: BaselineEntry): boolean =>
-    entry.check === other.check && inWords(entry.finding) === inWords(other.finding);
-  const twice = known.find((entry, index) => known.slice(0, index).some((other) => isAgain(entry, other)));
-  if (twice !== undefined) throw new UsageError(`--baseline ${path}: ${twice.check} is listed twice with one finding`);
+  const seen = new Set<string>();
+  for (const { check, finding } of known) {
+    const name = JSON.stringify([check, inWords(finding)]);
+    if (seen.has(name)) throw new UsageError(`--baseline ${path}: ${check} is listed twice with one finding`);
+    seen.add(name);
+  }
   const nodes: unknown = document.get('known');
   const places = known.map((entry, index) => {
     const node = isCollection(nodes) ? nodes.items[index] : undefined;
@@ -301,14 +293,6 @@ export function readBaseline(path: string, options: { mayBeMissing?: boolean } =
     return [entry, `lines ${lines.linePos(from).line}-${lines.linePos(end).line} of ${path}`] as const;
   });
   return { known, places: new Map(places) };
-}
-
-function textOf(path: string): string {
-  try {
-    return readInputText(path);
-  } catch (error) {
-    throw new UsageError(`--baseline ${path}: cannot be read (${whyNot(error)})`);
-  }
 }
 
 const HEADING = `# Findings that are known, each until the day it expires. A check that passes: an error, if not flaky.

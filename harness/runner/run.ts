@@ -4,6 +4,7 @@ import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import type { Redactor } from '../common/redact.ts';
+import { interruptedCode } from '../common/signals.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
@@ -237,6 +238,7 @@ function reportOf<Context>(
     ...(repeat > 1 && rounds < repeat ? [`--repeat ${repeat}: the run ended in round ${rounds + 1}`] : []),
   ];
   const isWhole = plan.narrowedBy.length > 0 || ofProfile.undecided.length === 0;
+  const interrupted = signal?.aborted === true && !(signal.reason instanceof RunOver);
   const code = exitCode(results, {
     faulty: signal?.reason instanceof RunOver && signal.reason.fault,
     lacking: !isWhole || unmet.length + differences(declarations).length > 0,
@@ -264,14 +266,14 @@ function reportOf<Context>(
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),
     ...defined({ options: options.options }),
-    exit_code: code,
+    exit_code: interrupted ? interruptedCode(signal) : code,
     summary,
     coverage,
     profile_coverage: ofProfile,
     ...(unmet.length === 0 ? {} : { unmet }),
     declarations,
     ...defined({ unreachable: options.unreachable }),
-    ...(signal?.aborted === true && !(signal.reason instanceof RunOver) ? { interrupted: true } : {}),
+    ...(interrupted ? { interrupted: true } : {}),
     ...defined({ replay_of: options.replayOf }),
     checks: results.map((result) =>
       WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,

@@ -3,10 +3,10 @@
  * for.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { defined } from '../common/defined.ts';
+import { ownedFolder } from '../common/owner.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
@@ -224,7 +224,7 @@ function fillPlaceholders(command: string, transports: readonly Transport[]) {
   ]);
   const used = [...fileNames.keys()].filter((name) => command.includes(`{${name}}`));
   if (used.length === 0) return undefined;
-  const folder = mkdtempSync(join(tmpdir(), 'muster-'));
+  const folder = ownedFolder('');
   const path = (name: string): string => join(folder, fileNames.get(name) ?? name);
   const transport = transports.find(({ addressField }) => used.includes(addressField));
   return {

@@ -4,10 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap } from 'yaml';
 import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { readInputText, whyNot } from '../common/user-files.ts';
+import { readYaml, type Yaml } from '../common/yaml.ts';
 import { type Field, filedFields, type TargetFile, targetFileOf } from './fields.ts';
 import { TRANSPORTS } from './transports/index.ts';
 import type { Transport } from './transports/transport.ts';
@@ -60,31 +60,16 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   if (!existsSync(file)) {
     throw new UsageError(`--target ${file}: no such file${chain.length > 0 ? ` (extended by ${chain.at(-1)})` : ''}`);
   }
-  const lines = new LineCounter();
-  const document = parseDocument(textOf(file), { lineCounter: lines });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0]);
-    const [what = ''] = error.message.split(/ at line \d+|\n/);
-    throw new UsageError(`--target ${file}:${line}:${col}: ${what}`);
-  }
+  const { value, document, lines } = readYaml('--target', file);
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
-  const filled = fill(document.toJS() as Json, reading.env, reading.redactor, file) as Json;
+  const filled = fill(value as Json, reading.env, reading.redactor, file) as Json;
   const own = absolute(filled, dirname(file), reading.fields);
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
   const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
   reading.files.push({ file, document, lines });
   return [...below, rest].reduce(merge, {});
-}
-
-function textOf(file: string): string {
-  try {
-    return readInputText(file);
-  } catch (error) {
-    throw new UsageError(`--target ${file}: cannot be read (${whyNot(error)})`);
-  }
 }
 
 /** `${NAME}` and `${NAME:-default}` in every string. A variable named like a secret is treated as one. */
@@ -131,10 +116,8 @@ const valueAt = (value: Json, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
 
 /** A YAML file that was read. */
-interface Parsed {
+interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
   file: string;
-  document: Document.Parsed;
-  lines: LineCounter;
 }
 
 /**

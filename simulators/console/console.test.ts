@@ -1,6 +1,7 @@
 import http from 'node:http';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { serveConsole } from './console.ts';
+import { serveConsole, wholeNumber } from './console.ts';
 import { Feed } from './feed.ts';
 import type { Message } from './page/document.ts';
 
@@ -149,4 +150,27 @@ test('an action is done, or says why not', async () => {
   expect((await act('toString', '{}')).status).toBe(405);
   expect((await ask(`${console.url}actions/note`)).status).toBe(400);
   expect(done).toEqual([{ a: 1 }]);
+});
+
+test.each([[5], true, '0x10', '7', 1.5, -1, null, undefined])('%j is no count', (value) => {
+  expect(() => wholeNumber('count', value)).toThrow('count is a whole number from 0 to');
+});
+
+test('a request with two Host headers is refused, although the first is right', async () => {
+  await using on = await opened();
+  const { port, pathname } = new URL(on.url);
+  const answered = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(port), '127.0.0.1', () =>
+      socket.end(
+        `GET ${pathname} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+      ),
+    );
+    let text = '';
+    socket
+      .on('data', (part) => (text += part))
+      .on('error', reject)
+      .on('close', () => resolve(text));
+  });
+  expect(answered).toMatch(/^HTTP\/1\.1 403 /);
+  expect((await ask(on.url)).status).toBe(200);
 });

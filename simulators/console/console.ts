@@ -164,13 +164,14 @@ const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** Why a request is refused with 403; undefined when it may be served. `token` is the first part of the path. */
 export function refusalOf(
-  { headers }: IncomingMessage,
+  { headers, headersDistinct }: IncomingMessage,
   given: string,
   token: string,
   port: number,
 ): string | undefined {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
+  if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
   if (!NAMES.some((name) => host === `${name}:${port}`)) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
   // A link from elsewhere may open the page, as a person who clicks it does; it needs the token all the same.
@@ -181,6 +182,12 @@ export function refusalOf(
 
 /** What a page asks the process to do. Its result is answered as JSON; an error is shown with its message. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
+
+/** A number that a page sends. Throws RangeError for anything else, whatever it could be read as. */
+export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
+  throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
+}
 
 interface ConsoleOptions<D extends object> {
   /** Folder in `page/`. */

@@ -6,9 +6,9 @@
  *     const agent = openDevice({ socket: device.socketPath });
  *     await device.deploy({ config_instances: [{ filepath: '/etc/robot/speed.json', content: '{"max":2}' }] });
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownedFolder } from '../../harness/common/owner.ts';
 import { SimulatedDevice } from './device.ts';
 import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
@@ -38,7 +38,7 @@ class TemporaryDevice extends SimulatedDevice {
   readonly #folder: string;
 
   constructor(options: Omit<DeviceOptions, 'dir'>) {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-device-'));
+    const folder = ownedFolder('device');
     try {
       const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
       const own = somewhere ? {} : transportInFolder('unix', folder);

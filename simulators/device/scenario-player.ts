@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
 import { http } from '../../harness/common/node-http.ts';
+import { untilSignal } from '../../harness/common/signals.ts';
 import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { referenceBehaviour } from './behaviour.ts';
@@ -129,8 +130,7 @@ export class ScenarioPlayer implements AsyncDisposable {
 
 /** Prints the ready line, then to standard error what client and server do. Rejects with StartError. */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  const stopped = untilSignal();
   const started = performance.now();
   const tell = (who: string, what: string): void => {
     process.stderr.write(`${((performance.now() - started) / 1000).toFixed(3)} s  ${who}: ${what}\n`);
@@ -143,6 +143,5 @@ export async function runScenario(name: string, situation: Situation, where: Tra
   const addresses = Object.assign({}, ...endpoints.map(({ address }) => address));
   const ready = { ready: true, scenario: name, ...addresses, ...defined({ url: player.url }) };
   process.stdout.write(`${JSON.stringify(ready)}\n`);
-  await stopped;
-  return 0;
+  return (await stopped).code;
 }

@@ -7,11 +7,9 @@
  *     await fleet.stop();
  */
 
-import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { defined } from '../../harness/common/defined.ts';
+import { ownedFolder } from '../../harness/common/owner.ts';
 import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
 import type { RolloutRow, StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
@@ -109,7 +107,7 @@ export interface RunningFleet extends AsyncDisposable {
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;
   const startedAt = new Date().toISOString();
-  const temporary = options.stateDir === undefined ? mkdtempSync(join(tmpdir(), 'muster-keys-')) : undefined;
+  const temporary = options.stateDir === undefined ? ownedFolder('keys') : undefined;
   const scenario = scenarioOf(options);
   const shown = options.ui && (await openConsole(options, options.ui, scenario));
   const fleet = newFleet(options, scenario, options.stateDir ?? temporary ?? '', shown);

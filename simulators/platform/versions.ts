@@ -3,7 +3,7 @@
  * one version at a time: a field goes where the contract does not have it any more, and `CHANGES` says what becomes of
  * values that came with a version.
  */
-import { parse } from 'yaml';
+import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
 import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
 import type { InstanceSlot } from '../../harness/contract/platform/config-schema.ts';
@@ -63,7 +63,8 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
           : deployment,
     },
     content: (content) => {
-      if (content.format === 'yaml') return { format: 'json', data: JSON.stringify(parse(content.data) ?? null) };
+      if (content.format === 'yaml')
+        return { format: 'json', data: JSON.stringify(parseYaml(content.data).value ?? null) };
       if (content.format === 'jsonc') return { format: 'json', data: JSON.stringify(parseJsonc(content.data)) };
       return content;
     },

@@ -147,11 +147,13 @@ check(crash, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, as
       const { cursor, live } = await subscribeAtKnownCursor(t, streams);
       // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
       const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
-      const publishing = Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak));
+      const publishing = Promise.all(Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak)));
+      // What blocks one of them is seen where they are awaited.
+      publishing.catch(() => {});
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       let seen: SeenEvent[] = [];
       const http = await restart(t, 'SIGKILL', async () => {
-        await Promise.all(publishing);
+        await publishing;
         seen = distinct(await live.drain());
       });
       const { events, first, after } = await publishAndReplay(t, streams, http, { cursor, seen, count: 1 });

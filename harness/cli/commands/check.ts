@@ -1,4 +1,5 @@
 /** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
+import { exitCodesText } from '../../common/usage.ts';
 import {
   type Checked,
   type CheckTable,
@@ -20,6 +21,7 @@ import type { Command } from '../options.ts';
 const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
   options: checked.options,
   examples: checked.examples,
+  epilogue: `Exit codes: ${exitCodesText('check')}.`,
   async run(options, { again }) {
     const { runAndReport } = await import('../check-run.ts');
     return await runAndReport(checked, options, again);

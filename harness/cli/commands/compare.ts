@@ -2,12 +2,13 @@
  * `muster compare`: what differs between reports, certificates, or implementations that are checked one after the
  * other.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { painter, printableJson } from '../../common/terminal.ts';
-import { EXIT } from '../../common/usage.ts';
+import { ownedFolder } from '../../common/owner.ts';
+import { interruptedCode } from '../../common/signals.ts';
+import { inert, painter, printableJson, printableLine, printableValue } from '../../common/terminal.ts';
+import { exitCodesText } from '../../common/usage.ts';
 import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import {
   type Changes,
@@ -32,6 +33,7 @@ import {
   type OptionsOf,
   type OptionTable,
 } from '../options.ts';
+import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 
 const options = {
@@ -62,12 +64,15 @@ export const compare = command({
       'check two images first: options after -- are those of muster check',
     ],
   ],
-  epilogue: 'Certificates are read without a look at their signature: muster verify checks it.',
+  epilogue:
+    'Certificates are read without a look at their signature: muster verify checks it.\n\n' +
+    `Exit codes: ${exitCodesText('compare')}.`,
   async run(args, context) {
     const formats = (args.report ?? ['pretty']).map(wanted);
     const kept = readEntries(args.file ?? []);
-    const made = await checked(args, context);
-    if (made === 'interrupted') return EXIT.interrupted;
+    using interrupt = interruptSignal();
+    const made = await checked(args, context, interrupt.signal);
+    if (typeof made === 'number') return made;
     const entries = [...kept, ...made];
     const checks = (await loadSuites()).flatMap((suite) => suite.checks);
     const comparison = compareEntries(entries, new Map(checks.map(({ id, requirement }) => [id, requirement])));
@@ -93,7 +98,14 @@ const FORMATS: readonly CompareFormat[] = [
   {
     name: 'pretty',
     text: (comparison, verdict, terminal) =>
-      compareText(comparison, verdict, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }), columns()),
+      inert(
+        compareText(
+          printableValue(comparison, printableLine),
+          verdict,
+          painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }),
+          columns(),
+        ),
+      ),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
@@ -143,17 +155,18 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Checks images and commands, and reads their reports. */
+/** Checks images and commands, and reads their reports; the exit code, where an interrupt ends it. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,
-): Promise<Entry[] | 'interrupted'> {
+  signal: AbortSignal,
+): Promise<Entry[] | number> {
   const targets = [
     ...image.map((value) => ({ option: '--image', value })),
     ...lines.map((value) => ({ option: '--command', value })),
   ];
   if (targets.length === 0) return [];
-  const folder = out === undefined ? mkdtempSync(join(tmpdir(), 'muster-compare-')) : resolve(out);
+  const folder = out === undefined ? ownedFolder('compare') : resolve(out);
   mkdirSync(folder, { recursive: true });
   try {
     const entries: Entry[] = [];
@@ -163,8 +176,8 @@ async function checked(
       const words = ['check', api, option, value, '--report', `json=${file}`, ...context.rest];
       const parsed = await context.parse(words);
       if (parsed === undefined) return [];
-      const code = await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
-      if (code === EXIT.interrupted) return 'interrupted';
+      await parsed.command.run(complete(parsed.command.options, parsed.given) as never, context);
+      if (signal.aborted) return interruptedCode(signal);
       const json = readJson(file);
       if (looksLikeReport(json)) entries.push(entryOf(reportFrom(json, file), value));
     }

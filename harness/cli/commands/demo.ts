@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import { interruptedCode } from '../../common/signals.ts';
+import { UsageError } from '../../common/usage.ts';
 import { command, consoleOptions, OPTION, uiPortOf } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
@@ -30,7 +31,7 @@ export const demo = command({
       if (error instanceof PreflightError) throw new UsageError(error.message);
       if (!interrupt.signal.aborted) throw error;
       screen.line('stopped; nothing is left running');
-      return EXIT.interrupted;
+      return interruptedCode(interrupt.signal);
     }
   },
 });

@@ -17,6 +17,7 @@ import {
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
+import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import {
@@ -72,7 +73,7 @@ export const fleet = command({
       }
       if (!signal.aborted) throw error;
       process.stderr.write('stopped before the fleet was up; nothing is left running\n');
-      return EXIT.interrupted;
+      return interruptedCode(signal);
     }
   },
 });

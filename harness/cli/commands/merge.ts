@@ -8,7 +8,7 @@ import { ResultError } from '../../../simulators/fleet/result/shards.ts';
 import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
-import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
 import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
@@ -38,6 +38,7 @@ export const merge = command({
     ['muster merge a b c --out all', 'Join three shards'],
     ['muster merge /results --expect 8 --watch --run-id auto', 'Collect shards that were started with --run-id auto'],
   ],
+  epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     using interrupt = interruptSignal();
     try {

@@ -1,14 +1,24 @@
 /**
- * Runs exactly the counterexamples of a JSON report again, in this process, with the options of the run that found
- * them.
+ * Runs exactly the counterexamples of a JSON report again, in this process. Requirements, seeds and inputs are those of
+ * the report; what reaches the target, or starts it, is so only if a run on this machine did it, and has to be said
+ * otherwise.
  */
-import { EXIT, UsageError } from '../../common/usage.ts';
-import { readJson } from '../../reports/json.ts';
+import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
+import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
 import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
-import { targetOnly } from '../check-options.ts';
-import { command, complete, type GivenOptions, OPTION, type OptionTable } from '../options.ts';
+import {
+  type CommandContext,
+  command,
+  commandLine,
+  commandWords,
+  complete,
+  type GivenOptions,
+  OPTION,
+  type OptionTable,
+} from '../options.ts';
+import { isRemembered, partsOf } from '../run-record.ts';
 
 export const replay = command({
   options: {
@@ -24,6 +34,9 @@ export const replay = command({
       'on another target: options after -- replace those of the run',
     ],
   ],
+  epilogue:
+    'A command, an address or a file that a report names is used again only where a run on this machine used it. ' +
+    `Of another report, name the target after --.\n\nExit codes: ${exitCodesText('check')}.`,
   takesRest: true,
   async run({ file, only, keep }, { rest, parse }) {
     const report = readReport(file);
@@ -38,11 +51,35 @@ export const replay = command({
     if (anew === undefined) return EXIT.conformant;
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { command: check, given } = anew;
-    const options = { ...withoutExcluded(targetOnly(report.options), given, check.options), ...given };
+    const before = await optionsBefore(report, file, { given, table: check.options, parse });
+    const options = { ...withoutExcluded(before, given, check.options), ...given };
     const again = { file, outcomes, keep, checks: failed.map(coordinatesOf), seed: report.seed };
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
+
+/**
+ * The options of the run as far as they may be used: read like those of a command line. Throws UsageError with what to
+ * add.
+ */
+async function optionsBefore(
+  { api, options }: ReplayableReport,
+  file: string,
+  { given, table, parse }: { given: GivenOptions; table: OptionTable; parse: CommandContext['parse'] },
+): Promise<GivenOptions> {
+  const { data, reaching } = partsOf(options);
+  const isOwn = isRemembered(api, options);
+  const isNamed = Object.keys(partsOf(given).reaching).length > 0;
+  if (!isOwn && !isNamed && Object.keys(reaching).length > 0) {
+    const line = commandLine([], table, reaching).replace(/^muster /, '');
+    throw new UsageError(
+      `${file}: no run on this machine was made with the target of this report, and what a report names is not run ` +
+        `or asked by itself. Name the target after --; if you trust it, that of the report is: ${line}`,
+    );
+  }
+  const words = commandWords(['check', api], table, isOwn ? { ...data, ...reaching } : data);
+  return (await parse(words))?.given ?? {};
+}
 
 /** Options of the run without those that one of the new ones excludes, as --image does --command. */
 const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: OptionTable): GivenOptions =>
@@ -56,17 +93,17 @@ const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: Optio
 type ReplayableReport = Report & { options: GivenOptions };
 
 function readReport(file: string): ReplayableReport {
-  const report = readJson(file) as Partial<Report> | null;
-  if (!APIS.some((api) => api === report?.api) || !Array.isArray(report?.checks)) {
+  const report = readJson(file);
+  if (!looksLikeReport(report) || !APIS.some((api) => api === report['api'])) {
     throw new UsageError(`${file}: is not a report of \`muster check\`; write one with --report json=FILE`);
   }
-  if (report?.options === undefined) {
+  if (report['options'] === undefined) {
     throw new UsageError(
       `${file}: contains no options to run its checks with (an older Muster or another program wrote it); ` +
         'write a new one with --report json=FILE',
     );
   }
-  return report as ReplayableReport;
+  return reportFrom(report, file) as ReplayableReport;
 }
 
 function chosen(report: Report, file: string, only: readonly string[] | undefined): CheckResult[] {

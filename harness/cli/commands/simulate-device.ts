@@ -16,7 +16,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport.ts';
 import { defined } from '../../common/defined.ts';
-import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
@@ -224,6 +224,7 @@ export const simulateDeviceCommand = command({
       'a stream that is cut off in an event, for a client',
     ],
   ],
+  epilogue: `Exit codes: ${exitCodesText('simulate')}.`,
   async run(args) {
     if (args.scenario !== undefined) return await playScenario(args.scenario, args);
     const list = listAsked(args, KNOWN);

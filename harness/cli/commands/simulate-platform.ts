@@ -4,7 +4,8 @@ import { destination, type Logger, pino } from 'pino';
 import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
-import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { untilSignal } from '../../common/signals.ts';
+import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
@@ -196,7 +197,7 @@ export const simulatePlatformCommand = command({
     `reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ` +
     `${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against ` +
     'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can ' +
-    'make some online without an agent.',
+    `make some online without an agent.\n\nExit codes: ${exitCodesText('simulate')}.`,
   async run(args) {
     const asked = args.defect ?? args.variant;
     const list = asked && listAsked(args, await known());
@@ -204,6 +205,7 @@ export const simulatePlatformCommand = command({
       process.stdout.write(list);
       return EXIT.conformant;
     }
+    const ended = untilSignal();
     const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
     const log = pino(
       { name: 'platform', level: args['log-level'], redact: { paths: SECRETS, censor: '[secret]' } },
@@ -228,12 +230,10 @@ export const simulatePlatformCommand = command({
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);
     log.info({ url: platform.url, mqtt: platform.mqttUrl }, 'platform is up');
-    await new Promise<void>((resolve) => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-    });
+    const { code } = await ended;
     await platform.stop();
     log.info('platform is down');
-    return EXIT.conformant;
+    return code;
   },
 });
 

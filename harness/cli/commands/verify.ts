@@ -1,7 +1,15 @@
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
-import { type Paint, painter, printable, printableJson, printableValue, wrap } from '../../common/terminal.ts';
-import { EXIT, UsageError } from '../../common/usage.ts';
+import {
+  inert,
+  type Paint,
+  painter,
+  printableJson,
+  printableLine,
+  printableValue,
+  wrap,
+} from '../../common/terminal.ts';
+import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
 import {
   type Claims,
@@ -25,11 +33,13 @@ export const verify = command({
     json: OPTION.flag('Print the verified statement as JSON'),
   },
   examples: [
+    ['muster verify certificate.json --key vendor.pub', 'what is claimed, and what is not'],
     [
-      'muster verify certificate.json --key vendor.pub',
-      '0: valid and conformant · 1: valid, not conformant · 2: refused',
+      'muster verify certificate.json --key vendor.pub --artifact ./agent',
+      'and that it is about this file, and no other one',
     ],
   ],
+  epilogue: `Exit codes: ${exitCodesText('verify')}.`,
   async run({ file, key, digest, artifact, json }) {
     const publicKey = readPublicKey(key);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
@@ -40,17 +50,17 @@ export const verify = command({
       const good = statement.predicate.result !== 'FAILED';
       const claims = (): string =>
         claimsText(
-          printableValue({ ...claimsOf(statement, own), decisions: decisionsIn(statement) }),
+          printableValue({ ...claimsOf(statement, own), decisions: decisionsIn(statement) }, printableLine),
           keyId(publicKey),
           good,
           paint,
         );
-      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : claims());
+      process.stdout.write(json ? `${printableJson(statement, 2)}\n` : inert(claims()));
       return good ? EXIT.conformant : EXIT.nonconformant;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       process.stdout.write(
-        `${paint(['bold', 'red'], 'REFUSED')}  ${printable(`${file}: ${error.message}`)}\nIt certifies nothing.\n`,
+        `${paint(['bold', 'red'], 'REFUSED')}  ${printableLine(`${file}: ${error.message}`)}\nIt certifies nothing.\n`,
       );
       return EXIT.incomplete;
     }

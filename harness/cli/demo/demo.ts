@@ -2,8 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { simulateDevice } from '../../../simulators/device/index.ts';
@@ -15,6 +14,7 @@ import { platformSuite } from '../../../suites/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { Display } from '../../common/display.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { ownedFolder } from '../../common/owner.ts';
 import { Redactor } from '../../common/redact.ts';
 import { type Output, printableJson } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
@@ -50,7 +50,7 @@ interface Demo {
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
-  const scratch = mkdtempSync(join(tmpdir(), 'muster-demo-'));
+  const scratch = ownedFolder('demo');
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
   screen.title(`Muster ${VERSION}`, 'a platform, a fleet, and a verdict on both');

@@ -3,12 +3,12 @@
  * --control platform`, and `check system` unless that names a platform.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
+import { ownedFolder } from '../../common/owner.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
@@ -162,7 +162,7 @@ function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformO
 /** An authority with its certificate in a private folder, where an agent can read it. */
 function authorityInFolder(): Disposable & { authority: Authority; file: string } {
   const authority = makeAuthority();
-  const folder = mkdtempSync(join(tmpdir(), 'muster-ca-'));
+  const folder = ownedFolder('ca');
   const file = join(folder, 'ca.pem');
   writeFileSync(file, authority.ca);
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };

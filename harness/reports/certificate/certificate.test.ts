@@ -25,6 +25,25 @@ test('a certificate is an in-toto statement with the test-result predicate', () 
   expect(validate({ ...statementOf(complete(), suites), subject: [{ name: 'x' }] })).toBe(false);
 });
 
+test.each([
+  ['in a year that is to come', { started_at: '2099-01-01T00:00:00.000Z' }, /to come by the clock of this machine/],
+  ['before its requirements', { started_at: '1999-01-01T00:00:00.000Z' }, /before its requirements of 2026-11-21/],
+  ['with requirements of no day', { requirements_version: 'soon' }, /its requirements are of soon/],
+])('a run %s is refused', (_, change, said) => {
+  const signed = forged(({ predicate }) => Object.assign(predicate.muster, change));
+  expect(() => verifyCertificate(signed, publicKey)).toThrow(said);
+});
+
+test('requirements that never were are refused, and newer ones are not compared', () => {
+  const at = '2026-11-30T00:00:00.000Z';
+  const of = (date: string) => forged(changed({ requirements_version: date, started_at: at }));
+  const now = new Date('2026-12-01');
+  const own = ownSuites('0.0.1', [suite('device', [], ['2026-11-21'])]);
+  expect(() => verifyCertificate(of('2026-11-20'), publicKey, { own, now })).toThrow(/no requirements of 2026-11-20/);
+  const newer = verifyCertificate(of('2026-11-22'), publicKey, { own, now });
+  expect(claimsOf(newer, own).not.join('\n')).toContain('does not know the requirements of 2026-11-22');
+});
+
 test('what was issued is verified, and says what was found', () => {
   const { subject, predicate } = verifyCertificate(certificate(), publicKey);
   expect(subject[0]).toMatchObject({ name: 'example-agent 1.3.0', annotations: { declared: true } });
@@ -86,6 +105,7 @@ test('a certificate of the same version is held against the suites at hand', () 
     suites,
     checkIds: () => ['device.a', 'device.b', 'device.c'],
     requirementsDigest: () => undefined,
+    newestRequirements: '2026-01-01',
   };
   expect(verifyCertificate(certificate(), publicKey, { own }).predicate.result).toBe('WARNED');
   const others = { ...own, suites: { ...suites, sha256: 'b'.repeat(64) } };
@@ -105,7 +125,8 @@ test('a certificate names its requirement set and the digest of that', () => {
     digest: { sha256: 'e'.repeat(64) },
   });
   expect(claimsOf(statement).claims[0]).toContain(`requirements of 2026-11-21 (${requirements_digest})`);
-  const own = { version: '0.2.0', suites, checkIds: () => [], requirementsDigest: () => requirements_digest };
+  const [newestRequirements, requirementsDigest] = ['2026-01-01', () => requirements_digest];
+  const own = { version: '0.2.0', suites, checkIds: () => [], requirementsDigest, newestRequirements };
   expect(verifyCertificate(named, publicKey, { own }).predicate.result).toBe('WARNED');
   const unknown = { ...own, requirementsDigest: () => undefined };
   expect(verifyCertificate(named, publicKey, { own: unknown }).predicate.result).toBe('WARNED');

@@ -38,6 +38,8 @@ export interface OwnSuites {
   checkIds(api: string, profile: string, requirements: string): readonly string[];
   /** `sha256:…` of a requirement set of an API; undefined when there is none of that date here. */
   requirementsDigest(api: string, date: string): string | undefined;
+  /** Date of the newest set that is here. */
+  newestRequirements: string;
 }
 
 /** What a certificate is compared with. */
@@ -45,6 +47,8 @@ export interface VerifyOptions {
   own?: OwnSuites;
   /** `sha256:…` or hex of the subject that the reader has. */
   digest?: string;
+  /** Default: this machine's clock. */
+  now?: Date;
 }
 
 /** What a Muster of that version, with these suites, compares certificates with. */
@@ -53,6 +57,11 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
   return {
     version,
     suites: suitesDigest(),
+    newestRequirements:
+      suites
+        .flatMap((suite) => suite.requirementSets)
+        .toSorted()
+        .at(-1) ?? '',
     checkIds: (api, profile, requirements) =>
       suitesOf(api)
         .flatMap((suite) => suite.checks)
@@ -83,6 +92,7 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   consistent(content);
   complete(content);
   subject(content, options.digest);
+  dated(content, options.now ?? new Date());
   if (options.own !== undefined) {
     sameRequirements(content, options.own);
     sameSuites(content, options.own);
@@ -137,11 +147,28 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
+/** Clocks differ, and so do the days of places. */
+const CLOCK_SLACK_MS = 86_400_000;
+
+/** The run was after its requirements were written, and before now. */
+function dated({ predicate: { muster } }: Statement, now: Date): void {
+  const { started_at: started, requirements_version: date } = muster;
+  const written = Date.parse(date);
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(written)) throw new Refused(`its requirements are of ${date}`);
+  const began = Date.parse(started);
+  if (began > now.getTime() + CLOCK_SLACK_MS)
+    throw new Refused(`its run began at ${started}, which is to come by the clock of this machine`);
+  if (began < written - CLOCK_SLACK_MS)
+    throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
+}
+
 /** A set never changes once it is released, whatever version of Muster ran it. */
 function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
   const { api, requirements_version: date } = muster;
   const named = configuration.find(({ name }) => name === requirementsName(api, date));
   const here = own.requirementsDigest(api, date);
+  // Sets are added, and none is ever taken away.
+  if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
     throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
   }
@@ -204,6 +231,8 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(isOpen);
   const identity = identityIn(subject, muster);
+  const { requirements_version: date } = muster;
+  const isNewer = own !== undefined && date > own.newestRequirements;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
     headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
@@ -227,6 +256,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       reasons(left).map((line) => `  ${line}`),
       identity.not,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
+      isNewer && `This muster does not know the requirements of ${date}, so they were not compared.`,
       !sameSuites &&
         `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
           'compared with those of this muster.',

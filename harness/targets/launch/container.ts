@@ -2,12 +2,12 @@
  * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at
  * the end. With `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import type { ContainerRuntimeClient, GenericContainer, StartedTestContainer } from 'testcontainers';
 import { defined } from '../../common/defined.ts';
+import { ownedFolder } from '../../common/owner.ts';
 import { UsageError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
@@ -287,7 +287,7 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
   if (image.control !== undefined && dirname(image.control) !== dirname(inside)) {
     throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
   }
-  const folder = mkdtempSync(join(tmpdir(), 'muster-image-'));
+  const folder = ownedFolder('image');
   const socket = join(folder, basename(inside));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   const container = await runContainer(options, image, [{ source: folder, target: dirname(inside) }]).catch(

@@ -12,6 +12,7 @@ import { acceptsControl } from '../control/http-control.ts';
 import { measureExecutable } from '../identity.ts';
 import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
+import { endWithUs } from './reaper.ts';
 import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 
 const GRACE_MS = 10_000;
@@ -47,6 +48,8 @@ export class ProcessGroup {
   #code: number | undefined;
   #stopping: Promise<void> | undefined;
   #leftBehind = false;
+  /** Takes the group back from the reaper. */
+  readonly #release: () => void;
 
   constructor(
     line: string,
@@ -66,6 +69,7 @@ export class ProcessGroup {
       env: env as NodeJS.ProcessEnv,
       ...defined({ cwd }),
     });
+    this.#release = this.#child.pid === undefined ? () => {} : endWithUs(this.#child.pid);
     // It may end without having read it.
     this.#child.stdin?.on('error', () => {}).end(stdin);
     this.#child.stdout?.on('data', (output: Buffer) => {
@@ -83,6 +87,7 @@ export class ProcessGroup {
     this.#child.once('exit', (code, signal) => {
       this.#code = code ?? undefined;
       this.#how ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      if (!this.#alive()) this.#release();
       exited.resolve();
     });
     // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
@@ -131,6 +136,7 @@ export class ProcessGroup {
       this.#signal('SIGKILL');
       await this.#gone(Number.POSITIVE_INFINITY);
     }
+    this.#release();
     // A process that left the group may hold the pipes open, and `close` would never come.
     this.#leftBehind = !(await this.#endedWithin(DRAIN_MS));
     this.release();

@@ -25,8 +25,8 @@ const reply = (message: Reply): void => {
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// Ctrl-C in a terminal reaches this process as well, but its supervisor ends it.
-process.on('SIGINT', () => {});
+// Ctrl-C in a terminal, and its end, reach this process as well, but its supervisor ends it.
+for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
 reply({ kind: 'loaded' });

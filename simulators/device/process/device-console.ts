@@ -1,6 +1,6 @@
 /** The console of a device: its agent as a document, and what can be done to it. */
 import { controlDeployment } from '../../../harness/contract/control.ts';
-import { type Action, type Console, serveConsole } from '../../console/console.ts';
+import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Deviation, DeviceDocument } from '../../console/page/device/document.ts';
 import { asStartError } from '../options.ts';
@@ -110,9 +110,7 @@ export class DeviceConsole implements AsyncDisposable {
       },
       remove: async ({ id }) => this.#noted(await device.remove(String(id)), (done) => `remove: ${done.id}`),
       publish: async ({ count }) => {
-        const events = Number(count);
-        if (!Number.isInteger(events) || events < 1 || events > MOST_EVENTS)
-          throw new RangeError(`publish from 1 to ${MOST_EVENTS} events, not ${String(count)}`);
+        const events = wholeNumber('count of events', count, 1, MOST_EVENTS);
         return this.#noted(await device.publish(events), (ids) => `publish: ${ids.first_id} to ${ids.last_id}`);
       },
       compact: async () =>

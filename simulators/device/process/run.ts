@@ -1,6 +1,8 @@
 /** Runs a simulated device until a signal ends it: the body of `muster simulate device`. */
 import process from 'node:process';
 import pino from 'pino';
+import { untilSignal } from '../../../harness/common/signals.ts';
+import { EXIT } from '../../../harness/common/usage.ts';
 import type { Deviation } from '../../console/page/device/document.ts';
 import { type ControlOption, type ControlServer, serveControl } from '../control/server.ts';
 import { asStartError } from '../options.ts';
@@ -19,7 +21,7 @@ export interface Outside {
 }
 
 /**
- * Prints the ready line, and resolves with the exit code when SIGTERM or SIGINT has ended the device. With `control` or
+ * Prints the ready line, and resolves with the exit code when a signal has ended the device. With `control` or
  * a console, the agent is a child process, so that it can be killed and started again. Rejects with StartError or
  * DirectoryInUseError when something that an option names cannot be used.
  */
@@ -29,14 +31,14 @@ export async function runDevice(settings: ProcessSettings, outside: Outside): Pr
   const driven = outside.control !== undefined || outside.uiPort !== undefined;
   const running = await (driven ? supervised(settings, outside, log, stopped) : alone(settings, log, stopped));
   if (running.ready !== undefined) process.stdout.write(`${JSON.stringify(running.ready)}\n`);
-  const signal = await stopped;
+  const { signal, code } = await stopped;
   log.info({ signal }, 'stopping');
   try {
     await running.close();
-    return 0;
+    return code;
   } catch (error) {
     log.error({ err: error }, 'did not end cleanly');
-    return 1;
+    return EXIT.harness;
   }
 }
 
@@ -84,11 +86,4 @@ function placeOf(server: ControlServer | undefined, asked: ControlOption | undef
   if ('path' in address) return { control: address.path };
   const known = asked !== undefined && 'token' in asked;
   return { control: address.port, ...(!known && { control_token: token }) };
-}
-
-function untilSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    // Never removed: a second signal must not end this process before it has tidied up.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
-  });
 }

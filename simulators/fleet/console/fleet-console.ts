@@ -7,7 +7,7 @@ import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { http } from '../../../harness/common/node-http.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
-import { type Action, serveConsole } from '../../console/console.ts';
+import { type Action, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
 import type { StateChanges } from '../host/host.ts';
@@ -260,13 +260,13 @@ export class FleetConsole {
       storm: by((share, over) => [{ do: 'storm', share, over }, `${share} reconnect over ${over}`]),
       scale: async ({ count, over }) => {
         durationMs(String(over));
-        const robots = await byHand.grow(Number(count));
+        const robots = await byHand.grow(wholeNumber('count of robots', count, 1));
         this.#feed.set({ states: this.#feed.document.states.padEnd(fleet.robots, '.') });
         return begin({ do: 'ramp', over: String(over) }, `${robots.length} robots added over ${String(over)}`, robots);
       },
       pause: () => this.#setPaused(() => byHand.pause(), true),
       resume: () => this.#setPaused(() => byHand.resume(), false),
-      robot: ({ index }) => robotDetail(fleet, Number(index)),
+      robot: ({ index }) => robotDetail(fleet, wholeNumber('index', index)),
     };
   }
 

@@ -1,9 +1,10 @@
 /** A running fleet: its hosts carry out phases together. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
+import { ownedFolder } from '../../../harness/common/owner.ts';
 import { random } from '../../common/random.ts';
 import type { HostConfig, HostNotice, StopMode } from '../host/host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
@@ -42,7 +43,7 @@ export class Fleet implements AsyncDisposable {
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
     // A short path, because paths of Unix sockets are limited.
-    this.dir = mkdtempSync(join(baseDirFor(this.members.length * cost.memoryDiskBytes, dir), 'muster-fleet-'));
+    this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
     this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));

@@ -6,8 +6,9 @@
 
 import { writeFileSync } from 'node:fs';
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isNode } from 'yaml';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
+import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { oneOf, type Problem, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
 import { TRAFFIC, UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
@@ -214,22 +215,27 @@ interface Property {
 
 /** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const { value, document, lines } = parsed(text, file);
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  if (document.errors.length > 0) {
-    throw new ScenarioError(document.errors.map((error) => `${at(error.pos[0])}: ${error.message}`).join('\n'));
-  }
-  const value: unknown = document.toJS();
   const mistakes = mistakesIn(value);
   if (mistakes.length === 0) return value as Scenario;
   const inOrder = mistakes
     .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
     .toSorted((a, b) => a.offset - b.offset);
   throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+}
+
+function parsed(text: string, file: string): Yaml {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const place = (at?: { line: number; col: number }): string => (at === undefined ? '' : `:${at.line}:${at.col}`);
+    throw new ScenarioError(error.mistakes.map(({ message, at }) => `${file}${place(at)}: ${message}`).join('\n'));
+  }
 }
 
 /** Where the value at `path` begins, or the nearest value around it that is there. */

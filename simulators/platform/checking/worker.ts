@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { parseDocument } from 'yaml';
+import { parseYaml } from '../../../harness/common/yaml.ts';
 import { type CheckJob, type ContentText, parseJsonc, type Refused, type SchemaText } from './job.ts';
 
 // Content against its schema: JSON Schema by ajv; cue is stored and accepted; opaque accepts anything. Both texts are a
@@ -115,14 +115,7 @@ function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: st
   try {
     if (format === 'json') return JSON.parse(text);
     if (format === 'jsonc') return parseJsonc(text);
-    const document = parseDocument(text, { prettyErrors: true });
-    const [problem] = document.errors;
-    if (problem !== undefined) throw problem;
-    // Bounds how far aliases may multiply.
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    // Throws for a value that contains itself: such a value cannot be validated, nor shown to an older client as JSON.
-    JSON.stringify(value);
-    return value;
+    return parseYaml(text).value;
   } catch (error) {
     throw refuse(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
   }

@@ -3,7 +3,7 @@
 import { DEPLOYMENT_ACTIVITY_STATUSES } from '../../../harness/contract/enums.ts';
 import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
-import { type Action, type Console, serveConsole } from '../../console/console.ts';
+import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Change } from '../../console/page/document.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
@@ -258,7 +258,7 @@ export class PlatformConsole implements AsyncDisposable {
     ]);
     return {
       ...Object.fromEntries(deeds),
-      exchange: ({ number }) => this.#exchange(Number(number)),
+      exchange: ({ number }) => this.#exchange(wholeNumber('number', number)),
       clear: () => {
         this.#exchanges.clear();
         this.#feed.set({ requests: [] });

@@ -1,9 +1,9 @@
 /** What can be done to a platform that the published API has no operation for: in this process, or over `server.ts`. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Type from 'typebox';
+import { ownedFolder } from '../../../harness/common/owner.ts';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
@@ -35,7 +35,7 @@ export class PlatformControl implements Disposable {
   readonly #core: Core;
   readonly #renderer: Renderer;
   /** Copies of the whole state, in a folder of their own that is removed with them. */
-  readonly #folder = mkdtempSync(join(tmpdir(), 'muster-snapshots-'));
+  readonly #folder = ownedFolder('snapshots');
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 

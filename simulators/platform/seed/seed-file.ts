@@ -1,7 +1,8 @@
 /** Makes the workspace of a seed file: everything or nothing. */
 
 import Type, { type Static, type TProperties } from 'typebox';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isNode } from 'yaml';
+import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
 import { body } from '../../../harness/contract/platform/operation.ts';
@@ -89,8 +90,7 @@ type ReadSeed = ReturnType<typeof readSeed>;
 
 /** Throws SeedError. */
 export function readSeed(text: string) {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const { value, document, lines } = parsed(text);
   const lineOf = (path: readonly (string | number)[]): number => {
     // A member that is missing is where its object is.
     for (let depth = path.length; depth >= 0; depth -= 1) {
@@ -101,9 +101,7 @@ export function readSeed(text: string) {
   };
   const at = (path: readonly (string | number)[], message: string): string =>
     `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
-  const [broken] = document.errors;
-  if (broken !== undefined) throw new SeedError(broken.message.split('\n')[0]?.replace(/:$/, ''));
-  const seed: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const seed = value ?? {};
   const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
   if (problems.length > 0) throw new SeedError(problems.slice(0, MOST_TOLD).join('\n'));
   return {
@@ -111,6 +109,16 @@ export function readSeed(text: string) {
     /** An error at a place, e.g. `['devices', 3, 'group']`. */
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
   };
+}
+
+function parsed(text: string): Yaml {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const line = error.mistakes[0]?.at?.line;
+    throw new SeedError(line === undefined ? error.message : `line ${line}: ${error.message}`);
+  }
 }
 
 /** The steps of a JSON Pointer. */

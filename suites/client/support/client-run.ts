@@ -3,11 +3,11 @@
  * either.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
+import { ownedFolder } from '../../../harness/common/owner.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
@@ -263,7 +263,7 @@ export abstract class ClientRun implements AsyncDisposable {
 
   /** Listens as a Device API, and gives the variables that lead a client there. */
   protected async listenAsDevice(place: ClientPlace, host?: string): Promise<Record<string, string>> {
-    if (place !== 'url') this.#folder = mkdtempSync(join(tmpdir(), 'muster-client-'));
+    if (place !== 'url') this.#folder = ownedFolder('client');
     const { url } = await this.listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
     return addressAt(place, url, (name) => this.path(name));
   }

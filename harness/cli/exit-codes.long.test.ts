@@ -1,0 +1,172 @@
+/** The table of exit codes, row by row: each is reached by a command that runs, and stands in its help. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
+import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../common/usage.ts';
+import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { generateKey } from '../reports/certificate/envelope.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
+import { MAIN, type Running, shownText, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+
+const fleets = useFleetRuns();
+const at = fleets.path;
+
+/** What a row runs; with `sent`, the signal comes when the command is under way. */
+interface Row {
+  code: number;
+  words(): string[];
+  env?: Record<string, string>;
+  sent?: EndingSignal;
+}
+
+/** A fault in Muster: an error that nobody awaits, once the command has done its work. */
+const FAULT = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    `process.once('beforeExit',()=>void Promise.reject(new Error('planted fault')))`,
+  )}`,
+};
+
+const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir}`;
+const check = (agent: string, ...more: string[]): string[] => [
+  'check',
+  'device',
+  '--command',
+  agent,
+  '--fast',
+  ...more,
+];
+const shape = () => check(AGENT, '--only', 'device.deployment.shape');
+const whole = () => ['check', 'device', '--command', AGENT];
+
+const EXCLUSIVE = 'device.events.replay.exclusive';
+const GOOD = [sampleResult({ id: EXCLUSIVE })];
+const BAD = [sampleFailure({ id: EXCLUSIVE })];
+
+function report(name: string, checks = GOOD): string {
+  writeFileSync(at(name), JSON.stringify(sampleReport(checks, { complete: true })));
+  return at(name);
+}
+
+const compared = (before: string, after: string): string[] => ['compare', before, after, '--gate', 'regressions'];
+const gated = () => compared(report('1.json'), report('2.json'));
+
+/** A certificate, and its key. */
+function certified(checks = GOOD): string[] {
+  if (!existsSync(at('key.pem'))) generateKey(at('key.pem'));
+  certificateIssuer(at('c.json'), at('key.pem')).issue(sampleReport(checks, { complete: true, muster: '0.0.1' }));
+  return ['verify', at('c.json'), '--key', at('key.pem.pub')];
+}
+
+const held = () => fleets.words('  - { do: hold, for: 100ms }\n');
+
+const onEach = (words: () => string[]): Row[] =>
+  ENDING_SIGNALS.map((sent) => ({ code: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[sent], words, sent }));
+const serving = () => ['simulate', 'device', '--socket', at('s'), '--control', at('c'), '--dir', at('r')];
+
+const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
+  check: [
+    { code: 0, words: shape },
+    { code: 1, words: () => check(`${AGENT} --defect replay-inclusive`, '--only', EXCLUSIVE) },
+    { code: 2, words: () => ['check', 'device', '--socket', at('none.sock'), '--fast'] },
+    { code: 3, words: shape, env: FAULT },
+    { code: 64, words: () => check(AGENT, '--only', 'device.nothing') },
+    ...onEach(whole),
+  ],
+  compare: [
+    { code: 0, words: gated },
+    { code: 1, words: () => compared(report('1.json'), report('2.json', BAD)) },
+    {
+      code: 2,
+      words: () => compared(report('1.json'), report('2.json', [sampleResult({ id: 'device.events.frame' })])),
+    },
+    { code: 3, words: gated, env: FAULT },
+    { code: 64, words: () => ['compare', at('none.json')] },
+    ...onEach(() => ['compare', '--command', AGENT]),
+  ],
+  fleet: [
+    { code: 0, words: held },
+    {
+      code: 1,
+      words: () => {
+        const twice = '  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n';
+        return fleets.words(twice, { robots: '40', defect: 'batch-reversed@17' });
+      },
+    },
+    { code: 2, words: () => fleets.words('', { platform: 'http://127.0.0.1:1/beta' }), env: { MUSTER_API_KEY: 'k' } },
+    { code: 3, words: held, env: FAULT },
+    { code: 64, words: () => ['fleet', '--robots', 'many'] },
+    { code: 98, words: () => fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n') },
+    {
+      code: 99,
+      words: () => fleets.words('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }),
+    },
+    ...onEach(() => fleets.words('  - { do: hold, for: 1h }\n')),
+  ],
+  verify: [
+    { code: 0, words: certified },
+    { code: 1, words: () => certified(BAD) },
+    { code: 2, words: () => [...certified(), '--digest', '0'.repeat(64)] },
+    { code: 3, words: certified, env: FAULT },
+    { code: 64, words: () => ['verify', at('none.json'), '--key', at('none.pub')] },
+  ],
+  simulate: [
+    { code: 0, words: serving, sent: 'SIGINT' },
+    { code: 0, words: serving, sent: 'SIGTERM' },
+    { code: 0, words: () => ['simulate', 'platform'], sent: 'SIGTERM' },
+    { code: 3, words: serving, sent: 'SIGTERM', env: FAULT },
+    { code: 64, words: () => ['simulate', 'device', '--socket', at('s')] },
+    { code: 129, words: serving, sent: 'SIGHUP' },
+    { code: 129, words: () => ['simulate', 'platform'], sent: 'SIGHUP' },
+  ],
+};
+
+/** Resolves when the command is in the middle of its work. */
+async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: readonly string[]): Promise<void> {
+  if (name === 'compare') await said(/^checking /);
+  else if (name === 'fleet') await said(/phase 2\/2 hold · robots online 8/);
+  else if (name === 'simulate') await line((text) => text.includes('"ready":true'));
+  else await line((text) => text.startsWith('check device'));
+}
+
+describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
+  test('has a row for each of its codes', () => {
+    expect([...new Set(ROWS[table].map(({ code }) => code))]).toEqual(exitCodesOf(table));
+  });
+
+  it.each(ROWS[table].map((row) => [row.code, row.sent ?? 'its own end', row] as const))(
+    '%i, by %s',
+    async (_, __, row) => {
+      const words = row.words();
+      await using running = fleets.start(words, row.env);
+      if (row.sent !== undefined) {
+        await underWay({ line: (fits) => running.line(fits), said: (pattern) => running.said(pattern) }, words);
+        running.child.kill(row.sent);
+      }
+      const { code, stderr } = await running.ended;
+      const due =
+        table === 'fleet' && (row.code === 0 || row.code === 99)
+          ? unlessSaturated(row.code, fleets.result())
+          : row.code;
+      expect({ code, stderr }).toEqual({ code: due, stderr });
+    },
+  );
+});
+
+const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
+  check: [...['device', 'platform', 'system', 'client'].map((api) => ['check', api]), ['replay']],
+  compare: [['compare']],
+  fleet: [['fleet'], ['merge']],
+  verify: [['verify']],
+  simulate: [
+    ['simulate', 'device'],
+    ['simulate', 'platform'],
+  ],
+};
+
+test.each(EXIT_TABLES.flatMap((table) => PATHS[table].map((path) => [table, path] as const)))(
+  'the codes of %s are in the help of %j',
+  async (table, path) => {
+    const text = await shownText([...path, '--help']);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(`Exit codes: ${exitCodesText(table)}.`);
+  },
+);

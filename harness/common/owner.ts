@@ -1,0 +1,91 @@
+/**
+ * Temporary folders that say whose they are: a process that is killed cannot remove its own, so the next one does. What
+ * a name says holds on this machine, in this namespace of process ids, until it is started again; any other folder is
+ * left alone.
+ */
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<where>[0-9a-z]{4})_\w{6}$/;
+
+const swept = new Set<string>();
+
+/**
+ * Makes an empty folder that its owner alone may read, and first removes those in `parent` whose owner was killed. The
+ * names are short, since the path of a socket has at most 107 bytes.
+ *
+ * @param purpose letters in the name; '' for none
+ * @returns its path
+ */
+export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
+  if (!swept.has(parent)) sweep(parent);
+  swept.add(parent);
+  const owner = [process.pid.toString(36), startOf(process.pid) ?? '0', here()].join('_');
+  return mkdtempSync(join(parent, `muster-${purpose === '' ? '' : `${purpose}-`}${owner}_`));
+}
+
+/** Removes what processes that have ended, of this user, have left in a folder. Never throws. */
+export function sweep(parent: string): void {
+  for (const name of namesIn(parent)) {
+    const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
+    if (where !== here() || startOf(Number.parseInt(pid, 36)) === start) continue;
+    const path = join(parent, name);
+    try {
+      const found = lstatSync(path);
+      if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
+    } catch {
+      // Another process sweeps as well, or it holds what cannot be removed.
+    }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** When a process started, so that its id is not taken for that of a later one; undefined when there is none. */
+function startOf(pid: number): string | undefined {
+  if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name may hold anything, but the last parenthesis ends it. The state is the third field, the start the 22nd.
+    const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return 'ZX'.includes(state) ? undefined : Number(more[18]).toString(36);
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+let cached: string | undefined;
+
+/** Four characters for where process ids mean what they mean here. */
+function here(): string {
+  cached ??= BigInt(`0x${createHash('sha256').update(placeOfIds()).digest('hex')}`)
+    .toString(36)
+    .slice(0, 4);
+  return cached;
+}
+
+function placeOfIds(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8') + readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return hostname();
+  }
+}

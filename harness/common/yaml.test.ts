@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { UsageError } from './usage.ts';
+import { parseYaml, readYaml, YamlError } from './yaml.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-yaml-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Nine levels of nine: 387 million values in 500 bytes. */
+const BOMB = ['a: &a [x, x, x, x, x, x, x, x, x]', ...[...'bcdefghi'].map(level)].join('\n');
+
+function level(name: string, index: number): string {
+  const below = `*${'abcdefgh'[index]}`;
+  return `${name}: &${name} [${Array(9).fill(below).join(', ')}]`;
+}
+
+test('values, places and days come as they are written', () => {
+  const { value, lines } = parseYaml('a: &one {day: 2026-11-25}\nb: *one\n"__proto__": {x: 1}\n');
+  expect(JSON.stringify(value)).toBe('{"a":{"day":"2026-11-25"},"b":{"day":"2026-11-25"},"__proto__":{"x":1}}');
+  expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  expect(lines.linePos(26)).toEqual({ line: 2, col: 1 });
+});
+
+test('one value may stand in hundreds of places', () => {
+  const { value } = parseYaml(`a: &a {x: 1}\nb: [${Array(500).fill('*a').join(', ')}]\n`);
+  expect((value as { b: unknown[] }).b).toHaveLength(500);
+});
+
+test.each([
+  ['a bomb', BOMB, 'its aliases make more than 1000000 values of it'],
+  ['what holds itself', 'known: &a [*a]\n', 'an alias stands within what it names'],
+  ['what holds itself further down', 'a: &a {b: [{c: *a}]}\n', 'an alias stands within what it names'],
+  ['an alias without an anchor', 'a: *b\n', 'Unresolved alias'],
+  ['aliases without number', `a: &a 1\nb: [${'*a,'.repeat(1000)}]\n`, 'more than 1000 anchors and aliases'],
+  ['nesting without end', '['.repeat(20_000), 'it is nested too deeply'],
+  ['a key twice', 'a: 1\nb: {c: 1, c: 2}\n', 'Map keys must be unique'],
+  ['what is too large', `a: "${'x'.repeat(1_048_576)}"\n`, 'it has more than 1048576 bytes'],
+])('%s is refused', (_, text, said) => {
+  expect(() => parseYaml(text)).toThrow(YamlError);
+  expect(() => parseYaml(text)).toThrow(new RegExp(said));
+});
+
+test('every mistake has its place', () => {
+  try {
+    parseYaml('a: 1\na: 2\nb: 1\nb: 2\n');
+    expect.unreachable();
+  } catch (error) {
+    expect((error as YamlError).mistakes.map(({ at }) => at)).toEqual([
+      { line: 2, col: 1 },
+      { line: 4, col: 1 },
+    ]);
+  }
+});
+
+test.each([
+  ['bomb.yaml', BOMB, /^--baseline \S+bomb\.yaml: its aliases/],
+  ['twice.yaml', 'a: 1\na: 2\n', /^--baseline \S+twice\.yaml:2:1: Map keys/],
+])('a file is refused by its name: %s', (name, text, said) => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  expect(() => readYaml('--baseline', file)).toThrow(UsageError);
+  expect(() => readYaml('--baseline', file)).toThrow(said);
+  expect(() => readYaml('--baseline', folder)).toThrow(/^--baseline \S+: cannot be read \(it is a folder\)$/);
+});

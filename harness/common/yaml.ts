@@ -1,0 +1,130 @@
+/**
+ * The one way in which YAML is read. Whoever wrote it may be hostile: it has a bounded size, aliases cannot multiply
+ * it, and nothing contains itself.
+ */
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { UsageError } from './usage.ts';
+import { readInputText, whyNot } from './user-files.ts';
+
+/** Far more than any such file has; the parser takes seconds for it. */
+const LARGEST_BYTES = 1_048_576;
+/** Each alias is looked for among all of them. */
+const MOST_ALIASES = 1000;
+/** Values, aliases filled in. */
+const MOST_VALUES = 1_000_000;
+
+const TOO_DEEP = 'it is nested too deeply';
+
+/** Text that cannot be used as YAML. The message is that of the first mistake. */
+export class YamlError extends Error {
+  override name = 'YamlError';
+  /** Never empty. Without a line where the whole is wrong. */
+  readonly mistakes: readonly YamlMistake[];
+
+  constructor(mistakes: readonly YamlMistake[]) {
+    super(mistakes[0]?.message ?? 'not YAML');
+    this.mistakes = mistakes;
+  }
+}
+
+export interface YamlMistake {
+  message: string;
+  /** Both from 1. */
+  at?: { line: number; col: number };
+}
+
+export interface Yaml {
+  /** As JSON has it: null, texts, numbers, booleans, lists and maps. Days are texts. */
+  value: unknown;
+  document: Document.Parsed;
+  lines: LineCounter;
+}
+
+/** Throws YamlError. */
+export function parseYaml(text: string): Yaml {
+  if (Buffer.byteLength(text) > LARGEST_BYTES)
+    throw new YamlError([{ message: `it has more than ${LARGEST_BYTES} bytes` }]);
+  const lines = new LineCounter();
+  try {
+    // The parser compares each key with every other one; `doubleKeys` needs one look at each.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+    const errors = document.errors.map(({ message, pos: [from] }) => ({
+      message: message.startsWith('Maximum call stack') ? TOO_DEEP : message,
+      from,
+    }));
+    const mistakes = [...errors, ...wrongIn(document)];
+    if (mistakes.length > 0)
+      throw new YamlError(mistakes.map(({ message, from }) => ({ message, at: lines.linePos(from) })));
+    const value: unknown = document.toJS({ maxAliasCount: -1 });
+    requireFinite(value);
+    return { value, document, lines };
+  } catch (error) {
+    if (error instanceof YamlError) throw error;
+    if (error instanceof RangeError) throw new YamlError([{ message: TOO_DEEP }]);
+    // The parser's own refusals, such as an alias without an anchor.
+    throw new YamlError([{ message: error instanceof Error ? error.message : String(error) }]);
+  }
+}
+
+/** Reads a file that `option` names. Throws UsageError with the file, and the place in it. */
+export function readYaml(option: string, path: string): Yaml & { text: string } {
+  let text: string;
+  try {
+    text = readInputText(path);
+  } catch (error) {
+    throw new UsageError(`${option} ${path}: cannot be read (${whyNot(error)})`);
+  }
+  try {
+    return { text, ...parseYaml(text) };
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const at = error.mistakes[0]?.at;
+    throw new UsageError(`${option} ${path}${at === undefined ? '' : `:${at.line}:${at.col}`}: ${error.message}`);
+  }
+}
+
+/** What the parser lets pass: a key that a map has twice, and more anchors and aliases than can be looked up. */
+function wrongIn(document: Document.Parsed): { message: string; from: number }[] {
+  let aliases = 0;
+  const mistakes: { message: string; from: number }[] = [];
+  visit(document, {
+    Alias: () => {
+      aliases += 1;
+    },
+    Value: (_, { anchor }) => {
+      if (anchor !== undefined) aliases += 1;
+    },
+    Map: (_, { items }) => {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (keys.has(key.value)) mistakes.push({ message: 'Map keys must be unique', from: key.range?.[0] ?? 0 });
+        keys.add(key.value);
+      }
+    },
+  });
+  if (aliases > MOST_ALIASES)
+    mistakes.push({ message: `it has more than ${MOST_ALIASES} anchors and aliases`, from: 0 });
+  return mistakes;
+}
+
+/** Throws YamlError for a value that contains itself, or that its aliases make too large. */
+function requireFinite(value: unknown): void {
+  const sizes = new Map<object, number>();
+  const open = new Set<object>();
+  const sizeOf = (part: unknown): number => {
+    if (part === null || typeof part !== 'object') return 1;
+    if (open.has(part)) throw new YamlError([{ message: 'an alias stands within what it names' }]);
+    const known = sizes.get(part);
+    if (known !== undefined) return known;
+    open.add(part);
+    let size = 1;
+    for (const item of Object.values(part)) size += sizeOf(item);
+    open.delete(part);
+    if (size > MOST_VALUES)
+      throw new YamlError([{ message: `its aliases make more than ${MOST_VALUES} values of it` }]);
+    sizes.set(part, size);
+    return size;
+  };
+  sizeOf(value);
+}
