@@ -1,4 +1,5 @@
 /** Decisions of the reference client. A defect or a variant replaces some of them. */
+import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 
 /** A block of the stream, as its fields say. */
@@ -137,6 +138,8 @@ export interface CallBehaviour {
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Milliseconds to wait for an answer; `nanos` is what the platform was told to wait for a device. */
   answerMs(nanos: number | undefined): number;
+  /** Milliseconds that an answer asks to wait; undefined where it names none. */
+  askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
   /** The value of an answer. Throws for one that has none. */

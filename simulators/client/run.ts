@@ -2,7 +2,6 @@
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryAfterMs } from '../../harness/common/durations.ts';
 import { http } from '../../harness/common/node-http.ts';
 import {
   type CallJob,
@@ -138,7 +137,7 @@ class Caller implements Disposable {
         job,
         status: received?.status,
         attempt,
-        retryAfterMs: received && retryAfterMs(received.headers),
+        retryAfterMs: received && behaviour.calls.askedToWait(received.headers),
       };
       const waitMs = behaviour.calls.retry(why);
       if (waitMs === undefined) {

@@ -20,7 +20,7 @@ for (const job of PLATFORM_JOBS)
   check(sent, { ...about(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using run: JobRun = await JobRun.whole(t, { job, answer });
+    await using run: JobRun = await JobRun.asking(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);
     const sent = without?.headers[KEY] === undefined ? 'none' : 'another one';
     run.must(without === undefined, {

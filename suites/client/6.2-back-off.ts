@@ -1,7 +1,9 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
 import { ASKED_FOR, event, frame, UNAVAILABLE, UNAVAILABLE_FOR } from '../../harness/contract/situations.ts';
-import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
+import { type Client, FOLLOW, NEWEST, RECONNECT, section } from './support/check.ts';
+import { errorOf } from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, expectNoHammering, StreamRun, type StreamRunOptions } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '6.2', since: '2026-11-23' });
@@ -99,6 +101,21 @@ check(retry, OPTIONS, async (t) => {
     actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
   });
 });
+
+const refused = requirement({
+  id: 'client.back-off.refused',
+  since: NEWEST,
+  section: '7',
+  protective: true,
+  text: 'A client whose requests for the stream are all refused (400, 401, 403, 404, 429) waits between them, or ends.',
+});
+for (const status of [400, 401, 403, 404, 429])
+  check(refused, { ...OPTIONS, aspect: String(status) }, async (t) => {
+    await using run: StreamRun = await cutOff(t);
+    const answer = (asked: ClientRequest): void => asked.answer(status, errorOf('refused'));
+    await expectNoHammering(run, { answer, how: `that are all answered ${status}` });
+    t.observe(`GET /events answered ${status}`, run.over || run.told === 'end' ? 'the client gives up' : 'asks again');
+  });
 
 const hammering = requirement({
   id: 'client.back-off.hammering',

@@ -2,12 +2,14 @@
  * Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC
  * 9110 are.
  */
-import { runningMs } from '../../harness/common/waiting.ts';
+import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
+import type { Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
 import {
   about,
   errorOf,
   expectItems,
+  expectNoStorm,
   IS_ASKED,
   itemsFrom,
   JobRun,
@@ -68,28 +70,12 @@ const hammering = requirement({
   protective: true,
   text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',
 });
-const WINDOW_MS = 3000;
-/** Every tenth of a second would still do. */
-const MOST = 30;
-check(hammering, about('list'), async (t) => {
-  // Not counting the time in which this process is held up, and answers nobody.
-  let until = Number.POSITIVE_INFINITY;
-  const refused: ClientRequest[] = [];
-  const answer = platform({
-    list: (asked) => {
-      if (refused.length === 0) until = runningMs() + WINDOW_MS;
-      if (runningMs() > until || refused.length > MOST) return asked.answer(200, pageOf(asked, few));
-      refused.push(asked);
-      asked.answer(429, errorOf('too_many_requests'));
-    },
+const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
+for (const job of PLATFORM_JOBS)
+  check(hammering, { ...about(job), ...(job === 'list' ? {} : { aspect: job }) }, async (t) => {
+    const run = await expectNoStorm(t, job, TOO_MANY);
+    if (job === 'list' && run.failure === undefined) expectItems(run, few);
   });
-  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
-  run.must(refused.length <= MOST, {
-    expected: `at most ${MOST} requests in ${WINDOW_MS / 1000} s that are all answered 429`,
-    actual: `${refused.length} and more`,
-  });
-  if (run.failure === undefined) expectItems(run, few);
-});
 
 const resumes = requirement({
   id: 'client.busy.resumes',

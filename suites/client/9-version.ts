@@ -14,7 +14,7 @@ const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 /** Every request names one version in the format of section 9; which one is up to the client. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
-  await using run: JobRun = await JobRun.whole(t, { job, answer });
+  await using run: JobRun = await JobRun.asking(t, { job, answer });
   seeDialect(t, run);
   const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
   const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);

@@ -55,16 +55,11 @@ export const defects = [
       },
     }),
   }),
-  defect(
-    'strict-order',
-    'Reads the envelope by its members’ places.',
-    [...UNKNOWN_MEMBERS, 'client.stream.multi-line'],
-    {
-      follow: ({ envelope }) => ({
-        envelope: (block) => (block.data.startsWith('{"object":') ? envelope(block) : undefined),
-      }),
-    },
-  ),
+  defect('strict-order', 'Reads the envelope by its members’ places.', UNKNOWN_MEMBERS, {
+    follow: ({ envelope }) => ({
+      envelope: (block) => (/^\{\s*"object"\s*:/.test(block.data) ? envelope(block) : undefined),
+    }),
+  }),
   defect('unreadable-crashes', 'Breaks down at data that is no JSON.', ['client.dispatch.unreadable'], {
     follow: { envelope: ({ data }) => JSON.parse(data) },
   }),

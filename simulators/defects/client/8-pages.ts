@@ -16,6 +16,13 @@ export const defects = [
   defect('first-page-alone', 'Takes the first page for the whole list.', ['client.pages.next'], {
     calls: { next: () => [] },
   }),
+  defect(
+    'first-page-again',
+    'Asks for the first page again and again.',
+    ['client.pages.next'],
+    { calls: { next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset)] : []) } },
+    { tells: /asked for GET \/beta\/devices\?limit=50&offset=0 again and again, 20 times in/ },
+  ),
   defect('one-item-less', 'Begins each page with the last item of the one before.', ['client.pages.next'], {
     calls: {
       next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset + limit - 1)] : []),

@@ -12,10 +12,12 @@ import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
-import { Blocked, Violation } from '../../../harness/runner/violation.ts';
+import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
 import { addressAt, type Client, writeShared } from './check.ts';
+import { MOST_REFUSED, Repeats, WATCHED_MS } from './repeats.ts';
 import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace, type Track } from './server.ts';
+import type { Storm } from './storm.ts';
 
 // Reads what a client prints. Ids keep all their digits.
 
@@ -207,6 +209,15 @@ export async function begun<Run extends AsyncDisposable>(
   }
 }
 
+/** Fails a client that hammers. Undecided where the machine does not let it be seen. `how`: as requests are refused. */
+export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
+  run.must(storm.pace !== 'hammers', {
+    expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
+    actual: run.endless ?? storm.told,
+  });
+  if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
+}
+
 /** A server at another address of this machine, to which a client may be led. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
@@ -219,6 +230,7 @@ export abstract class ClientRun implements AsyncDisposable {
   protected readonly asked: ClientRequest[] = [];
   protected readonly lines: PrintedLine[] = [];
   readonly #job: ClientJob;
+  readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
   #progress = 0;
@@ -243,6 +255,12 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Throws Blocked where this client has asked for nothing in all the time that an earlier run of the job gave it. */
   protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
+  }
+
+  /** What only the client and its server may know: no report shows it. */
+  protected keepSecret(secret: string): void {
+    this.timeline.hide(secret);
+    this.t.recorder.redactor.add(secret);
   }
 
   /** Called with each request of the client. */
@@ -326,6 +344,7 @@ export abstract class ClientRun implements AsyncDisposable {
     this.t.session.get(ACTIVITY).set(this.#job, 'active');
     if (this.asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
     if (this.asked.length >= MOST_KEPT) return false;
+    this.#repeats.take(asked);
     this.asked.push(asked);
     return true;
   }
@@ -368,7 +387,15 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#client?.diagnostics ?? '';
   }
 
-  /** What `look` finds; undefined when the client has ended, or nothing has happened for `withinMs`. */
+  /** What the client asks without end for, in words; undefined where it does not. */
+  get endless(): string | undefined {
+    return this.#repeats.words;
+  }
+
+  /**
+   * What `look` finds; undefined when the client has ended, when nothing has happened for `withinMs`, and when it only
+   * does again what it has done before.
+   */
   async until<T>(
     look: () => T | undefined,
     withinMs = this.patienceMs,
@@ -378,7 +405,7 @@ export abstract class ClientRun implements AsyncDisposable {
     for (;;) {
       this.t.signal.throwIfAborted();
       const found = look();
-      if (found !== undefined || this.#over || patience.leftMs <= 0) return found;
+      if (found !== undefined || this.#over || this.endless !== undefined || patience.leftMs <= 0) return found;
       const seen = this.#progress;
       await this.#changes.next(patience.leftMs);
       if (this.#progress !== seen) patience.renew();
@@ -388,7 +415,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** What the client does now, in words. */
   get state(): string {
     if (this.#over) return `the client ${this.#client?.how ?? 'has ended'}`;
-    return 'the client runs, and did nothing more';
+    return `the client runs, and ${this.endless ?? 'did nothing more'}`;
   }
 
   violation({ expected, actual }: { expected: string; actual: string }): Violation {

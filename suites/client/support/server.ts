@@ -51,6 +51,9 @@ export class ClientRequest {
   endedAt: number | undefined;
   /** The client closed the connection, or the server did. */
   closed = false;
+  /** How the server ended what is no stream: with a whole answer, or by breaking the connection off. */
+  answered: 'whole' | 'cut' | undefined;
+  #isStream = false;
 
   constructor({ request, body }: Arrived, response: ServerResponse, track: Track | undefined, onClose: () => void) {
     this.body = body;
@@ -84,6 +87,7 @@ export class ClientRequest {
   /** Begins an event stream. */
   accept(): this {
     this.status = 200;
+    this.#isStream = true;
     this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     this.#response.flushHeaders();
     this.#track?.opens('200 text/event-stream');
@@ -115,6 +119,7 @@ export class ClientRequest {
   /** Breaks the connection off, in the middle of the answer. */
   cut(): void {
     this.endedAt = performance.now();
+    if (!this.#isStream) this.answered = 'cut';
     this.#track?.ends('server', 'cuts the connection');
     this.#response.destroy();
   }
@@ -136,6 +141,7 @@ export class ClientRequest {
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.status = status;
     this.endedAt = performance.now();
+    this.answered = 'whole';
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     this.#sent += text;
     const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);
