@@ -59,6 +59,8 @@ export interface StreamBehaviour {
 export interface FollowBehaviour {
   /** Path, query and headers of the request for the stream. */
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
+  /** The part of the query that names the types which the caller wants; empty for all. */
+  types(wanted: string | undefined): string;
   /** The envelope of a block; undefined for data that is none. A throw ends the client. */
   envelope(block: Block): Envelope | undefined;
   /** The type by which an event is dispatched; undefined when nobody takes it. */

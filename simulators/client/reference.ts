@@ -90,6 +90,7 @@ const follow: FollowBehaviour = {
     path,
     headers: { accept: 'text/event-stream', ...defined({ 'last-event-id': cursor }) },
   }),
+  types: (wanted) => (wanted === undefined ? '' : `types=${encodeURIComponent(wanted)}`),
   envelope,
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,

@@ -225,7 +225,7 @@ export async function runClient({ variables, ...how }: RunOptions): Promise<numb
   }
   if (job === 'follow') {
     const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? USUAL_HEARTBEAT_SECONDS);
-    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds });
+    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds, types: wanted.types });
     return 0;
   }
   const url = jobOf(job).api === 'device' ? deviceUrl : platformUrl;

@@ -1,7 +1,7 @@
 /** Section 8: how a client pages through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { type Client, section } from './support/check.ts';
+import { type Client, NEWEST, section } from './support/check.ts';
 import {
   about,
   expectItems,
@@ -118,6 +118,32 @@ const lowered = requirement({
     `${LIST_LIMITS.limitMaximum}.`,
 });
 check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
+
+const wanted = requirement({
+  id: 'client.pages.limit',
+  since: NEWEST,
+  level: 'SHOULD',
+  section: '4.2',
+  clause: 'Query parameters: `limit` (integer), `offset` (integer), optional `expand=total_count`.',
+  text: 'A client whose caller can choose the size of a page asks for pages of that size.',
+});
+const SIZES = ['7', '13'] as const;
+check(wanted, LIST, async (t) => {
+  const asked: (string | null)[] = [];
+  for (const size of SIZES) {
+    const answer = platform({ list: pages(few) });
+    const variables = { [CLIENT_VARIABLES.limit]: size };
+    await using run: JobRun = await JobRun.asking(t, { job: 'list', answer, variables });
+    asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
+    // One that asks for the same pages whatever is wanted does not take it from its caller.
+    if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
+    run.must(asked.join() === SIZES.join(), {
+      expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
+      actual: asked.map((limit) => (limit === null ? 'none' : `limit=${limit}`)).join(' and '),
+    });
+  }
+  t.observe('the size of a page that a caller wants', asked[0] === asked[1] ? 'not taken' : 'asked for');
+});
 
 const moving = requirement({
   id: 'client.pages.moving',

@@ -67,6 +67,11 @@ export const defects = [
       next: ({ has_more }, { limit = 10, offset }) => (has_more ? [at(limit, offset + Math.min(100, limit))] : []),
     },
   }),
+  defect('limit-in-tens', 'Rounds the size of a page that its caller wants up to tens.', ['client.pages.limit'], {
+    calls: ({ limit }) => ({
+      limit: (wanted) => limit(wanted === undefined ? undefined : Math.ceil(wanted / 10) * 10),
+    }),
+  }),
   defect(
     'empty-page-fails',
     'Breaks down at a page without items.',

@@ -17,6 +17,7 @@ export const defects = [
     'Names no API version.',
     ['client.version.ping', 'client.version.sent.list', 'client.version.sent.deploy'],
     named(undefined),
+    { tells: /none; POST \/beta\/devices\/\w+\/ping has the headers .*x-api-key/ },
   ),
   defect('version-number', 'Names a version of another format.', ['client.version.ping'], named('0.11.0')),
   defect(
