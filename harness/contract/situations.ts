@@ -32,10 +32,18 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
   const name = String(id);
   const content = data ?? payload(name);
   // Written by hand: JSON.stringify has no integers beyond 2^53.
-  const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${JSON.stringify(content)}`;
+  const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${numbered(content)}`;
   const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
 }
+
+/** An integer that no double holds. */
+export const BEYOND = '9007199254740993';
+/** JSON of a value in which the text `BEYOND` stands for that number: JSON.stringify has no such integers. */
+export const numbered = (value: unknown): string => JSON.stringify(value).replaceAll(`"${BEYOND}"`, BEYOND);
+
+/** As long as an id may be: the specification names no bound. */
+export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
 /** Events with the ids from `first` on. */
 export const eventsFrom = (first: number, count: number): SentEvent[] =>

@@ -1,6 +1,7 @@
 /** Section 4.2: how a client pings a device. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
+import { BEYOND, numbered } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -176,6 +177,21 @@ check(patience, { ...PING, slow: true }, async (t) => {
   const first = run.requests.find(IS_ASKED.ping);
   run.must(run.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
     expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
+    actual: run.outcome,
+  });
+});
+
+const unknownMembers = requirement({
+  id: 'client.ping.unknown-members',
+  since: NEWEST,
+  level: 'SHOULD',
+  text: 'Members of the answer to a ping that a client does not know keep no answer from its caller.',
+});
+check(unknownMembers, PING, async (t) => {
+  const odd = { hops: [{ nanos: BEYOND }, null], code: 'success', round_trip_nanos: LONG_TRIP, serial: BEYOND };
+  await using run: JobRun = await start(t, (asked) => asked.answer(200, numbered(odd)));
+  run.must(run.saw('pong')[0]?.code === 'success' && run.failure === undefined, {
+    expected: '{"saw":"pong","code":"success"} and no error',
     actual: run.outcome,
   });
 });

@@ -58,6 +58,16 @@ export const defects = [
       calls: { answerMs: () => 2500, retry: () => undefined },
     },
   ),
+  defect('ping-strict', 'Breaks down at members that it does not know.', ['client.ping.unknown-members'], {
+    jobs: {
+      ping: ({ shown }) => ({
+        shown: (value) => {
+          if (Object.keys(value).length > 2) throw new CallFailed('unknown members');
+          return shown(value);
+        },
+      }),
+    },
+  }),
   defect(
     'ping-typed-success',
     'Takes every answer for a success that has all members of one.',

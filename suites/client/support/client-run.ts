@@ -19,7 +19,7 @@ import { MOST_REFUSED, Repeats, WATCHED_MS } from './repeats.ts';
 import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace, type Track } from './server.ts';
 import type { Storm } from './storm.ts';
 
-// Reads what a client prints. Ids keep all their digits.
+// Reads what a client prints. Integers keep all their digits.
 
 /** A line of the contract, with the id of an event as text. */
 export type PrintedLine =
@@ -29,21 +29,18 @@ export type PrintedLine =
 /** Undefined for a line that is none of the contract's. */
 export function printedLineIn(text: string): PrintedLine | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
-  const digits = new WeakMap<object, string>();
-  const value = parsed(text, function (key, part, context) {
-    if (key === 'id' && context?.source !== undefined) digits.set(this, context.source);
-    return part;
-  });
-  if (!clientLine.is(value)) return undefined;
-  if (value.saw !== 'event') return value;
-  const { id } = value;
-  return { ...value, id: typeof id === 'string' ? id : (digits.get(value) ?? String(id)) };
+  if (!clientLine.is(parsed(text))) return undefined;
+  const value = parsed(text, withDigits) as ClientLine;
+  return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** What `JSON.parse` tells a reviver since ES2025: the text of a number. */
-type Reviver = (this: object, key: string, value: unknown, context?: { source?: string }) => unknown;
+/** An integer that no double holds stays the text that it is. */
+function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source = '' } = context ?? {};
+  return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
+}
 
-function parsed(text: string, reviver: Reviver): unknown {
+function parsed(text: string, reviver?: typeof withDigits): unknown {
   try {
     return JSON.parse(text, reviver);
   } catch {
