@@ -76,7 +76,11 @@ export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: '
 
 /** Seconds that a client is asked to wait. */
 export const ASKED_FOR = 4;
-export const UNAVAILABLE_FOR: Refusal = { ...UNAVAILABLE, headers: { 'retry-after': String(ASKED_FOR) } };
+/** Asks to wait for so many seconds. */
+export const asking = (refusal: Refusal, seconds: number): Refusal => ({
+  ...refusal,
+  headers: { 'retry-after': String(seconds) },
+});
 
 // Streams that are unusual and right, as the standard of event streams allows them: their bytes, and the events in
 // them.
@@ -250,7 +254,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
   'retry-after': {
     summary: 'Cuts the connection, then answers 503 with Retry-After once.',
-    answers: between('cut', { refusal: UNAVAILABLE_FOR }),
+    answers: between('cut', { refusal: asking(UNAVAILABLE, ASKED_FOR) }),
   },
   dead: {
     summary: 'Cuts the connection, then cuts the next 20 requests without an answer.',

@@ -144,12 +144,17 @@ test('a check knows its seed, its level, and how long the run may still take', a
   const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
   onTestFinished(() => clock.mockRestore());
   const known: unknown[] = [];
-  const note = async (t: CheckContext) => void known.push(t.lenient, t.seed, t.remainingMs(), t.runs);
+  const note = async (t: CheckContext) => void known.push(t.lenient, t.seed, t.remainingMs(), t.leftMs(), t.runs);
   await ending(note);
   await ending(note, { level: 'SHOULD', deadline: 1500, replay: { seed: 7 }, runs: 3 });
   await ending(note, { deadline: 500 });
   const seed = seedOf(1, 'test.MUST');
-  expect(known).toEqual([false, seed, Number.POSITIVE_INFINITY, 1, true, 7, 500, 3, false, seed, 0, 1]);
+  const [first, second, third] = [
+    [false, seed, Number.POSITIVE_INFINITY, 60_000, 1],
+    [true, 7, 500, 500, 3],
+    [false, seed, 0, 0, 1],
+  ];
+  expect(known).toEqual([...first, ...second, ...third]);
 });
 
 test('a finding shows the last eight exchanges, and a line or a script that repeats them', async () => {

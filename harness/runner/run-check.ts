@@ -203,6 +203,7 @@ function toolsFor<Context>(
 ): CheckContext {
   const { recorder, session, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
+  const limitAt = performance.now() + run.limitMs;
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
   const found = (finding: Parameters<CheckContext['must']>[1]): Violation => {
     const violation = new Violation({ ...finding, actual: shown(finding.actual, SHOWN) });
@@ -243,6 +244,7 @@ function toolsFor<Context>(
     seed,
     signal,
     remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),
+    leftMs: () => Math.max(0, Math.min(limitAt, run.deadline ?? limitAt) - performance.now()),
     runs,
   };
 }

@@ -206,6 +206,8 @@ export interface CheckContext {
   readonly signal: AbortSignal;
   /** Milliseconds that the whole run may still take (from `--max-time`); Infinity where it has no limit. */
   remainingMs(): number;
+  /** Milliseconds that this check may still take: then it is blocked. */
+  leftMs(): number;
   /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
   /** Given when a counterexample of a model-based property is run again: pass it to `fc.commands`. */

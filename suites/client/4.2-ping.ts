@@ -5,6 +5,7 @@ import { BEYOND, numbered } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
+import { shellMs } from './support/storm.ts';
 
 export const { requirement, check, checks } = section({ section: '2.5', since: '2026-11-23' });
 
@@ -175,11 +176,25 @@ check(patience, { ...PING, slow: true }, async (t) => {
     setTimeout(answerLate, lateMs).unref();
   });
   const first = run.requests.find(IS_ASKED.ping);
-  run.must(run.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined, {
+  const isGiven = run.saw('pong')[0]?.code === 'success' && first?.endedAt !== undefined;
+  if (!isGiven && first !== undefined && (await wasLate(first)))
+    t.undecided('this machine was too slow for it: the request or the answer took most of the time that was left');
+  run.must(isGiven, {
     expected: `the answer, after ${SHARE * 100} % of the timeout_nanos that it sent (${String(nanosOf(first))})`,
     actual: run.outcome,
   });
 });
+
+/** What a shell takes that does nothing, so many times, is what a request may be on its way. */
+const SHELLS = 5;
+
+/** Whether the client may have waited for all of its time, though it did not look so from here. */
+async function wasLate(asked: ClientRequest): Promise<boolean> {
+  const { at, endedAt = performance.now(), closedAt = endedAt } = asked;
+  const nanos = nanosOf(asked);
+  if (typeof nanos !== 'number') return false;
+  return Math.min(closedAt, endedAt) - at > nanos * MS_PER_NANO - SHELLS * (await shellMs());
+}
 
 const unknownMembers = requirement({
   id: 'client.ping.unknown-members',

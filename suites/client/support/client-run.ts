@@ -181,6 +181,10 @@ export const AGAIN_PATIENCES = 3;
 const ENDLESS = 3;
 /** A client that says and asks without end fills no memory. */
 export const MOST_KEPT = 20_000;
+/** No client is asked to wait for longer. */
+const MOST_SECONDS = 30;
+/** A check that waits in vain says so itself, so long before its time is over. */
+const SPARE_MS = 1500;
 /** A finding tells of a silence that is longer. */
 const TOLD_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
@@ -364,6 +368,16 @@ export abstract class ClientRun implements AsyncDisposable {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
+  /**
+   * Seconds that a client is asked to wait: longer where it was slow to start, so that one that comes of its own accord
+   * still comes before. `usual`: where it was quick. Undecided where it is hardly there.
+   */
+  secondsToWait(usual: number): number {
+    const more = Math.round(this.#startMs / 1000);
+    if (usual + more <= MOST_SECONDS) return usual + more;
+    throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
+  }
+
   /** Requests so far. */
   get requests(): readonly ClientRequest[] {
     return this.asked;
@@ -403,8 +417,10 @@ export abstract class ClientRun implements AsyncDisposable {
       this.t.signal.throwIfAborted();
       const found = look();
       if (found !== undefined || this.#over || this.endless !== undefined || patience.leftMs <= 0) return found;
+      const leftMs = this.t.leftMs() - SPARE_MS;
+      if (leftMs <= 0) throw new TooLittleSeen(`this machine was too slow for it, or --max-time is: ${this.state}`);
       const seen = this.#progress;
-      await this.#changes.next(patience.leftMs);
+      await this.#changes.next(Math.min(patience.leftMs, leftMs));
       if (this.#progress !== seen) patience.renew();
     }
   }
