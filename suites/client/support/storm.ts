@@ -8,8 +8,8 @@ import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
 /** Who asks too often pauses for less, on average. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** A shell that does nothing takes no longer where nobody waits for a processor. */
-const USUAL_SHELL_MS = 20;
+/** A client that is held up takes no longer for a request than so many shells that do nothing. */
+const SHELLS = 3;
 /** On a busy machine so many pauses say something. */
 const TELLING = 9;
 /** There a client is watched for so many times as long. */
@@ -17,12 +17,12 @@ const LONGER = 4;
 /** How busy the machine is, is measured again once a client has been watched for so long. */
 const AGAIN_MS = 1000;
 
-/** Milliseconds that a shell takes which does nothing; 0 where there is none. */
+/** Milliseconds that a shell takes which does nothing, as long as this process runs; 0 where there is none. */
 export async function shellMs(): Promise<number> {
-  const started = performance.now();
+  const started = runningMs();
   try {
     await once(spawn('/bin/sh', ['-c', ':'], { stdio: 'ignore' }), 'exit');
-    return performance.now() - started;
+    return runningMs() - started;
   } catch {
     return 0;
   }
@@ -32,14 +32,14 @@ export type Pace = 'hammers' | 'pauses' | 'unclear';
 
 /**
  * What the pauses between an answer and the next request say, in milliseconds, where requests were not too many in the
- * time that a client is watched. `slowness`: how many times as long as usual a process takes on this machine.
+ * time that a client is watched. `heldUpMs`: as long as one may be that pauses for nothing.
  */
-export function paceOf(pausesMs: readonly number[], slowness: number): Pace {
-  if (slowness <= 1) return 'pauses';
+export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
+  if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
   const share = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.POSITIVE_INFINITY;
   if (sorted.length >= TELLING && share(2 / 3) < SHORT_MS / 2) return 'hammers';
-  return share(1 / 2) >= SHORT_MS * slowness ? 'pauses' : 'unclear';
+  return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
 /** The requests of one client that are all refused. Times do not count while this process is held up. */
@@ -49,7 +49,8 @@ export class Storm {
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  #shellMs = 0;
+  /** The shortest time: others may be chance. */
+  #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
     this.#nowMs = nowMs;
@@ -59,7 +60,7 @@ export class Storm {
 
   async #look(): Promise<void> {
     this.#measured += 1;
-    this.#shellMs = Math.max(this.#shellMs, await this.#measure());
+    this.#shellMs = Math.min(this.#shellMs, await this.#measure());
   }
 
   /** To be called when a request is refused, as soon as it has come. */
@@ -87,7 +88,7 @@ export class Storm {
     const watchedMs = this.#watchedMs;
     if (watchedMs < WATCHED_MS) return undefined;
     const pauses = [...this.#pausesMs, this.#nowMs() - (this.#cameMs.at(-1) ?? 0)];
-    const pace = paceOf(pauses, this.#shellMs / USUAL_SHELL_MS);
+    const pace = paceOf(pauses, SHELLS * this.#shellMs);
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
