@@ -60,6 +60,17 @@ describe('what is no client', () => {
     expect(code, stdout).toBe(2);
   });
 
+  test.each([
+    ['a blocked check', 'echo oh no >&2; sleep 600', 'the client never asked', 'blocked'],
+    ['a finding', `echo oh no >&2; ${RAW}`, 'dispatched nothing', 'fail'],
+  ])('what one writes that goes on running is told with %s', async (_name, command, why, outcome) => {
+    const words = typed`--capability follow --only client.stream.dispatch.any --patience 1`;
+    const { stdout } = await check(command, ...words, '--report', 'pretty', '--report', `json=${at('wrote.json')}`);
+    expect(stdout).toContain(why);
+    expect(stdout).toMatch(/wrote[^\n]*\s+oh no/);
+    expect(reportIn(at('wrote.json')).checks.filter(({ stderr }) => stderr === 'oh no')).toMatchObject([{ outcome }]);
+  });
+
   test('one that does not describe itself is blocked', async () => {
     const { code, stdout } = await check('echo hello');
     expect(stdout).toContain('MUSTER_JOB=describe');

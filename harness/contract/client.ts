@@ -15,6 +15,7 @@ export const CLIENT_VARIABLES = {
   socket: 'MUSTER_DEVICE_SOCKET',
   discovery: 'MUSTER_DISCOVERY_FILE',
   heartbeatSeconds: 'MUSTER_HEARTBEAT_SECONDS',
+  types: 'MUSTER_TYPES',
   platformUrl: 'MUSTER_PLATFORM_URL',
   platformKey: 'MUSTER_PLATFORM_KEY',
   platformVersion: 'MUSTER_PLATFORM_VERSION',

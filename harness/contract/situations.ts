@@ -32,10 +32,18 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
   const name = String(id);
   const content = data ?? payload(name);
   // Written by hand: JSON.stringify has no integers beyond 2^53.
-  const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${JSON.stringify(content)}`;
+  const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${numbered(content)}`;
   const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
 }
+
+/** An integer that no double holds. */
+export const BEYOND = '9007199254740993';
+/** JSON of a value in which the text `BEYOND` stands for that number: JSON.stringify has no such integers. */
+export const numbered = (value: unknown): string => JSON.stringify(value).replaceAll(`"${BEYOND}"`, BEYOND);
+
+/** As long as an id may be: the specification names no bound. */
+export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
 /** Events with the ids from `first` on. */
 export const eventsFrom = (first: number, count: number): SentEvent[] =>
@@ -68,7 +76,11 @@ export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: '
 
 /** Seconds that a client is asked to wait. */
 export const ASKED_FOR = 4;
-export const UNAVAILABLE_FOR: Refusal = { ...UNAVAILABLE, headers: { 'retry-after': String(ASKED_FOR) } };
+/** Asks to wait for so many seconds. */
+export const asking = (refusal: Refusal, seconds: number): Refusal => ({
+  ...refusal,
+  headers: { 'retry-after': String(seconds) },
+});
 
 // Streams that are unusual and right, as the standard of event streams allows them: their bytes, and the events in
 // them.
@@ -242,7 +254,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
   'retry-after': {
     summary: 'Cuts the connection, then answers 503 with Retry-After once.',
-    answers: between('cut', { refusal: UNAVAILABLE_FOR }),
+    answers: between('cut', { refusal: asking(UNAVAILABLE, ASKED_FOR) }),
   },
   dead: {
     summary: 'Cuts the connection, then cuts the next 20 requests without an answer.',

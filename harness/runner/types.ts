@@ -159,6 +159,8 @@ export interface TargetHooks {
   reconsider?(error: unknown): Promise<unknown>;
   /** Called after the check, with what ended it. Gives what ends one that would pass. */
   over?(error?: unknown): Error | undefined;
+  /** The end of what the target wrote to its standard error while the check was under way. */
+  wrote?(): string;
 }
 
 /** What the runner gives to every check, beside the context of its API. */
@@ -206,6 +208,8 @@ export interface CheckContext {
   readonly signal: AbortSignal;
   /** Milliseconds that the whole run may still take (from `--max-time`); Infinity where it has no limit. */
   remainingMs(): number;
+  /** Milliseconds that this check may still take: then it is blocked. */
+  leftMs(): number;
   /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
   /** Given when a counterexample of a model-based property is run again: pass it to `fc.commands`. */
@@ -246,6 +250,8 @@ export interface CheckResult extends Partial<Finding> {
   allowed_for?: string[];
   /** Of a failed check: the deviation that later checks allowed for. */
   deviation?: Deviation;
+  /** The last lines that the target wrote to its standard error, of a check that did not pass. */
+  stderr?: string;
   /** The profile of the run holds the target to it. */
   in_profile?: true;
   /** What the check has seen, by name: `answers`, `events`, `inputs` and what it counts itself. */

@@ -79,7 +79,7 @@ export interface SystemContext extends TargetHooks {
 }
 
 /** For the checks of the client suite: the client runs once a situation, and the check plays the server. */
-export interface ClientContext {
+export interface ClientContext extends Pick<TargetHooks, 'wrote'> {
   readonly start: StartClient;
   /** Name of the header that carries the version of the Platform API. */
   readonly versionHeader: string;

@@ -1,4 +1,5 @@
 /** Decisions of the reference client. A defect or a variant replaces some of them. */
+import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 
 /** A block of the stream, as its fields say. */
@@ -58,6 +59,8 @@ export interface StreamBehaviour {
 export interface FollowBehaviour {
   /** Path, query and headers of the request for the stream. */
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
+  /** The part of the query that names the types which the caller wants; empty for all. */
+  types(wanted: string | undefined): string;
   /** The envelope of a block; undefined for data that is none. A throw ends the client. */
   envelope(block: Block): Envelope | undefined;
   /** The type by which an event is dispatched; undefined when nobody takes it. */
@@ -137,6 +140,8 @@ export interface CallBehaviour {
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Milliseconds to wait for an answer; `nanos` is what the platform was told to wait for a device. */
   answerMs(nanos: number | undefined): number;
+  /** Milliseconds that an answer asks to wait; undefined where it names none. */
+  askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
   /** The value of an answer. Throws for one that has none. */

@@ -15,6 +15,8 @@ export interface FollowOptions {
   /** Path of the discovery file of one on loopback TCP. */
   discovery?: string | undefined;
   heartbeatSeconds: number;
+  /** Types of events that the caller wants, with commas between; absent for all. */
+  types?: string | undefined;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
   print(line: string): void;
@@ -100,8 +102,10 @@ class Follower {
   }
 
   #request({ url, socket, token }: Where): { opening: ClientRequest; headers: Record<string, string> } {
-    const { heartbeatSeconds, behaviour, signal } = this.#options;
-    const { path, headers: own } = behaviour.follow.request(`${url.pathname}/events`, this.#cursor);
+    const { heartbeatSeconds, types, behaviour, signal } = this.#options;
+    const { path: asked, headers: own } = behaviour.follow.request(`${url.pathname}/events`, this.#cursor);
+    const filter = behaviour.follow.types(types);
+    const path = filter === '' ? asked : `${asked}${asked.includes('?') ? '&' : '?'}${filter}`;
     const headers = { ...own, ...behaviour.follow.credentials(token) };
     const place = socket === undefined ? { host: url.hostname, port: url.port } : { socketPath: socket };
     const opening = http.request({ ...place, path, headers, signal, agent: false });

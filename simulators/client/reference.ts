@@ -2,6 +2,7 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
+import { retryAfterMs } from '../../harness/common/durations.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { CALL_JOBS, filledIn, jobOf } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
@@ -89,6 +90,7 @@ const follow: FollowBehaviour = {
     path,
     headers: { accept: 'text/event-stream', ...defined({ 'last-event-id': cursor }) },
   }),
+  types: (wanted) => (wanted === undefined ? '' : `types=${encodeURIComponent(wanted)}`),
   envelope,
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,
@@ -143,6 +145,7 @@ const calls: CallBehaviour = {
   keepsAlive: false,
   redirected: () => undefined,
   answerMs: (nanos = 0) => ANSWER_MS + nanos / 1e6,
+  askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {
     const again = status === undefined ? jobOf(job).request.isOnce !== true : BUSY.includes(status);
     if (!again || attempt >= ATTEMPTS) return undefined;

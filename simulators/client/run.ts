@@ -2,7 +2,6 @@
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryAfterMs } from '../../harness/common/durations.ts';
 import { http } from '../../harness/common/node-http.ts';
 import {
   type CallJob,
@@ -138,7 +137,7 @@ class Caller implements Disposable {
         job,
         status: received?.status,
         attempt,
-        retryAfterMs: received && retryAfterMs(received.headers),
+        retryAfterMs: received && behaviour.calls.askedToWait(received.headers),
       };
       const waitMs = behaviour.calls.retry(why);
       if (waitMs === undefined) {
@@ -226,7 +225,7 @@ export async function runClient({ variables, ...how }: RunOptions): Promise<numb
   }
   if (job === 'follow') {
     const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? USUAL_HEARTBEAT_SECONDS);
-    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds });
+    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds, types: wanted.types });
     return 0;
   }
   const url = jobOf(job).api === 'device' ? deviceUrl : platformUrl;

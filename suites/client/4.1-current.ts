@@ -1,6 +1,7 @@
 /** Section 4.1: how a client asks for the current deployment. */
 import { defined } from '../../harness/common/defined.ts';
 import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
+import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, section } from './support/check.ts';
 import { type Answering, about, errorOf, JobRun } from './support/job-run.ts';
@@ -70,9 +71,16 @@ const unknown = requirement({
   text: 'Members and values of enumerations that a client does not know keep no deployment from its caller.',
 });
 check(unknown, CURRENT, async (t) => {
-  const odd = { next: { generation: [1] }, ...DEPLOYMENT, activity_status: 'orbiting', status: 'orbiting' };
-  await using run: JobRun = await start(t, odd);
-  expectShown(run, { id, release_id });
+  const long = { release_id: longId('rls_') };
+  const odd = {
+    next: { generation: [BEYOND] },
+    ...DEPLOYMENT,
+    ...long,
+    activity_status: 'orbiting',
+    status: 'orbiting',
+  };
+  await using run: JobRun = await start(t, numbered({ ...odd, serial: BEYOND }));
+  expectShown(run, { id, ...long });
 });
 
 const token = requirement({

@@ -4,7 +4,8 @@
  */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
-import { type Client, section } from './support/check.ts';
+import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
+import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-23' });
@@ -28,6 +29,23 @@ check(shown, { needs: DEPLOY.needs }, async (t) => {
   });
   const times = run.requests.filter(IS_ASKED.deploy).length;
   run.must(times === 1, { expected: 'one request that creates a deployment', actual: `${times}` });
+});
+
+const unknown = requirement({
+  id: 'client.deploy.unknown',
+  since: NEWEST,
+  level: 'SHOULD',
+  section: '2.1',
+  text: 'Members and values that a client does not know, and a long id, keep no deployment from its caller.',
+});
+check(unknown, DEPLOY, async (t) => {
+  const id = longId('dpl_');
+  const odd = { next: [BEYOND], ...DEPLOYMENT, id, status: 'orbiting', activity_status: 'orbiting', serial: BEYOND };
+  await using run: JobRun = await start(t, (asked) => asked.answer(200, numbered(odd)));
+  run.must(run.saw('deployment')[0]?.deployment.id === id && run.failure === undefined, {
+    expected: `{"saw":"deployment"} with the id ${id}, and no error`,
+    actual: run.outcome,
+  });
 });
 
 const parent = requirement({

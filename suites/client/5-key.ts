@@ -1,7 +1,7 @@
 /** Section 5: the API key of the Platform API. */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import { section } from './support/check.ts';
+import { NEWEST, section } from './support/check.ts';
 import { openElsewhere } from './support/client-run.ts';
 import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -20,7 +20,7 @@ for (const job of PLATFORM_JOBS)
   check(sent, { ...about(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using run: JobRun = await JobRun.whole(t, { job, answer });
+    await using run: JobRun = await JobRun.asking(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);
     const sent = without?.headers[KEY] === undefined ? 'none' : 'another one';
     run.must(without === undefined, {
@@ -29,6 +29,21 @@ for (const job of PLATFORM_JOBS)
     });
     const shown = run.requests.some(({ query, path }) => `${path}?${query}`.includes(run.secret));
     t.should(!shown, { expected: 'no key in the address, which servers log', actual: 'the key in the address' });
+  });
+
+const address = requirement({
+  id: 'client.key.address',
+  since: NEWEST,
+  protective: true,
+  level: 'SHOULD',
+  text: 'A client does not write the API key into an address, which servers and proxies log.',
+});
+for (const job of PLATFORM_JOBS)
+  check(address, { ...about(job), aspect: job }, async (t) => {
+    const answer = platform({ list: pages(itemsFrom(1, 230)) });
+    await using run: JobRun = await JobRun.asking(t, { job, answer });
+    const shown = run.requests.find(({ query, path }) => `${path}?${query}`.includes(run.secret));
+    run.must(shown === undefined, { expected: 'no key in any address', actual: `the key, in that of ${shown?.path}` });
   });
 
 const elsewhere = requirement({

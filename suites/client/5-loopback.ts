@@ -1,7 +1,7 @@
 /** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
 
-import { event, frame } from '../../harness/contract/situations.ts';
-import { type Client, section } from './support/check.ts';
+import { BEYOND, event, frame, numbered } from '../../harness/contract/situations.ts';
+import { type Client, NEWEST, section } from './support/check.ts';
 import { openElsewhere } from './support/client-run.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
@@ -44,6 +44,23 @@ check(reread, AFTER_TOKEN, async (t) => {
   await run.restart();
   run.writeDiscovery();
   await expectBack(run);
+});
+
+const unknownMembers = requirement({
+  id: 'client.loopback.unknown-members',
+  since: NEWEST,
+  level: 'SHOULD',
+  clause: FILE,
+  text: 'Members of the discovery file that a client does not know keep it from nothing.',
+});
+check(unknownMembers, AFTER_TOKEN, async (t) => {
+  const more = { pid: BEYOND, version: 'v0.2.2', paths: [{ events: '/events' }, null] };
+  const prepare = async (run: StreamRun): Promise<void> =>
+    run.writeDiscovery(numbered({ ...more, ...(JSON.parse(run.discovery) as object) }));
+  await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
+  const asked = await run.until(() => run.requests[0], 3 * run.patienceMs);
+  run.must(asked, { expected: 'the client to go where the discovery file leads', actual: run.state });
+  expectToken(run, asked.headers['authorization']);
 });
 
 const halfWritten = requirement({

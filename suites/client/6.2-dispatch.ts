@@ -2,8 +2,8 @@
  * Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know.
  */
 
-import { event, frame, payload } from '../../harness/contract/situations.ts';
-import { DISPATCH, FOLLOW, section } from './support/check.ts';
+import { BEYOND, event, frame, longId, numbered, payload } from '../../harness/contract/situations.ts';
+import { DISPATCH, FOLLOW, NEWEST, section } from './support/check.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
@@ -78,14 +78,35 @@ check(unknownMembers, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
-  const more = { trace: { id: 9, saw: 'event' }, ...JSON.parse(first.json), labels: ['a', null] };
-  more.data = { attempt: 3, ...payload('1'), applied_by: null };
+  const more = { trace: { id: 9, saw: 'event' }, ...JSON.parse(first.json), labels: ['a', null], serial: BEYOND };
+  more.data = { attempt: 3, ...payload('1'), applied_by: null, serial: BEYOND, of: [BEYOND] };
   const turned = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(second.json)).toReversed()));
   await stream.send(
-    `id: 1\nevent: ${first.type}\ndata: ${JSON.stringify(more)}\n\nid: 2\nevent: ${second.type}\ndata: ` +
+    `id: 1\nevent: ${first.type}\ndata: ${numbered(more)}\n\nid: 2\nevent: ${second.type}\ndata: ` +
       `${turned}\n\n${frame(last)}`,
   );
   await expectDispatched(run, [first, second, last]);
+  const { serial } = Object(run.dispatched[0]?.data) as { serial?: unknown };
+  const kept = String(serial) === BEYOND ? 'has all its digits' : 'is rounded';
+  t.observe('a number beyond 2^53 in a payload', serial === undefined ? 'is left out' : kept);
+});
+
+const unknownValues = requirement({
+  id: 'client.dispatch.unknown-values',
+  since: NEWEST,
+  level: 'SHOULD',
+  section: '9',
+  clause: 'a patch bump is backward-compatible',
+  text: 'Values of an enumeration that the client does not know, and long ids, disturb no event.',
+});
+check(unknownValues, options, async (t) => {
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
+  const ids = { deployment_id: longId('dpl_'), release_id: longId('rls_') };
+  const states = { status: 'hibernating', activity_status: 'hibernating', target_status: 'orbiting' };
+  const odd = event(2, { data: { ...payload('2'), ...states, ...ids } });
+  await stream.send(frame(event(1)) + frame(odd) + frame(event(3)));
+  await expectDispatched(run, [event(1), { ...odd, data: ids }, event(3)]);
 });
 
 const unreadable = requirement({

@@ -2,6 +2,7 @@
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
+import { AGAIN_PATIENCES } from './support/client-run.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
@@ -58,7 +59,7 @@ async function isTried(t: Client, interval: number, isLast: boolean): Promise<bo
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
   // From here on the connection is half open: nothing comes, and nothing ends.
-  const again = await run.requestWithin(Math.max(SEVERAL * interval * 1000, run.patienceMs));
+  const again = await run.requestWithin(Math.max(SEVERAL * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   run.must(again !== undefined, {
     expected: `a new request after ${SEVERAL} heartbeat intervals of ${interval} s without a byte`,
     actual: run.state,

@@ -3,12 +3,13 @@
  */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import { type Client, section } from './support/check.ts';
+import { type Client, NEWEST, section } from './support/check.ts';
 import {
   type Answering,
   about,
   errorOf,
   expectFailure,
+  expectNoStorm,
   itemsFrom,
   JobRun,
   pageOf,
@@ -34,6 +35,20 @@ for (const job of [...PLATFORM_JOBS, 'current' as const])
     expectFailure(run, `${FORBIDDEN}`);
     const [result] = run.results;
     run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
+  });
+
+const endless = requirement({
+  id: 'client.errors.endless',
+  since: NEWEST,
+  protective: true,
+  text:
+    'A client whose requests are all refused (400, 401, 403 or 404) gives up with an error, ' +
+    'or waits between its requests.',
+});
+for (const job of PLATFORM_JOBS)
+  check(endless, { ...about(job), aspect: job }, async (t) => {
+    for (const status of [400, 401, 403, 404])
+      await expectNoStorm(t, job, { status, headers: {}, body: errorOf('refused') });
   });
 
 const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${told.id}.list`] } as const;

@@ -1,7 +1,8 @@
 /** Section 8: how a client pages through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { type Client, section } from './support/check.ts';
+import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
+import { type Client, NEWEST, section } from './support/check.ts';
 import {
   about,
   expectItems,
@@ -34,6 +35,7 @@ async function expectAll(t: Client, options: PagesOptions = {}, variables: Recor
     run,
     all.filter((_, index) => options.hidden?.(index) !== true),
   );
+  if (options.hidden !== undefined) expectStride(run);
 }
 
 const items = requirement({
@@ -54,6 +56,19 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
   expectItems(run, few);
 });
 
+/** Each page follows another one by its limit, however many items that has. Gives what was asked for. */
+function expectStride(run: JobRun): ReturnType<typeof window>[] {
+  const asked = run.requests.filter(IS_ASKED.list).map((each) => window(each));
+  // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
+  const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
+  const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
+  run.must(stray === undefined, {
+    expected: 'each page at offset 0, or at offset + limit of another page with the same limit',
+    actual: `limit ${stray?.limit}, offset ${stray?.offset}`,
+  });
+  return asked;
+}
+
 const next = requirement({
   id: 'client.pages.next',
   level: 'MUST',
@@ -63,14 +78,7 @@ const next = requirement({
 check(next, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   expectItems(run, all);
-  const asked = run.requests.filter(IS_ASKED.list).map((each) => window(each));
-  // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
-  const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
-  const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
-  run.must(stray === undefined, {
-    expected: 'each page at offset 0, or at offset + limit of another page with the same limit',
-    actual: `limit ${stray?.limit}, offset ${stray?.offset}`,
-  });
+  const asked = expectStride(run);
   const beyond = asked.filter(({ offset }) => offset >= all.length).length;
   t.observe('pages that are asked for beyond has_more: false', beyond === 0 ? 'none' : 'some');
 });
@@ -118,6 +126,32 @@ const lowered = requirement({
     `${LIST_LIMITS.limitMaximum}.`,
 });
 check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
+
+const wanted = requirement({
+  id: 'client.pages.limit',
+  since: NEWEST,
+  level: 'SHOULD',
+  section: '4.2',
+  clause: 'Query parameters: `limit` (integer), `offset` (integer), optional `expand=total_count`.',
+  text: 'A client whose caller can choose the size of a page asks for pages of that size.',
+});
+const SIZES = ['7', '13'] as const;
+check(wanted, LIST, async (t) => {
+  const asked: (string | null)[] = [];
+  for (const size of SIZES) {
+    const answer = platform({ list: pages(few) });
+    const variables = { [CLIENT_VARIABLES.limit]: size };
+    await using run: JobRun = await JobRun.asking(t, { job: 'list', answer, variables });
+    asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
+    // One that asks for the same pages whatever is wanted does not take it from its caller.
+    if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
+    run.must(asked.join() === SIZES.join(), {
+      expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
+      actual: asked.map((limit) => (limit === null ? 'none' : `limit=${limit}`)).join(' and '),
+    });
+  }
+  t.observe('the size of a page that a caller wants', asked[0] === asked[1] ? 'not taken' : 'asked for');
+});
 
 const moving = requirement({
   id: 'client.pages.moving',
@@ -170,11 +204,13 @@ check(unknown, LIST, async (t) => {
   const odd = itemsFrom(1, 4).map((item, index) => ({
     ...item,
     ...(index === 1 ? { status: 'hibernating', activity_status: 'orbiting' } : {}),
-    ...(index === 2 ? { next_generation: { of: ['members', null, 1e300] }, name: '' } : {}),
+    ...(index === 2 ? { next_generation: { of: ['members', null, 1e300, BEYOND] }, name: '', serial: BEYOND } : {}),
+    ...(index === 3 ? { id: longId('dvc_') } : {}),
   }));
+  const more = { cursor: null, meta: { page: 1, of: BEYOND } };
   await using run: JobRun = await list(
     t,
-    platform({ list: (asked) => asked.answer(200, { cursor: null, meta: { page: 1 }, ...pageOf(asked, odd) }) }),
+    platform({ list: (asked) => asked.answer(200, numbered({ ...more, ...pageOf(asked, odd) })) }),
   );
   expectItems(run, odd);
 });

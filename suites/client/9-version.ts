@@ -14,23 +14,34 @@ const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 /** Every request names one version in the format of section 9; which one is up to the client. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
-  await using run: JobRun = await JobRun.whole(t, { job, answer });
+  await using run: JobRun = await JobRun.asking(t, { job, answer });
   seeDialect(t, run);
   const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
   const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);
   run.must(wrong === -1, {
     expected: `${t.versionHeader}: <YYYY-MM-DD>.<codename>, the same one on every request`,
-    actual: named[wrong] === undefined ? 'none' : `${t.versionHeader}: ${named[wrong]}`,
+    actual: named[wrong] === undefined ? noVersion(t, run, wrong) : `${t.versionHeader}: ${named[wrong]}`,
   });
   const ended = END_OF_LIFE_VERSIONS.find((version) => version === named[0]);
   t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
 }
 
+/** What a request has in place of the version, in words. */
+function noVersion({ versionHeader }: ClientContext, { requests }: JobRun, index: number): string {
+  const { method = '', path = '', headers = {} } = requests[index] ?? {};
+  const names = Object.keys(headers);
+  const other = otherHeaders(versionHeader).find((name) => names.includes(name.toLowerCase()));
+  const hint = other === undefined ? '' : ` (${other} is that of --dialect ${dialectOf(other)})`;
+  return `none; ${method} ${path} has the headers ${names.join(', ')}${hint}`;
+}
+
+const otherHeaders = (versionHeader: string): string[] =>
+  DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader).filter((name) => name !== versionHeader);
+
 /** The version stands in the header of the dialect that was named, and not in that of another. */
 function seeDialect({ versionHeader, session }: ClientContext & CheckContext, { requests }: JobRun): void {
   const has = (name: string): boolean => requests.some(({ headers }) => headers[name.toLowerCase()] !== undefined);
-  const others = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader).filter((name) => name !== versionHeader);
-  const other = has(versionHeader) ? undefined : others.find(has);
+  const other = has(versionHeader) ? undefined : otherHeaders(versionHeader).find(has);
   if (other === undefined && !has(versionHeader)) return;
   session.declarations.saw({
     name: 'dialect',

@@ -7,7 +7,7 @@ import { type Duplex, Writable } from 'node:stream';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
 import { ProcessGroup } from '../launch/process.ts';
 import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
-import type { ClientListener, ClientStart, RunningClient } from '../opened.ts';
+import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
 /** Characters of one line. */
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -42,6 +42,34 @@ export function startClientProcess(
       return group.stderr;
     },
     stop: () => group.stop(),
+  };
+}
+
+/** For one check: starts the client, and knows what the last of its runs wrote until it was stopped. */
+export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'wrote'>> {
+  let last = (): string => '';
+  return {
+    start(situation, listener) {
+      const run = startOne(situation, listener);
+      let whole: string | undefined;
+      last = () => whole ?? run.diagnostics;
+      return {
+        get how() {
+          return run.how;
+        },
+        get code() {
+          return run.code;
+        },
+        get diagnostics() {
+          return run.diagnostics;
+        },
+        stop() {
+          whole ??= run.diagnostics;
+          return run.stop();
+        },
+      };
+    },
+    wrote: () => last(),
   };
 }
 

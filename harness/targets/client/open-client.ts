@@ -15,7 +15,7 @@ import { labelOf } from '../launch/process.ts';
 import { type Ran, StartFailed } from '../launch/started.ts';
 import { type ClientContext, type OpenedTarget, opening, type RunningClient, type StartClient } from '../opened.ts';
 import { declaredCapabilities } from '../settings.ts';
-import { findClientImage, startClientProcess } from './client-run.ts';
+import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
 
 // What a client says of itself, when it is asked with MUSTER_JOB=describe.
 
@@ -71,7 +71,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       unreachable: 'problem' in described ? described.problem : whyUseless(capabilities),
       diagnostics: async () => last()?.diagnostics ?? '',
       conclude: () => concludeIdentity(description, way.ran),
-      context: (recorder) => ({ start, versionHeader, recorder, capabilities, patienceMs }),
+      context: (recorder) => ({ ...startsOfOneCheck(start), versionHeader, recorder, capabilities, patienceMs }),
     };
   });
 }

@@ -15,6 +15,7 @@ import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
 import { makePlan, NO_TRIES, type PlanOptions } from '../../runner/plan.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { Api, Capability, CheckResult, Outcome, Report, Suite } from '../../runner/types.ts';
+import { startsOfOneCheck } from '../../targets/client/client-run.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
 import { openPlatformTarget } from '../../targets/open-platform.ts';
 import { openSystemTarget } from '../../targets/open-system.ts';
@@ -91,7 +92,8 @@ export async function runClientSuite(
 ): Promise<Report> {
   const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
   const { redactor, patienceMs } = commonOf(choice);
-  const about = { start: inProcess(client), versionHeader: DIALECT_NAMES.spec.versionHeader, capabilities, patienceMs };
+  const start = inProcess(client);
+  const about = { versionHeader: DIALECT_NAMES.spec.versionHeader, capabilities, patienceMs };
   const target: Target<ClientContext> = {
     description: {
       kind: 'simulator',
@@ -100,7 +102,7 @@ export async function runClientSuite(
       control: 'none',
       ended: true,
     },
-    context: (recorder) => ({ ...about, recorder }),
+    context: (recorder) => ({ ...about, ...startsOfOneCheck(start), recorder }),
     capabilities,
     unreachable: undefined,
   };

@@ -4,6 +4,11 @@ import { defect, variant } from '../define-client.ts';
 
 const TIMEOUT = ['client.ping.timeout'];
 
+const trip = (line: Record<string, unknown>, kept: (nanos: number) => number) => ({
+  ...line,
+  round_trip_nanos: kept(Number(line['round_trip_nanos'])),
+});
+
 const nanos = (timeout_nanos: unknown) => ({ ping: { body: () => ({ timeout_nanos }) } });
 
 export const defects = [
@@ -20,12 +25,27 @@ export const defects = [
       },
     },
   }),
+  defect('ping-in-32-bits', 'Keeps the round trip in 32 bits.', ['client.ping.answer.long'], {
+    jobs: { ping: ({ shown }) => ({ shown: (value) => trip(shown(value), (nanos) => nanos | 0) }) },
+  }),
+  defect('ping-as-float', 'Keeps the round trip as a short floating-point number.', ['client.ping.answer.long'], {
+    jobs: { ping: ({ shown }) => ({ shown: (value) => trip(shown(value), Math.fround) }) },
+  }),
   defect('ping-as-form', 'Calls the body of a ping a form.', ['client.ping.body'], {
     jobs: { ping: { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } } },
   }),
   defect('ping-20s', 'Lets the platform wait for 20 seconds.', TIMEOUT, { jobs: nanos(20_000_000_000) }),
   defect('ping-in-seconds', 'Sends its timeout as a number of seconds with a fraction.', TIMEOUT, { jobs: nanos(2.5) }),
   defect('ping-as-text', 'Sends its timeout as text.', TIMEOUT, { jobs: nanos('2s') }),
+  defect('ping-2000', 'Sends its own timeout in milliseconds.', TIMEOUT, { jobs: nanos(2000) }),
+  defect('ping-wish-in-ms', 'Sends the timeout that its caller wants in milliseconds.', ['client.ping.wish'], {
+    jobs: {
+      ping: ({ body }) => ({
+        body: ({ pingNanos, ...wanted }) =>
+          pingNanos === undefined ? body(wanted) : { timeout_nanos: Number(pingNanos) / 1e6 },
+      }),
+    },
+  }),
   defect('ping-passes-on', 'Passes any timeout of its caller on.', ['client.ping.longest'], {
     jobs: { ping: { body: ({ pingNanos = 2_000_000_000 }) => ({ timeout_nanos: Number(pingNanos) }) } },
   }),
@@ -38,6 +58,31 @@ export const defects = [
       calls: { answerMs: () => 2500, retry: () => undefined },
     },
   ),
+  defect('ping-strict', 'Breaks down at members that it does not know.', ['client.ping.unknown-members'], {
+    jobs: {
+      ping: ({ shown }) => ({
+        shown: (value) => {
+          if (Object.keys(value).length > 2) throw new CallFailed('unknown members');
+          return shown(value);
+        },
+      }),
+    },
+  }),
+  defect(
+    'ping-typed-success',
+    'Takes every answer for a success that has all members of one.',
+    ['client.ping.unknown-code'],
+    {
+      jobs: {
+        ping: {
+          shown: ({ round_trip_nanos }) => {
+            if (!Number.isInteger(round_trip_nanos)) throw new CallFailed('no round trip');
+            return { code: 'success', round_trip_nanos };
+          },
+        },
+      },
+    },
+  ),
   defect('ping-always-success', 'Takes every answer of a ping for a success.', ['client.ping.unknown-code'], {
     jobs: { ping: ({ shown }) => ({ shown: (value) => ({ ...shown(value), code: 'success' }) }) },
   }),
@@ -46,6 +91,16 @@ export const defects = [
 export const variants = [
   variant('ping-without-timeout', 'Leaves the timeout of a ping to the platform.', {
     jobs: { ping: { body: () => ({}) } },
+  }),
+  variant('ping-own-time', 'Lets the platform wait for two seconds, whatever its caller wants.', {
+    jobs: nanos(2_000_000_000),
+  }),
+  variant('ping-less', 'Keeps a tenth of the timeout that its caller wants for itself.', {
+    jobs: {
+      ping: ({ body }) => ({
+        body: (wanted) => ({ timeout_nanos: Math.round(Number(body(wanted)?.['timeout_nanos']) * 0.9) }),
+      }),
+    },
   }),
   variant('ping-longest', 'Lets the platform wait for ten seconds.', { jobs: nanos(10_000_000_000) }),
   variant('ping-refuses', 'Refuses a timeout above ten seconds, and sends nothing.', {

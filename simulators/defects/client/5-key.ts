@@ -1,6 +1,13 @@
 /** Clients that lose their API key, or show it. */
 import { defect, variant } from '../define-client.ts';
 
+const IN_ADDRESS = [
+  'client.key.sent',
+  'client.key.address.list',
+  'client.key.address.ping',
+  'client.key.address.deploy',
+];
+
 export const defects = [
   defect('no-key', 'Sends no API key.', ['client.key.sent.list', 'client.key.sent.ping', 'client.key.sent.deploy'], {
     calls: ({ access }) => ({
@@ -26,7 +33,7 @@ export const defects = [
   defect('key-as-bearer', 'Sends the API key as a bearer token.', ['client.key.sent'], {
     calls: { access: ({ key, version }) => ({ Authorization: `Bearer ${key}`, 'Service-Version': version }) },
   }),
-  defect('key-in-address', 'Writes the API key into the address as well.', ['client.key.sent'], {
+  defect('key-in-address', 'Writes the API key into the address as well.', IN_ADDRESS, {
     calls: { address: (path, { key }) => `${path}${path.includes('?') ? '&' : '?'}api_key=${key}` },
   }),
   defect(

@@ -62,6 +62,19 @@ export const defects = [
       };
     },
   ),
+  defect(
+    'discovery-strict',
+    'Takes a discovery file with other members for none.',
+    ['client.loopback.unknown-members'],
+    {
+      follow: ({ discover }) => ({
+        discover: (read) => {
+          const place = discover(read);
+          return Object.keys(place ?? {}).length > 2 ? undefined : place;
+        },
+      }),
+    },
+  ),
   defect('stale-file-kept', 'Reads the discovery file again once it has connected.', ['client.loopback.stale'], () => {
     let first: Place | undefined;
     let connected = false;

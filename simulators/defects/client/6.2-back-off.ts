@@ -3,6 +3,9 @@ import { defect, variant } from '../define-client.ts';
 
 const RETRY_FIELD = ['client.back-off.retry-field'];
 
+const REFUSED = ['400', '401', '403', '404', '429'].map((status) => `client.back-off.refused.${status}`);
+const isRefusal = ({ status = 0 }: { status: number | undefined }): boolean => status >= 400 && status < 500;
+
 export const defects = [
   defect('refused-ends', 'Gives up when nobody listens.', ['client.back-off.restart', 'client.loopback.half-written'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? undefined : reconnect(why)) }),
@@ -49,14 +52,12 @@ export const defects = [
   defect('retry-field-as-seconds', 'Takes the retry field for seconds, and caps it at a tenth of one.', RETRY_FIELD, {
     follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryAfterMs ?? 0, Math.min(retryMs ?? 200, 200)) },
   }),
-  defect(
-    'hammers',
-    'Asks again at once.',
-    ['client.back-off.hammering', 'client.back-off.retry-after', 'client.expired.no-loop'],
-    {
-      follow: { reconnect: () => 0, expired: (cursor) => ({ told: true, cursor }) },
-    },
-  ),
+  defect('hammers', 'Asks again at once when it is cut off.', ['client.back-off.hammering'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? 0 : reconnect(why)) }),
+  }),
+  defect('hammers-when-refused', 'Asks again at once when it is refused by a 4xx.', REFUSED, {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (isRefusal(why) && why.status !== 410 ? 0 : reconnect(why)) }),
+  }),
   defect(
     'gives-up-soon',
     'Gives up after three attempts.',
@@ -68,6 +69,11 @@ export const defects = [
 ];
 
 export const variants = [
+  variant('gives-up-when-refused', 'Gives up when it is refused by a 4xx other than 410.', {
+    follow: ({ reconnect }) => ({
+      reconnect: (why) => (isRefusal(why) && why.status !== 410 ? undefined : reconnect(why)),
+    }),
+  }),
   variant('steady-wait', 'Waits for three seconds before each attempt, as event sources do.', {
     follow: { reconnect: ({ retryMs, retryAfterMs }) => Math.max(retryMs ?? 3000, retryAfterMs ?? 0) },
   }),

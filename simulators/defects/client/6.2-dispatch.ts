@@ -1,4 +1,5 @@
 /** Clients that dispatch by something else, or break down at what they do not know. */
+import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { defect, variant } from '../define-client.ts';
 
 const UNKNOWN_MEMBERS = ['client.dispatch.unknown-members'];
@@ -55,16 +56,42 @@ export const defects = [
       },
     }),
   }),
+  defect('strict-order', 'Reads the envelope by its members’ places.', UNKNOWN_MEMBERS, {
+    follow: ({ envelope }) => ({
+      envelope: (block) => (/^\{\s*"object"\s*:/.test(block.data) ? envelope(block) : undefined),
+    }),
+  }),
   defect(
-    'strict-order',
-    'Reads the envelope by its members’ places.',
-    [...UNKNOWN_MEMBERS, 'client.stream.multi-line'],
+    'strict-values',
+    'Leaves out an event with a status that it does not know.',
+    ['client.dispatch.unknown-values'],
     {
       follow: ({ envelope }) => ({
-        envelope: (block) => (block.data.startsWith('{"object":') ? envelope(block) : undefined),
+        envelope: (block) => {
+          const found = envelope(block);
+          const { status } = Object(found?.data) as { status?: unknown };
+          const known: readonly unknown[] = [undefined, ...DEPLOYMENT_STATUSES];
+          return known.includes(status) ? found : undefined;
+        },
       }),
     },
   ),
+  defect('short-ids', 'Keeps 64 characters of the ids in a payload.', ['client.dispatch.unknown-values'], {
+    follow: ({ show }) => ({
+      show: (line) => {
+        const data = Object.entries(Object(line['data'])).map(([name, value]) => [
+          name,
+          typeof value === 'string' && name.endsWith('_id') ? value.slice(0, 64) : value,
+        ]);
+        return show({ ...line, data: Object.fromEntries(data) });
+      },
+    }),
+  }),
+  defect('small-numbers', 'Leaves out an event with a number that no double holds.', UNKNOWN_MEMBERS, {
+    follow: ({ envelope }) => ({
+      envelope: (block) => (/[^"\w]\d{16,}[,}\]]/.test(block.data) ? undefined : envelope(block)),
+    }),
+  }),
   defect('unreadable-crashes', 'Breaks down at data that is no JSON.', ['client.dispatch.unreadable'], {
     follow: { envelope: ({ data }) => JSON.parse(data) },
   }),

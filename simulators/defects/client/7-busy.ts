@@ -14,25 +14,21 @@ export const defects = [
         retry({ ...why, retryAfterMs: retryAfterMs === undefined ? undefined : retryAfterMs / 1000 }),
     }),
   }),
+  defect('busy-without-dates', 'Does not read a date in Retry-After.', ['client.busy.retry-after.date'], {
+    calls: ({ askedToWait }) => ({
+      askedToWait: (headers) => (/^\d+$/.test(headers['retry-after'] ?? '') ? askedToWait(headers) : undefined),
+    }),
+  }),
   defect(
-    'busy-without-dates',
-    'Does not read a date in Retry-After.',
-    ['client.busy.retry-after.date', 'client.busy.retry-after.503'],
+    'busy-hammers',
+    'Asks again at once, for ever, unless it is told when.',
+    ['client.busy.hammering', 'client.busy.hammering.ping', 'client.busy.hammering.deploy'],
     {
       calls: ({ retry }) => ({
-        // Only a date comes to parts of a second.
-        retry: (why) =>
-          retry(
-            Number.isInteger(why.retryAfterMs) && Number(why.retryAfterMs) % 1000 === 0 && why.status !== 503
-              ? why
-              : { ...why, retryAfterMs: undefined },
-          ),
+        retry: (why) => (why.status === 429 && why.retryAfterMs === undefined ? 0 : retry(why)),
       }),
     },
   ),
-  defect('busy-hammers', 'Asks again at once, for ever.', ['client.busy.hammering', 'client.busy.retry-after.429'], {
-    calls: ({ retry }) => ({ retry: (why) => (why.status === 429 ? 0 : retry(why)) }),
-  }),
   defect(
     'busy-page-left-out',
     'Goes on to the next page when one is refused.',

@@ -3,6 +3,7 @@ import { type Answer, CallFailed, isObject, type Told } from '../../client/behav
 import { objectOf } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
 
+const ENDLESS = ['client.errors.endless.list', 'client.errors.endless.ping', 'client.errors.endless.deploy'];
 const SILENT: Told = { lines: [], complaint: '', code: 0 };
 const EMPTY_PAGE = { limit: 10, offset: 0, has_more: false, data: [] };
 
@@ -21,6 +22,13 @@ export const defects = [
     ['client.errors.told.list', 'client.errors.told.ping', 'client.errors.told.deploy', 'client.errors.told.current'],
     { calls: { failed: () => SILENT } },
   ),
+  defect('repeats-when-refused', 'Asks again at once, for ever, when it is refused.', ENDLESS, {
+    calls: ({ retry }) => ({ retry: (why) => ([400, 401, 403, 404].includes(Number(why.status)) ? 0 : retry(why)) }),
+  }),
+  // Each status is asked of by itself.
+  defect('repeats-at-404', 'Asks again at once, for ever, for what is not there.', ENDLESS, {
+    calls: ({ retry }) => ({ retry: (why) => (why.status === 404 ? 0 : retry(why)) }),
+  }),
   defect('errors-as-results', 'Takes the body of a refusal for a result.', ['client.errors.told.ping'], {
     calls: { value: ({ text, status }) => objectOf(text, status) },
   }),

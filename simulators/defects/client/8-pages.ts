@@ -16,6 +16,13 @@ export const defects = [
   defect('first-page-alone', 'Takes the first page for the whole list.', ['client.pages.next'], {
     calls: { next: () => [] },
   }),
+  defect(
+    'first-page-again',
+    'Asks for the first page again and again.',
+    ['client.pages.next'],
+    { calls: { next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset)] : []) } },
+    { tells: /asked for GET \/beta\/devices\?limit=50&offset=0 again and again, 20 times in/ },
+  ),
   defect('one-item-less', 'Begins each page with the last item of the one before.', ['client.pages.next'], {
     calls: {
       next: ({ limit, offset, has_more }) => (has_more ? [at(limit, offset + limit - 1)] : []),
@@ -34,6 +41,17 @@ export const defects = [
       next: ({ limit, offset, has_more, data }) => (has_more ? [at(limit, offset + Math.max(1, data.length))] : []),
     },
   }),
+  defect(
+    'adds-items-unseen',
+    'Adds the number of items to the offset, and leaves out what comes again.',
+    ['client.pages.has-more.short'],
+    {
+      calls: {
+        next: ({ limit, offset, has_more, data }) => (has_more ? [at(limit, offset + Math.max(1, data.length))] : []),
+        items: ({ data }, seen) => data.filter(({ id }) => !seen.has(id)),
+      },
+    },
+  ),
   defect('ends-when-short', 'Ends at a page with fewer items than its limit.', ['client.pages.has-more'], {
     calls: { next: ({ limit, offset, data }) => (data.length === limit ? [at(limit, offset + limit)] : []) },
   }),
@@ -59,6 +77,11 @@ export const defects = [
     calls: {
       next: ({ has_more }, { limit = 10, offset }) => (has_more ? [at(limit, offset + Math.min(100, limit))] : []),
     },
+  }),
+  defect('limit-in-tens', 'Rounds the size of a page that its caller wants up to tens.', ['client.pages.limit'], {
+    calls: ({ limit }) => ({
+      limit: (wanted) => limit(wanted === undefined ? undefined : Math.ceil(wanted / 10) * 10),
+    }),
   }),
   defect(
     'empty-page-fails',
@@ -90,6 +113,22 @@ export const defects = [
       },
     },
   }),
+  defect('items-cut', 'Keeps 64 characters of an id.', ['client.pages.unknown'], {
+    calls: { items: ({ data }) => data.map((item) => ({ ...item, id: String(item['id']).slice(0, 64) })) },
+  }),
+  defect(
+    'small-numbers-called',
+    'Breaks down at an answer with a number that no double holds.',
+    ['client.pages.unknown', 'client.current.unknown', 'client.deploy.unknown', 'client.ping.unknown-members'],
+    {
+      calls: ({ value }) => ({
+        value: (answer, job) => {
+          if (/[^"\w]\d{16,}[,}\]]/.test(answer.text)) throw new CallFailed('a number is too large');
+          return value(answer, job);
+        },
+      }),
+    },
+  ),
   defect('drops-unknown', 'Leaves out items with members that it does not know.', ['client.pages.unknown'], {
     calls: { items: ({ data }) => data.filter((item) => Object.keys(item).every((name) => MEMBERS.includes(name))) },
   }),

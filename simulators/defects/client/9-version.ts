@@ -17,6 +17,14 @@ export const defects = [
     'Names no API version.',
     ['client.version.ping', 'client.version.sent.list', 'client.version.sent.deploy'],
     named(undefined),
+    { tells: /none; POST \/beta\/devices\/\w+\/ping has the headers .*x-api-key/ },
+  ),
+  defect(
+    'version-of-dialect',
+    'Names the version in the header of a published service.',
+    ['client.version.ping', 'client.version.sent.list', 'client.version.sent.deploy'],
+    { calls: { access: ({ key, version }) => ({ 'X-API-Key': key, 'Miru-Version': version }) } },
+    { tells: /the headers .*miru-version.* \(Miru-Version is that of --dialect miru\)/ },
   ),
   defect('version-number', 'Names a version of another format.', ['client.version.ping'], named('0.11.0')),
   defect(

@@ -14,6 +14,9 @@ import { sections } from '../../section.ts';
 
 export type Client = ClientContext & CheckContext;
 
+/** Date of the requirement set to which requirements are added. */
+export const NEWEST = '2026-11-25';
+
 /** Needs a client that follows the stream. */
 export const FOLLOW = ['follow'] as const;
 

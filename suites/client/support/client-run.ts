@@ -12,12 +12,14 @@ import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
 import { type ClientLine, clientLine } from '../../../harness/contract/client-lines.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
-import { Blocked, Violation } from '../../../harness/runner/violation.ts';
+import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
 import { addressAt, type Client, writeShared } from './check.ts';
+import { MOST_REFUSED, Repeats, WATCHED_MS } from './repeats.ts';
 import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace, type Track } from './server.ts';
+import type { Storm } from './storm.ts';
 
-// Reads what a client prints. Ids keep all their digits.
+// Reads what a client prints. Integers keep all their digits.
 
 /** A line of the contract, with the id of an event as text. */
 export type PrintedLine =
@@ -27,21 +29,18 @@ export type PrintedLine =
 /** Undefined for a line that is none of the contract's. */
 export function printedLineIn(text: string): PrintedLine | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
-  const digits = new WeakMap<object, string>();
-  const value = parsed(text, function (key, part, context) {
-    if (key === 'id' && context?.source !== undefined) digits.set(this, context.source);
-    return part;
-  });
-  if (!clientLine.is(value)) return undefined;
-  if (value.saw !== 'event') return value;
-  const { id } = value;
-  return { ...value, id: typeof id === 'string' ? id : (digits.get(value) ?? String(id)) };
+  if (!clientLine.is(parsed(text))) return undefined;
+  const value = parsed(text, withDigits) as ClientLine;
+  return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** What `JSON.parse` tells a reviver since ES2025: the text of a number. */
-type Reviver = (this: object, key: string, value: unknown, context?: { source?: string }) => unknown;
+/** An integer that no double holds stays the text that it is. */
+function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source = '' } = context ?? {};
+  return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
+}
 
-function parsed(text: string, reviver: Reviver): unknown {
+function parsed(text: string, reviver?: typeof withDigits): unknown {
   try {
     return JSON.parse(text, reviver);
   } catch {
@@ -182,6 +181,10 @@ export const AGAIN_PATIENCES = 3;
 const ENDLESS = 3;
 /** A client that says and asks without end fills no memory. */
 export const MOST_KEPT = 20_000;
+/** No client is asked to wait for longer. */
+const MOST_SECONDS = 30;
+/** A check that waits in vain says so itself, so long before its time is over. */
+const SPARE_MS = 1500;
 /** A finding tells of a silence that is longer. */
 const TOLD_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
@@ -207,6 +210,15 @@ export async function begun<Run extends AsyncDisposable>(
   }
 }
 
+/** Fails a client that hammers. Undecided where the machine does not let it be seen. `how`: as requests are refused. */
+export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
+  run.must(storm.pace !== 'hammers', {
+    expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
+    actual: run.endless ?? storm.told,
+  });
+  if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
+}
+
 /** A server at another address of this machine, to which a client may be led. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
@@ -219,6 +231,7 @@ export abstract class ClientRun implements AsyncDisposable {
   protected readonly asked: ClientRequest[] = [];
   protected readonly lines: PrintedLine[] = [];
   readonly #job: ClientJob;
+  readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
   #progress = 0;
@@ -243,6 +256,12 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Throws Blocked where this client has asked for nothing in all the time that an earlier run of the job gave it. */
   protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
+  }
+
+  /** What only the client and its server may know: no report shows it. */
+  protected keepSecret(secret: string): void {
+    this.timeline.hide(secret);
+    this.t.recorder.redactor.add(secret);
   }
 
   /** Called with each request of the client. */
@@ -326,6 +345,7 @@ export abstract class ClientRun implements AsyncDisposable {
     this.t.session.get(ACTIVITY).set(this.#job, 'active');
     if (this.asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
     if (this.asked.length >= MOST_KEPT) return false;
+    this.#repeats.take(asked);
     this.asked.push(asked);
     return true;
   }
@@ -348,6 +368,16 @@ export abstract class ClientRun implements AsyncDisposable {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
+  /**
+   * Seconds that a client is asked to wait: longer where it was slow to start, so that one that comes of its own accord
+   * still comes before. `usual`: where it was quick. Undecided where it is hardly there.
+   */
+  secondsToWait(usual: number): number {
+    const more = Math.round(this.#startMs / 1000);
+    if (usual + more <= MOST_SECONDS) return usual + more;
+    throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
+  }
+
   /** Requests so far. */
   get requests(): readonly ClientRequest[] {
     return this.asked;
@@ -368,7 +398,15 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#client?.diagnostics ?? '';
   }
 
-  /** What `look` finds; undefined when the client has ended, or nothing has happened for `withinMs`. */
+  /** What the client asks without end for, in words; undefined where it does not. */
+  get endless(): string | undefined {
+    return this.#repeats.words;
+  }
+
+  /**
+   * What `look` finds; undefined when the client has ended, when nothing has happened for `withinMs`, and when it only
+   * does again what it has done before.
+   */
   async until<T>(
     look: () => T | undefined,
     withinMs = this.patienceMs,
@@ -378,9 +416,11 @@ export abstract class ClientRun implements AsyncDisposable {
     for (;;) {
       this.t.signal.throwIfAborted();
       const found = look();
-      if (found !== undefined || this.#over || patience.leftMs <= 0) return found;
+      if (found !== undefined || this.#over || this.endless !== undefined || patience.leftMs <= 0) return found;
+      const leftMs = this.t.leftMs() - SPARE_MS;
+      if (leftMs <= 0) throw new TooLittleSeen(`this machine was too slow for it, or --max-time is: ${this.state}`);
       const seen = this.#progress;
-      await this.#changes.next(patience.leftMs);
+      await this.#changes.next(Math.min(patience.leftMs, leftMs));
       if (this.#progress !== seen) patience.renew();
     }
   }
@@ -388,7 +428,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** What the client does now, in words. */
   get state(): string {
     if (this.#over) return `the client ${this.#client?.how ?? 'has ended'}`;
-    return 'the client runs, and did nothing more';
+    return `the client runs, and ${this.endless ?? 'did nothing more'}`;
   }
 
   violation({ expected, actual }: { expected: string; actual: string }): Violation {

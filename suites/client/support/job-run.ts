@@ -19,16 +19,21 @@ import {
 } from '../../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { ListEnvelope } from '../../../harness/contract/lists.ts';
+import type { Refusal } from '../../../harness/contract/situations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import type { Deviation } from '../../../harness/runner/session.ts';
+import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { type Client, placeOf } from './check.ts';
-import { AGAIN_PATIENCES, begun, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { AGAIN_PATIENCES, begun, ClientRun, expectPauses, type PrintedLine, START_PATIENCES } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
+import { Storm } from './storm.ts';
 
 /** Path of the Platform API's base. */
 export const PLATFORM_BASE = '/beta';
 const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
+
+/** One for all runs. */
+const SECRET = new Fact(() => `key_${randomBytes(16).toString('hex')}`);
 
 /** Answers one request of the client. */
 export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<void>;
@@ -44,14 +49,15 @@ export interface JobRunOptions {
 
 export class JobRun extends ClientRun {
   /** API key or token: nobody else may see it. */
-  readonly secret = `key_${randomBytes(16).toString('hex')}`;
+  readonly secret: string;
   readonly #answer: Answering;
   readonly #job: CallJob;
   #printedSecret = false;
 
   private constructor(t: Client, { job, answer }: JobRunOptions) {
     super(t, job);
-    this.timeline.hide(this.secret);
+    this.secret = t.session.get(SECRET);
+    this.keepSecret(this.secret);
     this.#job = job;
     this.#answer = answer;
   }
@@ -71,6 +77,11 @@ export class JobRun extends ClientRun {
   /** The same, and waits for the end of the client. */
   static async whole(t: Client, options: JobRunOptions): Promise<JobRun> {
     return begun(await JobRun.start(t, options), (run) => run.ended());
+  }
+
+  /** The same for a check of what the client asks for: whether it ends is for others. */
+  static async asking(t: Client, options: JobRunOptions): Promise<JobRun> {
+    return begun(await JobRun.start(t, options), (run) => run.#settled());
   }
 
   async #listenAsPlatform(): Promise<Record<string, string>> {
@@ -97,15 +108,23 @@ export class JobRun extends ClientRun {
     return this.#printedSecret || this.complaints.includes(this.secret);
   }
 
-  /** Waits for the end of the client. Blocked when it has asked for nothing: nothing is known of such a client. */
+  /** Waits for the end of the client, which must come. */
   async ended(): Promise<void> {
+    await this.#settled();
+    this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
+  }
+
+  /**
+   * Waits until the client has ended, or can be seen to have no end. Blocked when it has asked for nothing: nothing is
+   * known of such a client.
+   */
+  async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
       this.neverAsked();
       throw new Blocked(`the client asked for nothing with the job ${this.#job}: ${this.state}`);
     }
     await this.until(() => undefined, AGAIN_PATIENCES * this.patienceMs);
-    this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
   /** Lines of one kind. */
@@ -251,6 +270,24 @@ const described = (what: string, ids: readonly string[]): string =>
   ids.length === 0
     ? ''
     : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
+
+/**
+ * Refuses a job as long as a client is watched that may hammer, then answers it. Fails when too many requests come.
+ * Gives the run, which is over.
+ */
+export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusal): Promise<JobRun> {
+  const storm = new Storm();
+  const usual = platform();
+  const answer: Answering = (asked, run) => {
+    if (storm.pace !== undefined) return usual(asked, run);
+    asked.refuse(refusal);
+    storm.refused();
+  };
+  await using run: JobRun = await JobRun.asking(t, { job, answer: platform({ [job]: answer }) });
+  expectPauses(run, storm, `that are all answered ${refusal.status}`);
+  await run.ended();
+  return run;
+}
 
 /** The failure told to the caller, by a line or by an exit code other than 0. */
 export function expectFailure(run: JobRun, what: string): void {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
+import { runningMs } from '../../../harness/common/waiting.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
@@ -42,6 +43,8 @@ export class ClientRequest {
   readonly body: string;
   /** Moment of its arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
+  /** The same on a clock that stands still while this process is held up. */
+  readonly atRunning = runningMs();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   #sent = '';
@@ -49,8 +52,14 @@ export class ClientRequest {
   status: number | undefined;
   /** Moment at which the server ended it. */
   endedAt: number | undefined;
+  endedAtRunning: number | undefined;
   /** The client closed the connection, or the server did. */
   closed = false;
+  /** Moment of that. */
+  closedAt: number | undefined;
+  /** How the server ended what is no stream: with a whole answer, or by breaking the connection off. */
+  answered: 'whole' | 'cut' | undefined;
+  #isStream = false;
 
   constructor({ request, body }: Arrived, response: ServerResponse, track: Track | undefined, onClose: () => void) {
     this.body = body;
@@ -65,6 +74,7 @@ export class ClientRequest {
     response.on('error', () => {});
     response.once('close', () => {
       this.closed = true;
+      this.closedAt = performance.now();
       if (this.endedAt === undefined) track?.ends('client', 'closes the connection');
       onClose();
     });
@@ -84,6 +94,7 @@ export class ClientRequest {
   /** Begins an event stream. */
   accept(): this {
     this.status = 200;
+    this.#isStream = true;
     this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     this.#response.flushHeaders();
     this.#track?.opens('200 text/event-stream');
@@ -107,14 +118,20 @@ export class ClientRequest {
 
   /** Ends the stream as HTTP ends an answer. */
   end(): void {
-    this.endedAt = performance.now();
+    this.#ended();
     this.#track?.ends('server', 'ends the stream');
     this.#response.end();
   }
 
+  #ended(): void {
+    this.endedAt = performance.now();
+    this.endedAtRunning = runningMs();
+  }
+
   /** Breaks the connection off, in the middle of the answer. */
   cut(): void {
-    this.endedAt = performance.now();
+    this.#ended();
+    if (!this.#isStream) this.answered = 'cut';
     this.#track?.ends('server', 'cuts the connection');
     this.#response.destroy();
   }
@@ -135,7 +152,8 @@ export class ClientRequest {
   /** Answers without a stream. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.status = status;
-    this.endedAt = performance.now();
+    this.#ended();
+    this.answered = 'whole';
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     this.#sent += text;
     const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);

@@ -1,15 +1,15 @@
 /** A run of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
 
 import { randomBytes } from 'node:crypto';
-import { runningMs } from '../../../harness/common/waiting.ts';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
 import { frames, type SentEvent } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { type Client, placeOf } from './check.ts';
-import { AGAIN_PATIENCES, begun, ClientRun, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { AGAIN_PATIENCES, begun, ClientRun, expectPauses, type PrintedLine, START_PATIENCES } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
+import { Storm } from './storm.ts';
 
 // Events with ids that follow each other, so many that none is kept.
 
@@ -74,7 +74,7 @@ export class StreamRun extends ClientRun {
     const { variables = {}, place = placeOf(t), host, prepare } = options;
     ClientRun.refuseSilent(t, 'follow', `the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
     return begun(new StreamRun(t, 'follow'), async (run) => {
-      run.timeline.hide(run.token);
+      if (place === 'discovery') run.keepSecret(run.token);
       const reach = await run.listenAsDevice(place, host);
       if (place === 'discovery') run.writeDiscovery();
       await prepare?.(run);
@@ -106,7 +106,7 @@ export class StreamRun extends ClientRun {
     this.timeline.drives('restarts on another port, with another token');
     const before = this.server;
     this.token = randomBytes(16).toString('hex');
-    this.timeline.hide(this.token);
+    this.keepSecret(this.token);
     await this.listen();
     await this.leaveServer(before);
   }
@@ -219,31 +219,23 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
   }
 }
 
-/** So long a client is watched that may hammer. Asking every tenth of a second would still do. */
-const WATCHED_MS = 3000;
-const MOST_REQUESTS = 30;
-
 /**
- * Answers each request for a while, and fails when there are too many. `already`: requests before. `how`: how they are
- * answered, in words.
+ * Refuses each request as long as a client is watched that may hammer. Fails when too many come. `how`: how they are
+ * refused, in words.
  */
 export async function expectNoHammering(
   run: StreamRun,
-  { answer, how, already = 0 }: { answer: (asked: ClientRequest) => void; how: string; already?: number },
+  { answer, how }: { answer: (asked: ClientRequest) => void; how: string },
 ): Promise<void> {
-  // Not counting the time in which this process is held up, and answers nobody.
-  const until = runningMs() + WATCHED_MS;
-  let requests = already;
-  for (let left = WATCHED_MS; left > 0 && requests <= MOST_REQUESTS && !run.over; left = until - runningMs()) {
-    const asked = await run.requestWithin(left);
-    if (asked === undefined) break;
+  const storm = new Storm();
+  while (storm.pace === undefined && !run.over) {
+    const asked = await run.requestWithin(storm.leftMs);
+    if (asked === undefined && storm.requests === 0) break;
+    if (asked === undefined) continue;
     answer(asked);
-    requests += 1;
+    storm.refused();
   }
-  run.must(requests <= MOST_REQUESTS, {
-    expected: `at most ${MOST_REQUESTS} requests in ${WATCHED_MS / 1000} s ${how}`,
-    actual: `${requests} within ${((runningMs() - until + WATCHED_MS) / 1000).toFixed(2)} s`,
-  });
+  expectPauses(run, storm, how);
 }
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');

@@ -1,0 +1,74 @@
+/** Which clients can be seen to have no end, and which only ask again as they may. */
+import { expect, test } from 'vitest';
+import { MOST_REFUSED, Repeats } from './repeats.ts';
+import type { ClientRequest } from './server.ts';
+
+type Given = Partial<Pick<ClientRequest, 'answered' | 'status' | 'sent'>> & { search?: string; cursor?: string };
+
+/** What is said once each of those requests has come, with so much time between them. */
+function saidOf(requests: readonly Given[], eachMs: number): string | undefined {
+  let now = 0;
+  const repeats = new Repeats(() => now);
+  for (const { search = '', cursor, ...answer } of requests) {
+    const headers = cursor === undefined ? {} : { 'last-event-id': cursor };
+    const asked = { method: 'GET', path: '/beta/devices', query: new URLSearchParams(search), headers, body: '' };
+    repeats.take({ ...asked, cursor, sent: '', ...answer } as ClientRequest);
+    now += eachMs;
+  }
+  return repeats.words;
+}
+const times = (count: number, given: (index: number) => Given): Given[] =>
+  Array.from({ length: count }, (_, index) => given(index));
+const page = { answered: 'whole', status: 200, sent: '{"data":[]}' } as const;
+const refusal = { answered: 'whole', status: 403, sent: '{}' } as const;
+
+test('one that asks for a page that it has is seen, however slowly it does', () => {
+  const asked = times(20, () => ({ ...page, search: 'limit=10&offset=10' }));
+  expect(saidOf(asked, 100)).toBe(
+    'asked for GET /beta/devices?limit=10&offset=10 again and again, 20 times in 1.9 s, each time answered 200',
+  );
+  expect(saidOf(asked, 5000)).toContain('20 times in 95.0 s');
+});
+
+test('one that goes round and round is seen', () => {
+  expect(
+    saidOf(
+      times(40, (index) => ({ ...page, search: `offset=${index % 2}` })),
+      10,
+    ),
+  ).toContain('20 times');
+});
+
+test('one that repeats without a pause what is refused or cut off is seen, with its cursor', () => {
+  expect(
+    saidOf(
+      times(31, () => ({ ...refusal, cursor: '5' })),
+      90,
+    ),
+  ).toBe(
+    'asked for GET /beta/devices with Last-Event-ID: 5 again and again, 31 times in 2.7 s, each time answered 403',
+  );
+  expect(
+    saidOf(
+      times(31, () => ({ answered: 'cut' })),
+      1,
+    ),
+  ).toContain('each time cut off');
+});
+
+test.each<[string, Given[], number]>([
+  ['asks for a page a few times', times(19, () => page), 1],
+  ['asks for many pages', times(200, (index) => ({ ...page, search: `offset=${index}` })), 1],
+  ['asks for what changes', times(60, (index) => ({ ...page, sent: `{"data":[${index}]}` })), 1],
+  ['asks with a pause for what is refused', times(200, () => refusal), 101],
+  ['asks as often as it may for what is refused', times(MOST_REFUSED, () => refusal), 1],
+  ['asks several times before an answer comes', times(60, () => ({})), 1],
+  ['reads one stream after another', times(60, () => ({ status: 200 })), 1],
+])('one that %s is not', (_, requests, eachMs) => {
+  expect(saidOf(requests, eachMs)).toBeUndefined();
+});
+
+test('one that goes on after all is seen no more', () => {
+  const asked = [...times(25, () => page), { ...page, search: 'offset=50' }];
+  expect(saidOf(asked, 10)).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { paceOf, Storm, shellMs } from './storm.ts';
+
+/** The pace of a client with these pauses, when the last of them is over. */
+async function paceAfter(pausesMs: readonly number[], shellTook = 3): Promise<string | undefined> {
+  let now = 0;
+  const storm = new Storm(
+    () => now,
+    async () => shellTook,
+  );
+  storm.refused();
+  for (const pause of pausesMs.slice(0, -1)) {
+    now += pause;
+    await Promise.resolve();
+    if (storm.pace !== undefined) return storm.pace;
+    storm.refused();
+  }
+  now += pausesMs.at(-1) ?? 0;
+  return storm.pace;
+}
+const each = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
+
+test.each([
+  ['asks without a pause', each(60, 5), 'hammers'],
+  ['asks every tenth of a second', each(40, 101), 'pauses'],
+  ['asks quickly at first, and gives up', [...each(29, 5), 3000], 'pauses'],
+  ['backs off', [200, 400, 800, 1600, 3200], 'pauses'],
+])('one that %s', async (_, pauses, pace) => {
+  expect(await paceAfter(pauses)).toBe(pace);
+});
+
+const BUSY = 200;
+test.each([
+  // As soon as it gets a processor.
+  ['asks without a pause, and is seldom held up', [...each(12, 30), ...each(5, 500), 400], 'hammers'],
+  ['asks without a pause, and is always held up', each(40, 400), 'unclear'],
+  ['backs off', [200, 400, 1500, 1600, 3200, 5000], 'pauses'],
+  ['waits for three seconds', each(4, 3000), 'pauses'],
+])('on a busy machine, one that %s', async (_, pauses, pace) => {
+  expect(await paceAfter(pauses, BUSY)).toBe(pace);
+});
+
+test('on a busy machine it is watched for longer, and what kept it from being decided is told', async () => {
+  let now = 0;
+  const storm = new Storm(
+    () => now,
+    async () => BUSY,
+  );
+  await Promise.resolve();
+  for (; storm.pace === undefined; now += 400) storm.refused();
+  expect([now, storm.pace]).toEqual([12_000, 'unclear']);
+  expect(storm.tooSlow).toMatch(
+    /^this machine was too slow for it: a shell that does nothing took 200 ms.*30 requests in 12 s/,
+  );
+});
+
+test('no pause at all says nothing, where processes are slow', () => {
+  expect([paceOf([], 1), paceOf([], 900)]).toEqual(['pauses', 'pauses']);
+});
+
+test('a shell takes its time', async () => {
+  expect(await shellMs()).toBeGreaterThan(0);
+});

@@ -1,0 +1,46 @@
+/** Whether a client that was asked to wait has done so, also where this process is held up and sees it late. */
+
+import { TooLittleSeen } from '../../../harness/runner/violation.ts';
+import type { ClientRun } from './client-run.ts';
+import type { ClientRequest } from './server.ts';
+
+/** Clocks and timers differ by milliseconds. */
+const TOLERANCE_MS = 150;
+/** Of the time that was asked for, the part in which this process may be held up. */
+const HELD_UP = 1 / 4;
+/** A wait that this process could not watch is asked for again. */
+const MOST_TRIES = 3;
+
+export interface Wait {
+  /** Seconds that were asked for. */
+  seconds: number;
+  /** The request that was refused, or the stream that ended. */
+  since: ClientRequest;
+  /** The next one. */
+  back: ClientRequest;
+  /** How the client was asked, in words. */
+  what: string;
+}
+
+/** Fails a client that came too early. False where it may have come long before it was seen. */
+function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
+  const waitedMs = back.at - (since.endedAt ?? back.at);
+  run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
+    expected: `no request within ${seconds} s after ${what}`,
+    actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
+  });
+  const heldUpMs = waitedMs - (back.atRunning - (since.endedAtRunning ?? back.atRunning));
+  return heldUpMs <= HELD_UP * seconds * 1000;
+}
+
+/**
+ * Asks a client to wait, again where this process was held up. `ask` gives the wait, or nothing for a client that does
+ * not come back.
+ */
+export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) | undefined>): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const wait = await ask();
+    if (wait === undefined || isWatched(wait.run, wait)) return;
+  }
+  throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up while the client was to wait');
+}
