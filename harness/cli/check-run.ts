@@ -59,7 +59,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const maxTimeMs = maxTime(args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
-  const planned = plannedBy(args, again);
+  const planned = { ...plannedBy(args, again), filedFailOn: await filedFailOn(args, redactor) };
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const reporters = createReporters(args.report ?? [], {
@@ -201,6 +201,14 @@ function failOn(given: readonly string[] = []): string[] {
     if (named !== undefined) return named.split(',').map((part) => part.trim());
     throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
   });
+}
+
+/** What the target file says of SHOULDs, as the patterns of `--fail-on`. Throws UsageError. */
+async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: Redactor): Promise<string[]> {
+  if (target === undefined) return [];
+  const { loadTargetFile } = await import('../targets/target-file.ts');
+  const { fail_on: named = [] } = loadTargetFile(target, process.env, redactor).file;
+  return typeof named === 'string' ? ['*'] : named;
 }
 
 /** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */

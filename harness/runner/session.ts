@@ -50,7 +50,10 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
 /** Times the slowest success: a healthy target that is held up for a moment takes no longer. */
 const KNOWN_FACTOR = 50;
-/** Shares of a wait where it is known: of one in vain before, the shortest; and of one after it, for what is alike. */
+/**
+ * Where it is known how quick a target is, this is left of the shortest wait, of a whole one, and of a whole one after
+ * another in vain for what is alike.
+ */
 const KNOWN_SHARES = { shortest: 1 / 2, usual: 1 / 2, alike: 1 / 4 };
 /** A target that gets slower on its way keeps its time. */
 const FACTOR_WHERE_SLOW = 3;
@@ -100,7 +103,8 @@ export class Waits {
 
   /**
    * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
-   * success, and those of what is alike shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
+   * success, and those of what is alike are shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait
+   * of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
