@@ -145,7 +145,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
 }
 
-/** What makes a run fail for SHOULDs: how that was said, in messages and in reports, and the patterns that mean them. */
+/** What makes a run fail for SHOULDs: how that was said, in messages and in reports, and the patterns for them. */
 interface Failing {
   option: string;
   text(pattern: string): string;

@@ -103,8 +103,8 @@ export class Waits {
 
   /**
    * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
-   * success, and those of what is alike are shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait
-   * of a MUST.
+   * success, and those of what is alike are shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no
+   * wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
