@@ -84,7 +84,9 @@ export const commonOptions = {
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
-  'fail-on': VERDICT.list('Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas'),
+  'fail-on': VERDICT.list(
+    'Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas; or fail_on in the target file',
+  ),
   baseline: VERDICT.text('Known findings, with reason, owner and expiry'),
   'update-baseline': VERDICT.flag('Write the findings of this run into the baseline, and say what changes'),
   report: VERDICT.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
@@ -102,7 +104,8 @@ export const planOptions = {
 } as const satisfies OptionTable;
 
 /** As they come to a run of any check. */
-export type PlanArguments = OptionsOf<typeof commonOptions> & Partial<OptionsOf<typeof planOptions>>;
+export type PlanArguments = OptionsOf<typeof commonOptions> &
+  Partial<OptionsOf<typeof planOptions>> & { readonly target?: string | undefined };
 
 /** Whether a run may write nothing, by its option or by its profile. */
 export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): boolean =>

@@ -87,7 +87,7 @@ async function runOnce<T extends CheckTable, Context>(
   const maxTimeMs = maxTime(args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
-  const planned = plannedBy(args, again);
+  const planned = { ...plannedBy(args, again), filedFailOn: await filedFailOn(args, redactor) };
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const named = namingTarget(checked.options, options as GivenOptions);
   const left = args['last-failed'] ? remembered(checked.api, named) : undefined;
@@ -237,6 +237,14 @@ function failOn(given: readonly string[] = []): string[] {
     if (named !== undefined) return named.split(',').map((part) => part.trim());
     throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
   });
+}
+
+/** What the target file says of SHOULDs, as the patterns of `--fail-on`. Throws UsageError. */
+async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: Redactor): Promise<string[]> {
+  if (target === undefined) return [];
+  const { loadTargetFile } = await import('../targets/target-file.ts');
+  const { fail_on: named = [] } = loadTargetFile(target, process.env, redactor).file;
+  return typeof named === 'string' ? ['*'] : named;
 }
 
 /** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */

@@ -11,12 +11,14 @@ import { REPORT_FORMATS } from '../reports/create.ts';
 import { jsonProblems, junitProblems, MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
-const [good, bad] = [at('good.sock'), at('bad.sock')];
+const [good, bad, cached] = [at('good.sock'), at('bad.sock'), at('cached.sock')];
 const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
+  const { stream } = referenceBehaviour;
   for (const [socket, change] of [
     [good, {}],
+    [cached, { stream: { ...stream, headers: { ...stream.headers, 'Cache-Control': 'max-age=3600' } } }],
     [bad, { http: { ...referenceBehaviour.http, deploymentBody: (shown: object) => ({ ...shown, status: 'fine' }) } }],
   ] as const) {
     const device = await simulateDevice({
@@ -69,6 +71,18 @@ test('1: a MUST fails, and every report says so', async () => {
   expect(jsonProblems('report.schema.json', text('json'))).toEqual([]);
   expect(await junitProblems(text('junit'))).toEqual([]);
   expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
+});
+
+test('1: a SHOULD fails that the target file names, unless the command line names others', async () => {
+  writeFileSync(
+    at('target.yaml'),
+    `device: { socket: ${cached} }\nfail_on: [device.events.content-type, system.deploy]\n`,
+  );
+  const words = typed`check device --target ${at('target.yaml')} --only device.events.content-type`;
+  const filed = await muster(...words);
+  expect(filed.stdout).toContain('fails by fail_on of the target file: device.events.content-type');
+  expect(filed.code).toBe(1);
+  expect((await muster(...words, '--fail-on', 'should=5')).code).toBe(0);
 });
 
 test('a baseline excuses it; when it holds again, the entry is red', async () => {

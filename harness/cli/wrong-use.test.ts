@@ -10,6 +10,9 @@ import { MAIN, muster, Running, refusal, reportIn, runCommand, shownText, useFol
 
 const at = useFolder();
 writeFileSync(at('itself.yaml'), 'known: &a [*a]\n');
+writeFileSync(at('shoulds.yaml'), 'device: { socket: agent.sock }\nfail_on: [platform.ping, device.loopback.onyl]\n');
+writeFileSync(at('sections.yaml'), 'device: { socket: agent.sock }\nfail_on: ["6.2", "12"]\n');
+writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 
 it.each([
@@ -36,6 +39,12 @@ it.each([
   [['check', 'device', '--socket', 'a', '--', 'x'], '--: check device takes nothing after it'],
   [['check', 'device', '--socket', 'a', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
   [['check', 'device', '--socket', 'a', '--section', '42'], 'has the sections 2.1'],
+  [
+    ['check', 'device', '--target', at('shoulds.yaml')],
+    'device.loopback.onyl: no check of the device suite has that id',
+  ],
+  [['check', 'device', '--target', at('sections.yaml')], 'fail_on of the target file: 12: the device suite has the'],
+  [['check', 'device', '--target', at('all.yaml')], 'all.yaml:2:1: /fail_on must'],
   [['check', 'device', '--socket', 'a', '--requirements', '2020-01-01'], 'no such requirement set; accepted: 20'],
   [['check', 'device', '--socket', 'a', '--report', 'pdf'], 'junit'],
   [['check', 'device'], '--socket PATH'],

@@ -22,6 +22,9 @@ const TITLES: Record<string, string> = {
   '9': 'Versioning',
 };
 
+/** Whether the specification has a section of that number. */
+export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
+
 /** Heading of `section`, or of the nearest section above it; empty when the specification has none. */
 export function sectionTitle(section: string): string {
   for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {

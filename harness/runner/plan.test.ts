@@ -87,7 +87,7 @@ describe('premises', () => {
     expect(report.coverage).toMatchObject({ checks: 3, decided: 3 });
   });
 
-  it('that failed make what rests on them follow, directly or not, unless readers allow for what they show', async () => {
+  it('that failed make what rests on them follow, directly or not, unless readers allow for them', async () => {
     const follows = new Map<string, boolean>();
     const noted = (id: string, premise: string) =>
       declared(id, { premises: [premise] }, async (t) => void follows.set(id, t.follows));

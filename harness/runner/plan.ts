@@ -3,8 +3,19 @@
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
+import { isSection } from '../contract/sections.ts';
 import { isHeld, requirementSet } from './requirements.ts';
-import type { Api, Capability, Check, CheckResult, Requirement, RequirementSet, Sharing, Suite } from './types.ts';
+import {
+  APIS,
+  type Api,
+  type Capability,
+  type Check,
+  type CheckResult,
+  type Requirement,
+  type RequirementSet,
+  type Sharing,
+  type Suite,
+} from './types.ts';
 
 /** What narrows a run. */
 export interface PlanOptions {
@@ -19,6 +30,8 @@ export interface PlanOptions {
   profile?: string;
   /** SHOULDs that fail the run, by section or as `only`; `*` is all of them. */
   failOn?: readonly string[];
+  /** The same by a target file, which may be about several APIs. What `failOn` names wins. */
+  filedFailOn?: readonly string[];
   /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
 }
@@ -79,15 +92,16 @@ const TRIES = {
  * @throws UsageError for a requirement set, a profile, an id or a section that the suite does not have
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
-  const { only = [], sections = [], failOn = [] } = options;
+  const { only = [], sections = [] } = options;
   const requirements = requirementSet(suite, options.requirements);
   const due = { ...suite, checks: suite.checks.filter(({ requirement }) => isHeld(requirement, requirements.date)) };
+  const { option, text, patterns } = failing(due, options);
   const [named, numbered] = [
-    failOn.filter((pattern) => !SECTION.test(pattern)),
-    failOn.filter((each) => SECTION.test(each)),
+    patterns.filter((pattern) => !SECTION.test(pattern)),
+    patterns.filter((each) => SECTION.test(each)),
   ];
-  refuseUnknown(due, requirements.date, { '--only ': only, '--fail-on should=': named });
-  refuseUnknownSections(due, requirements.date, { '--section ': sections, '--fail-on should=': numbered });
+  refuseUnknown(due, requirements.date, { '--only ': only, [option]: named });
+  refuseUnknownSections(due, requirements.date, { '--section ': sections, [option]: numbered });
   const profile = profileOf(suite.api, options);
   const held = new Set(
     due.checks.filter((check) => isHeldBy(suite.api, profile, check) && isMet(suite.api, check, options.capabilities)),
@@ -107,14 +121,9 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (core) narrowed.add('--profile core');
   const planned = chosen.map((check): Planned<Context> => {
     const inProfile = held.has(check);
-    const pattern = failOn.find((each) => isMeant(each, check));
+    const pattern = patterns.find((each) => isMeant(each, check));
     const protects = inProfile && check.requirement.protective === true;
-    const failsBy =
-      pattern === undefined
-        ? protects
-          ? `profile ${profile.name}`
-          : undefined
-        : `--fail-on should${pattern === '*' ? '' : `=${pattern}`}`;
+    const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
     // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
     if (options.readOnly === true && check.writes === true) {
@@ -134,6 +143,25 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   const sizes = { size: due.checks.length, profileSize: held.size };
   const again = { runs: RUNS[way], tries: TRIES[way], shrinkMs: SHRINK_MS[way] };
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
+}
+
+/** What makes a run fail for SHOULDs: how that was said, in messages and in reports, and the patterns for them. */
+interface Failing {
+  option: string;
+  text(pattern: string): string;
+  patterns: readonly string[];
+}
+
+function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] }: PlanOptions): Failing {
+  const said = (by: string, joint: string) => (pattern: string) => (pattern === '*' ? by : `${by}${joint}${pattern}`);
+  if (failOn.length > 0) return { option: '--fail-on should=', text: said('--fail-on should', '='), patterns: failOn };
+  const others = APIS.filter((other) => other !== api);
+  const isOfAnother = (pattern: string): boolean =>
+    isSection(pattern)
+      ? !checks.some(({ requirement }) => inSection(requirement, pattern))
+      : others.some((other) => pattern === other || pattern.startsWith(`${other}.`));
+  const filed = 'fail_on of the target file';
+  return { option: `${filed}: `, text: said(filed, ': '), patterns: filedFailOn.filter((each) => !isOfAnother(each)) };
 }
 
 /** The profile that the options name, or else the largest that the target can reach. Throws UsageError. */

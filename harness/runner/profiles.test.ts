@@ -6,7 +6,7 @@ import { junitFormat } from '../reports/junit.ts';
 import { prettyText } from '../reports/pretty.ts';
 import { verdict } from '../reports/verdict.ts';
 import { requirement, suite } from './define.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, type Plan, type PlanOptions } from './plan.ts';
 import { declared, one, run } from './testing/checks.ts';
 import type { Capability, Check, Report } from './types.ts';
 import { AskAgain } from './violation.ts';
@@ -136,6 +136,27 @@ describe('a SHOULD', () => {
     ['9', '--fail-on should=9: the device suite has the sections 6.2'],
   ])('cannot be named by %s, which means none', async (pattern, message) => {
     await expect(async () => failOn([impolite], pattern)).rejects.toThrow(message);
+  });
+
+  const planBy = (options: Partial<PlanOptions>): Plan<object> =>
+    makePlan(suite<object>('device', [[impolite]]), { capabilities: new Set(), ...options });
+
+  it.each([
+    [['*'], 'fail_on of the target file'],
+    // Another suite is held to these.
+    [['platform.ping', '9', '6.2', 'client.*'], 'fail_on of the target file: 6.2'],
+    [['test.polite'], 'fail_on of the target file: test.polite'],
+  ])('fails the run that a target file names it for, by %j', (filedFailOn, words) => {
+    expect(planBy({ filedFailOn }).checks).toMatchObject([{ failsBy: words }]);
+    expect(planBy({ filedFailOn, failOn: ['*'] }).checks).toMatchObject([{ failsBy: '--fail-on should' }]);
+  });
+
+  it.each([
+    ['test.polit', 'fail_on of the target file: test.polit: no check of the device suite has that id; did you mean'],
+    ['6.9', 'fail_on of the target file: 6.9: the device suite has the sections 6.2'],
+  ])('cannot be named in a file by %s, which means none', (pattern, message) => {
+    expect(() => planBy({ filedFailOn: [pattern] })).toThrow(message);
+    expect(planBy({ filedFailOn: [pattern], failOn: ['6'] }).checks).toMatchObject([{ failsBy: '--fail-on should=6' }]);
   });
 
   it('that protects others belongs to the profile full alone', async () => {

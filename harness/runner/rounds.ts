@@ -129,7 +129,7 @@ function oneOf<Context>(
   session: Session,
   isFirst: boolean,
 ) {
-  /** Ids of the checks that failed, and of those that rest on them. What a deviation is known for, readers allow for. */
+  /** Ids of checks that failed, but for those that readers allow for, and of what rests on these. */
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));

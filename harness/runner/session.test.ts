@@ -92,6 +92,20 @@ describe('a wait for', () => {
     expect(waits.within('archived', PATIENCE)).toBe(4000);
   });
 
+  it('an effect is shorter once any other was in vain, or many have come soon', () => {
+    const waits = new Waits(WAIT_POLICIES.effect);
+    expect(waits.within('archived', PATIENCE)).toBe(PATIENCE);
+    for (let count = 0; count < 10; count += 1) waits.succeeded('deployed', 50);
+    expect(waits.within('archived', PATIENCE)).toBe(PATIENCE / 2);
+    waits.timedOut('failed');
+    expect([waits.within('archived', PATIENCE), waits.within('failed', PATIENCE)]).toEqual([PATIENCE / 4, 1000]);
+    waits.succeeded('deployed', 4000);
+    expect([waits.within('archived', PATIENCE), waits.within('failed', PATIENCE)]).toEqual([8000, 8000]);
+    const nothingCame = new Waits(WAIT_POLICIES.effect);
+    nothingCame.timedOut('deployed');
+    expect(nothingCame.within('archived', PATIENCE)).toBe(PATIENCE / 4);
+  });
+
   it('a call of control is cut off after one that was late, until one is answered', () => {
     const waits = new Waits(WAIT_POLICIES.control);
     expect(waits.within('deploy', Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);

@@ -31,16 +31,16 @@ export interface WaitPolicy {
   timesSlowest: number;
   /** The slowest success of any kind counts, not only those of the same kind. */
   ofAnyKind?: boolean;
-  /** The shortest wait once one was in vain, milliseconds. */
-  shortestMs(patienceMs: number): number;
+  /** The shortest wait once one was in vain, milliseconds. `isKnown`: how quick the target is. */
+  shortestMs(patienceMs: number, isKnown: boolean): number;
   /** A success makes waits of its kind as long as at first. */
   forgives?: boolean;
   /** Waits grow with a target that gets slower, and are half as long where it has been much quicker many times. */
   adapts?: boolean;
   /** Kinds for which one may take far longer than another, so that quick ones shorten no wait. */
   varying?: readonly string[];
-  /** Kinds that come in the same way: what is known of one tells something of the others. */
-  alike?: readonly string[];
+  /** Kinds that come in the same way, or all of them: what is known of one tells something of the others. */
+  alike?: readonly string[] | 'all';
   /** The part of the patience that a kind gets. */
   shares?: Readonly<Record<string, number>>;
 }
@@ -50,8 +50,11 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
 /** Times the slowest success: a healthy target that is held up for a moment takes no longer. */
 const KNOWN_FACTOR = 50;
-/** Shares of a wait where it is known: of one in vain before, the shortest; and of one after it, for what is alike. */
-const KNOWN_SHARES = { shortest: 1 / 2, usual: 1 / 2, alike: 1 / 4 };
+/**
+ * Where it is known how quick a target is, this is left of a whole wait, and of one after another in vain for what is
+ * alike.
+ */
+const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
 /** A target that gets slower on its way keeps its time. */
 const FACTOR_WHERE_SLOW = 3;
 
@@ -61,7 +64,7 @@ export const WAIT_POLICIES = {
    */
   device: {
     timesSlowest: 5,
-    shortestMs: (patienceMs) => Math.min(SHORTEST_WAIT_MS, patienceMs / 2),
+    shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
     adapts: true,
     varying: ['deployed'],
     alike: ['event', 'replay'],
@@ -73,7 +76,7 @@ export const WAIT_POLICIES = {
    * Effects on the other side of a system. One deployment that is not archived is followed by others, though most of
    * them are.
    */
-  effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS },
+  effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, adapts: true, alike: 'all' },
   /** Calls of control. */
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
 } as const satisfies Record<string, WaitPolicy>;
@@ -100,7 +103,8 @@ export class Waits {
 
   /**
    * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
-   * success, and those of what is alike shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
+   * success, and those of what is alike are shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no
+   * wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
@@ -109,10 +113,8 @@ export class Waits {
     const slowestMs = ofAnyKind === true ? this.#slowestMs : seen.slowestMs;
     const mostMs = adapts === true ? Math.max(wholeMs, FACTOR_WHERE_SLOW * slowestMs) : wholeMs;
     const known = this.#known(kind);
-    if (seen.strict > 0 || (lenient && seen.inVain > 0)) {
-      const leastMs = shortestMs(wholeMs) * (known === undefined ? 1 : KNOWN_SHARES.shortest);
-      return Math.min(mostMs, Math.max(leastMs, timesSlowest * slowestMs));
-    }
+    if (seen.strict > 0 || (lenient && seen.inVain > 0))
+      return Math.min(mostMs, Math.max(shortestMs(wholeMs, known !== undefined), timesSlowest * slowestMs));
     if (known === undefined) return mostMs;
     const [share, factor] = known.strict > 0 ? [KNOWN_SHARES.alike, timesSlowest] : [KNOWN_SHARES.usual, KNOWN_FACTOR];
     return Math.min(mostMs, Math.max(share * wholeMs, factor * known.slowestMs));
@@ -150,16 +152,17 @@ export class Waits {
   #known(kind: string): Experience | undefined {
     const { adapts, varying, alike = [] } = this.#policy;
     if (adapts !== true || varying?.includes(kind) === true) return undefined;
-    const kinds = alike.includes(kind) ? alike : [kind];
-    const all = kinds
-      .map((each) => this.#experiences.get(each) ?? UNKNOWN)
-      .reduce((one, other) => ({
-        successes: one.successes + other.successes,
-        slowestMs: Math.max(one.slowestMs, other.slowestMs),
-        strict: one.strict + other.strict,
-        inVain: one.inVain + other.inVain,
-      }));
-    return all.successes < KNOWN_AFTER ? undefined : all;
+    const isAlike = (other: string): boolean =>
+      other === kind || alike === 'all' || (alike.includes(kind) && alike.includes(other));
+    const all = { ...UNKNOWN };
+    for (const [other, { successes, slowestMs, strict }] of this.#experiences) {
+      if (!isAlike(other)) continue;
+      all.successes += successes;
+      all.slowestMs = Math.max(all.slowestMs, slowestMs);
+      all.strict += strict;
+    }
+    // Where all kinds are alike, one in vain tells as much as many that came.
+    return all.successes >= KNOWN_AFTER || (alike === 'all' && all.strict > 0) ? all : undefined;
   }
 
   #of(kind: string): Experience {

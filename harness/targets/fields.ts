@@ -330,6 +330,13 @@ export function targetFileOf(transports: readonly Transport[]) {
         control: Type.Optional(Type.Object(control, CLOSED)),
         platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),
         capabilities,
+        fail_on: Type.Optional(
+          Type.Union([oneOf(['should']), Type.Array(TEXT, { minItems: 1 })], {
+            description:
+              'SHOULDs that fail a run: `should` for all of them, or a list of ids and sections. Ids of another API ' +
+              'than the one that is checked mean nothing; --fail-on wins',
+          }),
+        ),
       },
       {
         ...CLOSED,

@@ -33,11 +33,12 @@ const TIMES_LONGER = 2;
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**
- * Pings the device until an answer comes, within the run's patience: a device may be connected for a while before it
+ * Pings the device until an answer comes, within the patience for effects: a device may be connected for a while before it
  * hears pings, and one of them can get lost. Resolves with how long the ping that was answered took, milliseconds.
  */
 async function mustReach(t: System, from: string): Promise<number> {
-  const { patienceMs: timeoutMs } = t.platform;
+  // Where the device has got nothing else in vain, it hardly gets a ping.
+  const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
   let last: HttpResponse | undefined;
   let nanos = FIRST_NANOS;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {

@@ -2,6 +2,7 @@
 import { readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,
+  DEPLOYMENT_UNTOLD,
   deploy,
   EventFollower,
   eventually,
@@ -27,7 +28,7 @@ const arrives = requirement({
     'the same deployment as current, its files written, and deployed reported back.',
 });
 const options = { needs: ['write'], profile: 'core' } as const;
-check(arrives, { ...options, aspect: 'told', essential: true }, async (t: System) => {
+check(arrives, { ...options, aspect: 'told', deviation: DEPLOYMENT_UNTOLD }, async (t: System) => {
   await t.online();
   await using events = await EventFollower.open(t);
   await deploy(t, events);

@@ -11,7 +11,9 @@ import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
+import type { Deviation } from '../../../harness/runner/session.ts';
 import type { Check, CheckContext } from '../../../harness/runner/types.ts';
+import { ControlError } from '../../../harness/targets/control/control.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
 import { propertyBounds } from '../../platform/support/check.ts';
 import {
@@ -47,7 +49,7 @@ const check = (
   run: (t: System) => Promise<void>,
 ): Check<SystemContext> =>
   declare(requirement, writing(options), async (given) => {
-    const t: System = { ...given, state: new CheckState(), property: boundedProperty(given, SOAK) };
+    const t = connected({ ...given, state: new CheckState(), property: boundedProperty(given, SOAK) });
     try {
       await run(t);
     } finally {
@@ -56,6 +58,42 @@ const check = (
   });
 
 export const section = sections(check);
+
+/** Section 6.3: nothing tells the device of a deployment, or the device tells nobody of it. */
+export const DEPLOYMENT_UNTOLD: Deviation = {
+  name: 'deployment-untold',
+  allowance:
+    'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
+};
+
+/** The devices that a check has cut off. */
+const CUT_OFF = new WeakSet<CheckState>();
+
+/** Takes note of whether the device is connected. */
+function connected(t: System): System {
+  return {
+    ...t,
+    offline: async () => {
+      CUT_OFF.add(t.state);
+      await t.offline();
+    },
+    online: async () => {
+      await t.online();
+      CUT_OFF.delete(t.state);
+    },
+  };
+}
+
+/** Makes a device that nothing tells of a deployment ask for it. Not every device can be cut off. */
+async function connectAnew(t: System): Promise<void> {
+  if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
+  try {
+    await t.offline();
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+  }
+  await t.online();
+}
 
 /** An effect travels from the platform to the device and back, which takes longer than one answer. */
 const EFFECT_TIMEOUT_FACTOR = 4;
@@ -146,16 +184,21 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   const { deployment, answers } = await tryDeployment(platform, [fixture], t.deviceId);
   if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
   const { id } = deployment;
-  if (deployment['target_status'] === 'deployed') return { id, deployment, fixture };
-  const response = await actOn(platform, id, 'deploy');
-  if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`);
-  return { id, deployment: createdItem(response) ?? deployment, fixture };
+  const made = { id, deployment, fixture };
+  if (deployment['target_status'] !== 'deployed') {
+    const response = await actOn(platform, id, 'deploy');
+    if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`);
+    made.deployment = createdItem(response) ?? deployment;
+  }
+  await connectAnew(t);
+  return made;
 }
 
 /** The same, and waits until the device tells that it is deployed. */
 export async function deploy(t: System, events: EventFollower, options: ReleaseOptions = {}): Promise<RollOut> {
   const rolledOut = await rollOut(t, options);
-  await events.until('deployment.deployed', rolledOut.id);
+  if (t.allowsFor(DEPLOYMENT_UNTOLD)) await untilCurrent(t, rolledOut.id);
+  else await events.until('deployment.deployed', rolledOut.id);
   return rolledOut;
 }
 
