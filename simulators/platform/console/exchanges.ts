@@ -11,7 +11,8 @@ import type { Exchange, RequestLine, ShownBody } from '../../console/page/platfo
 import type { KeyRing } from '../keys.ts';
 
 // Masks secrets in what the console shows: by the name they go under, by their form, and where they are known by their
-// text. Whatever a client sends is read once from its beginning to its end: no pattern begins again within its own match.
+// text. Whatever a client sends is read once from its beginning to its end: no pattern begins again within its own
+// match.
 
 const MASK = '***';
 
