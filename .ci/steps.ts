@@ -85,6 +85,7 @@ function nightly(): Stage[] {
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 5' },
     { name: 'soak', command: 'npm run soak' },
     { name: 'soak kills', command: 'npm run soak -- kills --rounds 100' },
+    { name: 'soak ends', command: 'npm run soak -- kills --ends 200' },
     { name: 'soak crash', command: 'npm run soak -- crash --points 2000' },
     { name: 'soak faults', command: 'npm run soak -- faults --robots 1000' },
     { name: 'bench', command: 'npm run bench' },

@@ -1,6 +1,7 @@
 /**
- * What this machine remembers of its own runs: by which options each reached its target. A report may come from anybody,
- * so that a command, an address or a file that it names is used again only if a run on this machine has used it.
+ * What this machine remembers of its own runs: by which options each reached its target. A report may come from
+ * anybody, so that a command, an address or a file that it names is used again only if a run on this machine has used
+ * it.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';

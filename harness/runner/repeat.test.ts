@@ -92,7 +92,7 @@ describe('a run that ends before all of its rounds', () => {
     });
     const report = await run([check], { repeat: 10, signal: stop.signal, ...never });
     expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
-    expect(report).toMatchObject({ exit_code: 2, complete: false });
+    expect(report).toMatchObject({ exit_code: 130, complete: false });
     expect(report.unmet).toEqual(['--repeat 10: the run ended in round 3']);
   });
 

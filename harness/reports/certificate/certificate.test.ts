@@ -208,6 +208,16 @@ test('a certificate says in words what it claims and what it does not', () => {
   expect(failed.headline).toBe('NOT CONFORMANT: full, 2026-11-21 · 1 of 1 checks failed');
 });
 
+test('a kill is the word of the control that carried it out, unless Muster did', () => {
+  const of = (control: string, capabilities: Report['target']['capabilities']): string => {
+    const target = { ...complete().target, control, capabilities };
+    return claimsOf(statementOf(complete(good, { target }), suites)).not.join('\n');
+  };
+  expect(of('http /run/c.sock + process', ['restart'])).toContain('that it was one is the word of that control');
+  expect(of('process', ['restart'])).not.toContain('SIGKILL');
+  expect(of('http /run/c.sock', ['drive'])).not.toContain('SIGKILL');
+});
+
 test('issuing writes the file whole, or nothing', () => {
   const file = join(folder, 'out/certificate.json');
   const keyFile = join(folder, 'key.pem');

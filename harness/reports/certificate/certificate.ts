@@ -197,6 +197,9 @@ const API_NAMES = {
   client: 'a client',
 };
 
+/** Kind of the control that ends a process which Muster started, itself. */
+const OWN_PROCESS = 'process';
+
 /** For a reader who was not there. */
 export interface Claims {
   /** The verdict, and on how many checks it rests. */
@@ -256,6 +259,9 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       reasons(left).map((line) => `  ${line}`),
       identity.not,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
+      muster.capabilities.includes('restart') &&
+        muster.control !== OWN_PROCESS &&
+        'Where its control carried out a kill (SIGKILL), that it was one is the word of that control.',
       isNewer && `This muster does not know the requirements of ${date}, so they were not compared.`,
       !sameSuites &&
         `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +

@@ -12,6 +12,7 @@ import { count, names, refuse, seed, toolOptions } from '../options.ts';
 import { crashMatrix as crashDevice } from './crash-device.ts';
 import { crashMatrix as crashPlatform } from './crash-platform.ts';
 import type { CrashMatrix } from './crash-points.ts';
+import { randomEnds } from './ends.ts';
 import { runMixed } from './mixed.ts';
 import { reconnectStorms, Undecided } from './reconnect-storms.ts';
 
@@ -100,10 +101,15 @@ async function runFaults(words: readonly string[]): Promise<boolean | 'undecided
   }
 }
 
-/** Resolves with whether nothing was lost. */
+/** Resolves with whether nothing was lost, or left. */
 async function runKills(words: readonly string[]): Promise<boolean> {
-  const options = { rounds: count('kills', 200), seed: seed('draws when each one comes') };
-  const { rounds, seed: drawn } = toolOptions('npm run soak -- kills [options]', options, { words });
+  const options = {
+    rounds: count('kills of a device', 200),
+    ends: count('in place of these: ends of all commands, by every signal and with their terminal', undefined),
+    seed: seed('draws when each one comes'),
+  };
+  const { rounds, ends, seed: drawn } = toolOptions('npm run soak -- kills [options]', options, { words });
+  if (ends !== undefined) return await runEnds(ends, drawn);
   const { kills, seen, acknowledged, latest, problems } = await killLoop({ rounds, seed: String(drawn) });
   show(problems);
   write(`device: ${kills} kills, seed ${drawn}: ${latest} events, ${acknowledged} acknowledged, the last ${seen} `);
@@ -111,11 +117,21 @@ async function runKills(words: readonly string[]): Promise<boolean> {
   return problems.length === 0 && acknowledged > 0;
 }
 
+/** Resolves with whether nothing was left. */
+async function runEnds(ends: number, drawn: number): Promise<boolean> {
+  using folder = scratch();
+  const say = (line: string): void => write(`${line}\n`);
+  const { problems, inTheMiddle } = await randomEnds({ ends, seed: drawn, dir: folder.path, say });
+  show(problems);
+  write(`commands: ${ends} ends, ${inTheMiddle} of them in the middle, seed ${drawn}: ${problems.length} problems\n`);
+  return problems.length === 0 && inTheMiddle > 0;
+}
+
 const HELP = `npm run soak -- [mixed|crash|kills|faults] [options]
 
   mixed   simulators and harness under mixed load, 30 minutes long (what runs without a name)
   crash   power loss, full disks and torn writes at seeded points of every write
-  kills   a device that is killed under load
+  kills   a device that is killed under load; with --ends, all commands end at any moment
   faults  a platform that dies and comes back under 5,000 robots
 
 Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 2 undecided, 64 usage error.

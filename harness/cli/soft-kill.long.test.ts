@@ -1,0 +1,33 @@
+/** A control that ends its agent in order where it was asked to kill it is told, and no agent is blamed for it. */
+import { expect, test } from 'vitest';
+import { serveControl } from '../../simulators/device/control/server.ts';
+import { simulateDevice } from '../../simulators/device/index.ts';
+import { muster, reportIn, typed, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+const SAID = 'the stream ended in order, with its last chunk, which a killed process cannot send';
+
+test.each([
+  ['a kill', false],
+  ['an end in order', true],
+])('%s on SIGKILL', async (name, soft) => {
+  const place = (file: string): string => at(`${name.replaceAll(' ', '-')}.${file}`);
+  await using device = await simulateDevice({ dir: place('robot'), socket: place('sock') });
+  const stop = device.stop.bind(device);
+  if (soft) device.stop = () => stop('SIGTERM');
+  await using _ = await serveControl(device, { path: place('control') });
+  const options = typed`--only device.log.crash --fast --report json=${place('json')}`;
+  const { code } = await muster(
+    'check',
+    'device',
+    '--socket',
+    place('sock'),
+    '--control',
+    place('control'),
+    ...options,
+  );
+  expect(code).toBe(0);
+  const crash = reportIn(place('json')).checks.find(({ id }) => id === 'device.log.crash');
+  expect(crash?.outcome).toBe('pass');
+  expect((crash?.observations ?? []).some((text) => text.includes(SAID))).toBe(soft);
+});

@@ -1,0 +1,192 @@
+/**
+ * Commands that end at any moment, by any signal or with the terminal that they write to, as the shipped processes:
+ * nothing of them may be left, neither a process nor a folder.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
+import { type Random, random } from '../../../simulators/common/random.ts';
+import { MAIN, Running } from '../../cli/testing/muster.ts';
+import { sweep } from '../../common/owner.ts';
+import { isBesideName } from '../../common/user-files.ts';
+import { pollWithin } from '../../common/waiting.ts';
+import { inParallel } from '../options.ts';
+
+export interface EndsOptions {
+  /** How many commands are ended. */
+  ends: number;
+  seed: number;
+  /** An empty folder, removed by the caller. */
+  dir: string;
+  /** Receives a line for each end. */
+  say(line: string): void;
+}
+
+export interface EndsResult {
+  /** Empty when nothing was left, and every command said how it had ended. */
+  problems: string[];
+  /** How many commands were still running when their end came. */
+  inTheMiddle: number;
+}
+
+const AT_ONCE = 2;
+/** Long enough for a machine that is busy; nothing waits for it but a command that does not end. */
+const PATIENCE_MS = 180_000;
+/** Seconds into a command at which its end comes, at most. */
+const LATEST_SECONDS = 12;
+
+/** `terminal`: what it writes to closes, and then it is told so, as when a connection to a machine is lost. */
+const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
+type Way = (typeof WAYS)[number];
+
+const NODE = process.execPath;
+const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
+/** One that obeys nothing but SIGKILL, and has a child. */
+const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
+
+/** Words of each command, in a folder of its own. */
+const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
+  'check device': (at) => ['check', 'device', '--command', AGENT, '--fast', '--report', `json=${at('r.json')}`],
+  'check device, stubborn': (at) => ['check', 'device', '--command', STUBBORN, '--report', `html=${at('r.html')}`],
+  'check device, enrolled': () => ['check', 'device', '--command', AGENT, '--control', 'platform', '--fast'],
+  'check system': () => ['check', 'system', '--command', AGENT, '--fast'],
+  'check client': (at) => ['check', 'client', '--command', 'sleep 600', '--report', `junit=${at('r.xml')}`],
+  compare: () => ['compare', '--command', AGENT, '--command', AGENT, '--', '--fast'],
+  fleet: (at) => [
+    ...['fleet', '--robots', '20', '--workers', '2', '--platform', 'embedded', '--key-bits', '1024'],
+    ...['--out', at('out'), '--state', at('state')],
+  ],
+  demo: (at) => ['demo', '--robots', '10', '--out', at('out')],
+  merge: (at) => ['merge', at('shards'), '--expect', '2', '--watch', '--out', at('out')],
+  'simulate device': (at) => [
+    ...['simulate', 'device', '--socket', at('s'), '--control', at('c'), '--dir', at('robot'), '--ui'],
+    ...['--log-level', 'info'],
+  ],
+  'simulate platform': (at) => [
+    'simulate',
+    'platform',
+    '--db',
+    at('p.db'),
+    '--devices',
+    '20',
+    '--control',
+    '0',
+    '--ui',
+  ],
+};
+
+/** What each way may lead to, beside the code of a command that had come to its end before. */
+const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
+  SIGINT: [130],
+  SIGTERM: [143],
+  SIGHUP: [129],
+  SIGKILL: [null],
+  terminal: [129],
+};
+
+/** Linux only: it finds processes by their environment. */
+export async function randomEnds({ ends, seed, dir, say }: EndsOptions): Promise<EndsResult> {
+  const dice = random(seed);
+  const problems: string[] = [];
+  let inTheMiddle = 0;
+  const numbers = Array.from({ length: ends }, (_, number) => number);
+  const names = Object.keys(COMMANDS);
+  await inParallel(numbers, AT_ONCE, async (number) => {
+    const name = names[number % names.length] ?? '';
+    // Every command meets every way, whatever the numbers of both are.
+    const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
+    const place = join(dir, String(number));
+    const found = await ended({ name, way, place, tag: `${seed}-${number}`, dice: dice.fork(number) });
+    if (found.underWay) inTheMiddle += 1;
+    say(`${number + 1}. ${found.line}: ${found.problems.length === 0 ? 'nothing is left' : found.problems.join('; ')}`);
+    problems.push(...found.problems.map((problem) => `${found.line}: ${problem}`));
+  });
+  return { problems, inTheMiddle };
+}
+
+interface End {
+  name: string;
+  way: Way;
+  /** A folder that is made for it. */
+  place: string;
+  /** In the environment of everything that it starts. */
+  tag: string;
+  dice: Random;
+}
+
+async function ended({ name, way, place, tag, dice }: End) {
+  const at = (file: string): string => join(place, file);
+  const tmp = at('t');
+  for (const folder of [tmp, at('shards')]) mkdirSync(folder, { recursive: true });
+  const env = { TMPDIR: tmp, MUSTER_ENDS: tag, XDG_STATE_HOME: at('home'), MUSTER_API_KEY: '' };
+  const running = new Running(COMMANDS[name]?.(at) ?? [], { cwd: place, env });
+  const seconds = dice.chance(0.3) ? dice.next() : dice.next() * LATEST_SECONDS;
+  await Promise.race([setTimeout(seconds * 1000), running.ended]);
+  const { child } = running;
+  const underWay = child.exitCode === null && child.signalCode === null;
+  if (way === 'terminal') for (const output of [child.stdout, child.stderr]) output?.destroy();
+  if (underWay) child.kill(way === 'terminal' ? 'SIGHUP' : way);
+  const line = `${name}, ${way} after ${seconds.toFixed(1)} s`;
+  const problems: string[] = [];
+  if ((await within(running.ended)) === undefined) {
+    problems.push('it does not end');
+    child.kill('SIGKILL');
+  }
+  problems.push(...outcome(name, way, running, underWay), ...(await left(tag, way === 'SIGKILL' && underWay, at)));
+  return { underWay, line, problems };
+}
+
+const within = (end: Promise<unknown>): Promise<unknown> =>
+  Promise.race([end, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
+
+/** What is wrong with how it ended. */
+function outcome(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
+  const { exitCode, signalCode } = child;
+  const sent = way === 'terminal' ? 'SIGHUP' : way;
+  // Before it has anything to tidy up, a process ends by the signal itself.
+  const isDue = CODES[way].includes(exitCode) || signalCode === sent;
+  // A server ends in order, and a command may have been about to end.
+  const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
+  const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);
+  return [
+    ...(isDue || mayBeDone ? [] : [`${name} ended with ${exitCode ?? signalCode}`]),
+    ...(isTrace ? [`it wrote a stack: ${stderr.slice(-500)}`] : []),
+  ];
+}
+
+/** What is left: processes after a while, folders at once, or with the next run where it was killed. */
+async function left(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
+  const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
+    timeoutMs: PATIENCE_MS,
+    firstPauseMs: 20,
+  });
+  const processes = none === true ? [] : processesOf(tag);
+  const problems = processes.map(({ pid, words }) => `left running: ${words}, process ${pid}`);
+  for (const { pid } of processes) process.kill(pid, 'SIGKILL');
+  if (wasKilled) sweep(at('t'));
+  problems.push(...readdirSync(at('t')).map((name) => `left in the folder for temporary files: ${name}`));
+  if (wasKilled) return problems;
+  const files = readdirSync(at('.'), { recursive: true, encoding: 'utf8' });
+  const half = files.filter((file) => isBesideName(file.split('/').at(-1) ?? ''));
+  problems.push(...half.map((file) => `half a file: ${file}`));
+  problems.push(...['s', 'c'].filter((name) => existsSync(at(name))).map((name) => `a socket: ${name}`));
+  return problems;
+}
+
+/** Those that have the tag in their environment, and are no zombies. */
+function processesOf(tag: string): { pid: number; words: string }[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return [];
+    try {
+      if (!readFileSync(`/proc/${entry}/environ`, 'utf8').split('\0').includes(`MUSTER_ENDS=${tag}`)) return [];
+      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
+      if ('ZX'.includes(stat[stat.lastIndexOf(')') + 2] ?? 'X')) return [];
+      const words = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200);
+      return [{ pid: Number(entry), words }];
+    } catch {
+      // It has ended meanwhile, or belongs to another user.
+      return [];
+    }
+  });
+}
