@@ -212,6 +212,7 @@ export function findingText(result: CheckResult): string {
     line('smallest', counterexample(result)),
     line('how often', howOften(result)),
     line('reason', result.reason),
+    line('wrote', result.stderr),
     line('cause', followsIn(result)),
     line('later', allowanceIn(result)),
     line('allows for', result.allowed_for?.join(', ')),

@@ -190,6 +190,21 @@ test('HTML, JUnit, CTRF: a finding says what later checks allow for, and what it
     expect(document(sampleAllowing())).toMatch(/later +checks allow for it: the event .*allows for cursor-repeated/s);
 });
 
+test('what the target wrote to its standard error stands with the finding, and with what is blocked', () => {
+  const stderr = 'warning: <no> certificate';
+  const blocked = sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'no answer', stderr });
+  const plain = { paint: (_: unknown, text: string) => text, columns: 100 };
+  for (const checks of [[sampleFailure({ stderr })], [blocked]]) {
+    const report = sampleReport(checks);
+    expect(prettyText(report, plain)).toMatch(/wrote[^\n]*\s+warning: <no> certificate/);
+    expect(htmlFormat.document(report)).toContain('<pre>warning: &lt;no&gt; certificate</pre>');
+    expect(jsonFormat.document(report)).toContain(`"stderr": "${stderr}"`);
+  }
+  const failed = sampleReport([sampleFailure({ stderr })]);
+  expect(markdownReport(failed)).toContain('- **Wrote** `warning: <no> certificate`');
+  expect(junitFormat.document(failed)).toContain('wrote      warning:');
+});
+
 test('HTML: a script is there to be copied, and out of the way', () => {
   const { curl: _, ...driven } = sampleFailure({ script: '#!/bin/sh\necho "$a" <b>\n' });
   const page = htmlFormat.document(sampleReport([driven]));

@@ -273,7 +273,7 @@ function section({ section: number, title, checks }: SectionGroup): Markup {
 }
 
 function check(result: CheckResult): Markup {
-  const { id, outcome, clause: quoted, reason, allowed_for: allowed } = result;
+  const { id, outcome, clause: quoted, reason, stderr, allowed_for: allowed } = result;
   const saw = sawInWords(result);
   const code = html`<code>${id}</code>`;
   const detailed = outcome === 'fail' || outcome === 'warn';
@@ -283,6 +283,7 @@ function check(result: CheckResult): Markup {
 <div class="what">${name} <span class="soft">${result.level}</span><p>${printable(result.requirement)}</p>
 ${quoted === undefined ? NOTHING : html`<p class="soft quoted">“${printable(quoted)}”</p>`}
 ${reason === undefined ? NOTHING : html`<p class="soft">${printable(reason)}</p>`}
+${stderr === undefined ? NOTHING : html`<pre>${printable(stderr)}</pre>`}
 ${allowed === undefined ? NOTHING : html`<p class="soft">allows for ${allowed.join(', ')}</p>`}
 ${saw === undefined ? NOTHING : html`<p class="soft">saw ${saw}</p>`}</div>
 <span class="soft">${rate}${readableDuration(result.duration_ms)}</span></div>`;
@@ -326,6 +327,7 @@ ${row('How often', howOften(result))}${row('Reason', result.reason)}
 ${row('Later', allowanceIn(result))}${row('Allows for', result.allowed_for?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
+${result.stderr === undefined ? NOTHING : part('Its standard error', html`<pre>${printable(result.stderr)}</pre>`)}
 ${timelineOf(result.timeline ?? [])}
 ${line === undefined ? NOTHING : part('Try it', copied(line))}
 ${scripted(result)}

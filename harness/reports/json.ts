@@ -110,6 +110,7 @@ const check = Type.Object({
       },
     ),
   ),
+  stderr: told('The last lines that the target wrote to its standard error, of a check that did not pass'),
   replay_command: told('Runs this check alone again'),
   exchanges: Type.Optional(Type.Array(exchange)),
   timeline: Type.Optional(

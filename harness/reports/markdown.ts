@@ -108,6 +108,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
     smallest !== undefined && `- **Smallest** ${code(smallest)}`,
     rate !== undefined && `- **How often** ${cell(rate)}`,
     result.reason !== undefined && `- **Reason** ${cell(result.reason)}`,
+    result.stderr !== undefined && `- **Wrote** ${code(result.stderr)}`,
     '',
     fence(
       lines(

@@ -113,6 +113,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('smallest', counterexample(result)),
     ...field('how often', howOften(result)),
     ...field('reason', result.reason),
+    ...field('wrote', result.stderr),
     ...field('later', allowanceIn(result)),
     ...field('allows for', result.allowed_for?.join(', ')),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),

@@ -47,6 +47,29 @@ test.each<[string, Level, (t: CheckContext) => Promise<unknown>, number]>([
   expect([stands.expected, stands.actual, asked.length]).toEqual(['one', '2', times]);
 });
 
+test.each<[string, (t: CheckContext) => Promise<unknown>]>([
+  ['failed', broken],
+  ['warned', async (t) => t.should(false, { expected: 'one', actual: 2 })],
+  ['is blocked', async (t) => t.blocked('no answer')],
+  ['is undecided', async (t) => t.undecided('too slow')],
+])('the last lines of standard error, without secrets, are told of a check that %s', async (_, body) => {
+  const recorder = new Recorder();
+  recorder.redactor.add('b7f3c1d9e5a2');
+  const all = Array.from({ length: 30 }, (_, index) => `line ${index}`).concat('key b7f3c1d9e5a2', '');
+  const wrote = () => all.join('\n');
+  const run = async (t: CheckContext) => void (await body(t));
+  const { stderr = '' } = await ending(run, { hooks: { wrote }, recorder });
+  expect(stderr.split('\n')).toEqual([...all.slice(11, 30), 'key ***']);
+});
+
+test('standard error is not told twice, of what passes, or where there is none', async () => {
+  const wrote = () => 'oh\n';
+  const told = async (t: CheckContext) => t.blocked('the client ended: oh');
+  expect((await ending(told, { hooks: { wrote } })).stderr).toBeUndefined();
+  expect((await ending(async () => {}, { hooks: { wrote } })).stderr).toBeUndefined();
+  expect((await ending(broken, { hooks: { wrote: () => '\n' } })).stderr).toBeUndefined();
+});
+
 test('what a property threw is not asked about again when the check throws it on', async () => {
   let drives = 0;
   const hooks = { reconsider: async (error: unknown) => (drives > 0 ? new Blocked('of a later drive') : error) };

@@ -52,6 +52,8 @@ const GRACE_MS = 1000;
 /** Characters of an actual value in a finding, and in an observation. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
+/** The last lines of standard error that a finding shows. */
+const WRITTEN_LINES = 20;
 /** The last exchanges that a finding shows. */
 const SHOWN_EXCHANGES = 8;
 
@@ -65,6 +67,8 @@ interface CheckRecord {
   counts: Map<string, number>;
   /** The first SHOULD that did not hold. */
   warning?: Violation;
+  /** The end of what the target wrote to its standard error. */
+  wrote?: TargetHooks['wrote'];
   /** What had been recorded when something was found: what comes after it says nothing about it. */
   seen: WeakMap<object, Snapshot>;
 }
@@ -107,6 +111,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     duration_ms: Math.round(performance.now() - started),
     ...ended,
     ...recorded(record),
+    ...written(ended, run, record),
     ...(ended.outcome === 'pass' || ended.outcome === 'undecided' ? { saw: sawOf(run, record) } : {}),
   });
 }
@@ -114,6 +119,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
 async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, signal: AbortSignal): Promise<void> {
   const context = await run.context(signal);
   const hooks: TargetHooks = Object(context);
+  if (hooks.wrote !== undefined) record.wrote = hooks.wrote;
   const reconsider = reconsiderOnce(hooks);
   try {
     await hooks.prepare?.(run.check.requirement, run.check.id);
@@ -156,6 +162,19 @@ function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<
     ...(choices.length === 0 ? {} : { observed: choices }),
     ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
   };
+}
+
+/** What the target wrote to its standard error, for whoever has to find out why a check did not pass. */
+function written<Context>(
+  { outcome, actual = '', reason = '' }: Partial<CheckResult>,
+  { recorder }: CheckRun<Context>,
+  { wrote }: CheckRecord,
+): Pick<CheckResult, 'stderr'> {
+  if (outcome === 'pass' || outcome === 'not_applicable' || wrote === undefined) return {};
+  const lines = recorder.redactor.text(wrote()).trim().split('\n').slice(-WRITTEN_LINES);
+  // How it ended may tell that already.
+  const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
+  return isTold ? {} : { stderr: lines.join('\n') };
 }
 
 /** Gives the target its say about an error, once for each: later drives must not excuse what stood. */

@@ -159,6 +159,8 @@ export interface TargetHooks {
   reconsider?(error: unknown): Promise<unknown>;
   /** Called after the check, with what ended it. Gives what ends one that would pass. */
   over?(error?: unknown): Error | undefined;
+  /** The end of what the target wrote to its standard error while the check was under way. */
+  wrote?(): string;
 }
 
 /** What the runner gives to every check, beside the context of its API. */
@@ -244,6 +246,8 @@ export interface CheckResult extends Partial<Finding> {
   allowed_for?: string[];
   /** Of a failed check: the deviation that later checks allowed for. */
   deviation?: Deviation;
+  /** The last lines that the target wrote to its standard error, of a check that did not pass. */
+  stderr?: string;
   /** The profile of the run holds the target to it. */
   in_profile?: true;
   /** What the check has seen, by name: `answers`, `events`, `inputs` and what it counts itself. */

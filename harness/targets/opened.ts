@@ -79,7 +79,7 @@ export interface SystemContext extends TargetHooks {
 }
 
 /** For the checks of the client suite: the client runs once a situation, and the check plays the server. */
-export interface ClientContext {
+export interface ClientContext extends Pick<TargetHooks, 'wrote'> {
   readonly start: StartClient;
   /** Name of the header that carries the version of the Platform API. */
   readonly versionHeader: string;
@@ -240,6 +240,12 @@ export function described(
     diagnostics: async () => redactor.text((await started?.diagnostics()) ?? ''),
   };
 }
+
+/** What a target that Muster started writes while a check is under way. */
+export const writing = (started: Started | undefined, recorder: Recorder): Pick<TargetHooks, 'wrote'> => {
+  const written = started?.written;
+  return written === undefined ? {} : { wrote: () => written.during(recorder) };
+};
 
 /** The very first answer may take so many times the patience: what the target runs on may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;

@@ -86,7 +86,7 @@ export class TargetLife {
   }
 
   /** The hooks of one check; `inner` are asked once it is known that the target serves. */
-  hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<TargetHooks> {
+  hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<Omit<TargetHooks, 'wrote'>> {
     const run: Running = { id: '', recorder, signal };
     return {
       prepare: async (requirement, id) => {
