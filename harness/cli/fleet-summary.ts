@@ -9,6 +9,7 @@ import {
   exitCode,
   type FleetOutcome,
   type FleetResult,
+  figuresCount,
   measuredNothing,
   outcomeOf,
   reachOf,
@@ -150,8 +151,7 @@ function figures(result: FleetResult, paint: Paint): string[] {
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
-  const decides = outcomeOf(result) !== 'INCOMPLETE';
-  const head = (decides ? '' : 'they decide nothing').padEnd(NAME_COLUMNS);
+  const head = (figuresCount(result) ? '' : 'they decide nothing').padEnd(NAME_COLUMNS);
   return [paint('dim', head + columns), ...rows, ...told, ...errors];
 }
 

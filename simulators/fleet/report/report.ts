@@ -9,6 +9,7 @@ import { decode, percentileMs } from '../measure/metrics.ts';
 import {
   type FleetOutcome,
   type FleetResult,
+  figuresCount,
   isJudged,
   measuredNothing,
   outcomeOf,
@@ -163,7 +164,7 @@ ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
 ${titled('Thresholds', thresholds(result))}
-${voidNote(result, outcome)}${rolloutPart(result, reach, map)}
+${voidNote(result)}${rolloutPart(result, reach, map)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
 ${titled('Over time', charts(times))}
 ${titled('Processes', costPart(result.costs))}
@@ -175,8 +176,8 @@ ${titled('Counters', counters(result))}
 }
 
 /** Above the tables and charts of a run that decides nothing. */
-const voidNote = (result: FleetResult, outcome: FleetOutcome): Markup =>
-  outcome === 'INCOMPLETE' && !measuredNothing(result)
+const voidNote = (result: FleetResult): Markup =>
+  !figuresCount(result) && !measuredNothing(result)
     ? html`<p class="note fail">The figures below decide nothing: see above.</p>`
     : NOTHING;
 
@@ -255,7 +256,7 @@ function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
   const shown: Record<string, string | undefined> = {
     robots: thousands(result.robots),
-    ...(outcomeOf(result) === 'INCOMPLETE' ? {} : measuredTiles(result)),
+    ...(figuresCount(result) ? measuredTiles(result) : {}),
     'whole run': readableDuration(runMs),
     'keys and processes, before it': preparingMs < TOLD_MS ? undefined : readableDuration(preparingMs),
   };

@@ -146,6 +146,10 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return 0;
 }
 
+/** Whether the figures are those of the platform: a saturated generator measures itself, a run that was cut short, less. */
+export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
+  complete && verdict !== 'invalid';
+
 /** How a threshold stands in the result of a run: it is met or missed only where the run decides it. */
 export function standingOf(
   result: Decisive,
@@ -154,7 +158,7 @@ export function standingOf(
   const open = (words: string) => ({ tone: 'open' as const, words: `· ${words}` });
   if (!isJudged(result)) return open('of this shard; muster merge decides');
   if (!result.complete) return open('not evaluated');
-  if (result.verdict === 'invalid') return open('not judged: the generator saturated');
+  if (result.verdict === 'invalid') return open('not judged');
   return ok ? { tone: 'good', words: '✓ met' } : { tone: 'bad', words: '✗ missed' };
 }
 

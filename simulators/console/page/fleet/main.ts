@@ -213,7 +213,8 @@ const Lines = ({ lines }: { lines: readonly string[] }): VNode =>
 function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
   const { thresholds, ending, soFar } = document;
   const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
-  const isVoid = ending === null ? soFar.verdict === 'invalid' : ending.outcome === 'INCOMPLETE';
+  const { verdict } = ending ?? soFar;
+  const isVoid = verdict === 'invalid' || ending?.outcome === 'INCOMPLETE';
   const tone = (one: Standing): string => (isVoid ? '' : toneOf(one, ending !== null));
   const note = isVoid ? 'not judged' : missed === 0 ? 'as they stand' : `${missed} missed`;
   return html`<${Card} title="Thresholds" note=${note}>
