@@ -41,7 +41,7 @@ import {
 
 const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
-const VERDICT = optionsIn('Verdict');
+const OUTCOME = optionsIn('Outcome');
 
 /** A timer takes at most 24 days and more ends at once; no check needs nearly as much. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
@@ -82,18 +82,18 @@ export const commonOptions = {
   ),
   'watch-file': HOW.list('Run again when one of these files or folders changes; implies --watch'),
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
-  require: VERDICT.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
-  'min-decided': VERDICT.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
-  'fail-on': VERDICT.list(
+  require: OUTCOME.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
+  'min-decided': OUTCOME.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
+  'fail-on': OUTCOME.list(
     'Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas; or fail_on in the target file',
   ),
-  baseline: VERDICT.text('Known findings, with reason, owner and expiry'),
-  'update-baseline': VERDICT.flag('Write the findings of this run into the baseline, and say what changes'),
-  report: VERDICT.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
-  verbose: VERDICT.flag('Pretty report: list every check, show findings in full'),
-  certificate: VERDICT.text('Write a signed certificate to this file'),
-  key: VERDICT.text('Private key (PEM, Ed25519) that signs it'),
-  badge: VERDICT.text('Write an SVG badge to this file'),
+  baseline: OUTCOME.text('Known findings, with reason, owner and expiry'),
+  'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
+  report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
+  verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
+  certificate: OUTCOME.text('Write a signed certificate to this file'),
+  key: OUTCOME.text('Private key (PEM, Ed25519) that signs it'),
+  badge: OUTCOME.text('Write an SVG badge to this file'),
 } as const satisfies OptionTable;
 
 /** Of every check that may reach a platform. */

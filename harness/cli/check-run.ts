@@ -37,6 +37,7 @@ import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
+import { withoutOwnDoing } from '../targets/launch/written.ts';
 import {
   type Checked,
   type CheckTable,
@@ -134,7 +135,7 @@ async function runOnce<T extends CheckTable, Context>(
     for (const { message } of unwritten) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
-    if (report.exit_code !== 0) tellOutput(await target.diagnostics());
+    if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
     return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
@@ -147,8 +148,10 @@ async function runOnce<T extends CheckTable, Context>(
   }
 }
 
-function tellOutput(written: string): void {
-  const last = printable(written.trim().split('\n').slice(-20).join('\n'));
+/** The end of what the target wrote, where no finding has that of its own seconds. */
+function tellOutput({ checks }: Report, written: string): void {
+  if (checks.some(({ stderr }) => stderr !== undefined)) return;
+  const last = printable(withoutOwnDoing(written).trim().split('\n').slice(-20).join('\n'));
   if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 

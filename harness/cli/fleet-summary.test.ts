@@ -30,6 +30,9 @@ describe('the summary of a fleet', () => {
     const metrics = { ...Object.fromEntries(legs), 'schedule.lateness.ms': figures(0.1), 'rollout.ms': figures(10) };
     const lines = summaryOf({ metrics, scenario: 'rollout', robots: 1200, seed: 7 }).split('\n');
     expect(lines[1]).toBe('  rollout · 1,200 robots · seed 7 · 1 s');
+    expect(summaryOf({ duration_ms: 50_000, phases_begin_ms: 46_000 })).toContain(
+      '· 4 s, after 46 s for keys and processes\n',
+    );
     expect(lines[3]).toMatch(/ count +p50 +p90 +p95 +p99 +max$/);
     expect(lines[4]).toMatch(/^ {2}rollout\.ms +1,200 +10 ms +20 ms +25 ms +30 ms +50 ms$/);
     expect(lines.slice(5, 11).map((line) => line.trim().split(' ')[0])).toEqual([
@@ -62,20 +65,20 @@ describe('the summary of a fleet', () => {
   it('says that all is well, and nothing else', () => {
     const text = summaryOf({ thresholds: [{ expr: 'ping.ms.p99<1s', value: 12, ok: true }] });
     expect(text).toMatch(/✓ met {5}ping\.ms\.p99<1s +12 ms\n/);
-    expect(text).toMatch(/✓ outcome: PASSED\n {2}✓ verdict: valid \(/);
+    expect(text).toMatch(/✓ outcome: PASSED\n {2}✓ load generator: valid \(/);
     expect(text).not.toMatch(/exit \d/);
   });
 
   it.each<[Partial<FleetResult>, RegExp, RegExp]>([
-    [{ verdict: 'suspect', verdict_reasons: ['late'] }, /! verdict: suspect .*\n {4}- late\n/, /report: /],
+    [{ verdict: 'suspect', verdict_reasons: ['late'] }, /! load generator: suspect .*\n {4}- late\n/, /report: /],
     [
       { verdict: 'invalid', verdict_reasons: ['late'] },
-      /✗ verdict: invalid .*\n {4}- late\n/,
+      /✗ load generator: invalid .*\n {4}- late\n/,
       /exit 98: the generator/,
     ],
     [
       { complete: false, incomplete_reasons: ['shard 2/3 is missing'] },
-      /✗ outcome: INCOMPLETE\n {4}- shard 2\/3 is missing\n {2}· of the generator alone, valid: /,
+      /✗ outcome: INCOMPLETE\n {4}- shard 2\/3 is missing\n {2}· load generator: valid \(/,
       /exit 2: /,
     ],
     [
@@ -107,6 +110,10 @@ describe('the summary of a fleet', () => {
     const cut = summaryOf({ complete: false, thresholds });
     expect(cut).toMatch(/· not evaluated {2}rollout\.missed\.count==0 +0\n/);
     expect(cut).not.toMatch(/✓|met/);
+    const saturated = summaryOf({ verdict: 'invalid', thresholds, metrics: { 'rollout.ms': figures(1) } });
+    expect(saturated).toMatch(/· not judged {2}rollout\.missed\.count==0 +0\n/);
+    expect(saturated).not.toMatch(/✓|met/);
+    expect(saturated).toMatch(/^ {2}they decide nothing +count/m);
     const empty = summaryOf({ complete: false, metrics: {} });
     expect(empty).toContain('✗ outcome: INCOMPLETE (nothing was measured)');
     expect(empty).not.toContain('valid');

@@ -9,10 +9,12 @@ import {
   exitCode,
   type FleetOutcome,
   type FleetResult,
-  isJudged,
+  figuresCount,
   measuredNothing,
   outcomeOf,
   reachOf,
+  standingOf,
+  timesOf,
 } from '../../simulators/fleet/result/result.ts';
 import { OutputError } from '../../simulators/fleet/result/shards.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
@@ -92,8 +94,10 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   // Platform and robots have a say in reasons and notes. What is left out here is not shown.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
-  const { robots, seed, duration_ms } = result;
-  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${readableDuration(duration_ms)}`;
+  const { robots, seed } = result;
+  const { runMs, preparingMs } = timesOf(result);
+  const before = preparingMs < 1000 ? '' : `, after ${readableDuration(preparingMs)} for keys and processes`;
+  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${readableDuration(runMs)}${before}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, paint), ...cost(result, paint)],
@@ -120,7 +124,8 @@ const sectionsText = (sections: readonly (readonly string[])[]): string =>
     .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
     .join('\n')}`;
 
-function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
+function figures(result: FleetResult, paint: Paint): string[] {
+  const { metrics, counters } = result;
   const row = (label: string, name: string): string[] => {
     const metric = metrics[name];
     if (metric === undefined) return [];
@@ -149,22 +154,21 @@ function figures({ metrics, counters }: FleetResult, paint: Paint): string[] {
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
-  return [paint('dim', ' '.repeat(NAME_COLUMNS) + columns), ...rows, ...told, ...errors];
+  const head = (figuresCount(result) ? '' : 'they decide nothing').padEnd(NAME_COLUMNS);
+  return [paint('dim', head + columns), ...rows, ...told, ...errors];
 }
 
 /** What the processes of the run took. */
 const cost = ({ costs }: FleetResult, paint: Paint): string[] =>
   costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)];
 
+const STANDING_FORMATS = { good: 'green', bad: 'red', open: 'dim' } as const;
+const STANDING_COLUMNS = 8;
+
 function thresholds(result: FleetResult, paint: Paint): string[] {
   return result.thresholds.map(({ expr, value, ok, reason }) => {
-    const met = !isJudged(result)
-      ? paint('dim', '· of this shard; muster merge decides')
-      : !result.complete
-        ? paint('dim', '· not evaluated')
-        : ok
-          ? paint('green', '✓ met   ')
-          : paint('red', '✗ missed');
+    const { tone, words } = standingOf(result, { ok });
+    const met = paint(STANDING_FORMATS[tone], words.padEnd(STANDING_COLUMNS));
     return `${met}  ${expr.padEnd(NAME_COLUMNS + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }
@@ -214,12 +218,12 @@ function verdict(result: FleetResult, paint: Paint): string[] {
   return [
     ...(result.complete
       ? [
-          `${paint(format, mark)} ${paint(['bold', format], `verdict: ${result.verdict}`)} ` +
+          `${paint(format, mark)} ${paint(['bold', format], `load generator: ${result.verdict}`)} ` +
             `${paint('dim', `(${words})`)}`,
         ]
       : measuredNothing(result)
         ? []
-        : [paint('dim', `· of the generator alone, ${result.verdict}: ${words}`)]),
+        : [paint('dim', `· load generator: ${result.verdict} (${words})`)]),
     ...result.verdict_reasons.flatMap((reason) => hanging('-', wrap(reason, TEXT_COLUMNS), 2, 2)),
     ...result.notes.flatMap((note) => hanging('·', wrap(note, TEXT_COLUMNS), 2, 2)).map((line) => paint('dim', line)),
   ];

@@ -22,7 +22,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     const { code, stdout } = await fleets.run(
       fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'),
     );
-    expect(stdout).toMatch(/verdict: invalid (.|\n)*started late(.|\n)*--workers/);
+    expect(stdout).toMatch(/load generator: invalid (.|\n)*started late(.|\n)*use --/);
     expect(code).toBe(98);
   }, 240_000);
 
@@ -149,7 +149,7 @@ describe('muster merge', { timeout: 60_000 }, () => {
     const before = texts();
     const { code, stdout } = await fleets.run(['merge', ...places]);
     expect(code).toBe(0);
-    expect(stdout).toContain('verdict: valid');
+    expect(stdout).toContain('load generator: valid');
     expect(stdout).toContain('report: muster-report/fleet/report.html');
     const merged = fleets.result(fleets.path('muster-report', 'fleet'));
     expect(merged).toMatchObject({ merged_from: places, robots: 10, complete: true });

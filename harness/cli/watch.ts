@@ -14,6 +14,9 @@ const LOOK_MS = 100;
 /** A compiler writes for a while: it is over when nothing has changed for so long. */
 const SETTLED_MS = 150;
 
+/** Exit codes above it say that a signal ended the run. */
+const SIGNALLED = 128;
+
 /** The options that say what belongs to the target. */
 export interface Watched {
   command?: string;
@@ -63,7 +66,7 @@ export async function watching(
   using changes = new Changes(files);
   const names = files.map((file) => basename(file)).join(', ');
   for (let code = await once(); ; code = await onceMore(once, say)) {
-    if (code === EXIT.interrupted) return code;
+    if (code > SIGNALLED) return code;
     say(`\nwatching ${names}: runs again after a change; Ctrl+C ends it with exit ${code}`);
     using interrupt = interruptSignal();
     const changed = await changes.next(interrupt.signal);

@@ -158,6 +158,15 @@ export class Recorder {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
+  /**
+   * When the first of the last `count` exchanges began, in milliseconds of `performance.now()`; of fewer, the check.
+   */
+  beginOfLast(count: number): number {
+    const first = this.#exchanges.at(-count)?.exchange;
+    const mark = first === undefined ? undefined : this.#markOf.get(first);
+    return this.#timeline.began + (mark?.at_ms ?? 0);
+  }
+
   /** What the check did and saw, on one axis of time. */
   get timeline(): Mark[] {
     return this.#timeline.marks;

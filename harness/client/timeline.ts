@@ -45,7 +45,8 @@ const SHOWN_WHOLE = 400;
 
 /** Keeps the marks of one check. */
 export class Timeline {
-  readonly #began = performance.now();
+  /** Milliseconds of `performance.now()`. */
+  readonly began = performance.now();
   /** As they are: of the many that are forgotten, none needs to be redacted. */
   readonly kept: Mark[] = [];
   /** How many there were of each kind, those among them that are forgotten too. */
@@ -133,7 +134,7 @@ export class Timeline {
   }
 
   #now(): number {
-    return Math.round((performance.now() - this.#began) * 10) / 10;
+    return Math.round((performance.now() - this.began) * 10) / 10;
   }
 }
 

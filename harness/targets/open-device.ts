@@ -15,7 +15,7 @@ import { canFill, combinedControl, processControl, withCompaction, withFilling }
 import { type DeviceTargetOptions, PATIENCE_MS } from './fields.ts';
 import { hostFiles, withReadablePaths } from './files/target-files.ts';
 import type { Started } from './launch/started.ts';
-import { described, type OpenDeviceTarget, opening, tryStart, whySilent } from './opened.ts';
+import { described, type OpenDeviceTarget, opening, tryStart, whySilent, writing } from './opened.ts';
 import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, url } from './transports/index.ts';
@@ -82,6 +82,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
           http: http.with({ recorder, signal, timeoutMs: patienceMs }),
           patienceMs,
           ...life.hooks(recorder, signal, own),
+          ...writing(started, recorder),
         };
       },
     };

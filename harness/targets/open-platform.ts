@@ -5,7 +5,7 @@ import { defined } from '../common/defined.ts';
 import { codenameOf, SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
-import { described, type OpenPlatformTarget, opening, tryStart, whySilent } from './opened.ts';
+import { described, type OpenPlatformTarget, opening, tryStart, whySilent, writing } from './opened.ts';
 import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
@@ -64,6 +64,7 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
         http: http.with({ recorder, signal, timeoutMs: patienceMs }),
         patienceMs,
         ...life.hooks(recorder, signal),
+        ...writing(started, recorder),
       }),
     };
   });

@@ -53,6 +53,7 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
         },
         reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
         over: (error) => ofDevice.over?.(error),
+        ...defined({ wrote: ofDevice.wrote }),
         offline: async () => {
           if (links === undefined) await stop(ofDevice);
           for (const link of links ?? []) link.cut();

@@ -241,6 +241,12 @@ export function described(
   };
 }
 
+/** What a target that Muster started writes while a check is under way. */
+export const writing = (started: Started | undefined, recorder: Recorder): Pick<TargetHooks, 'wrote'> => {
+  const written = started?.written;
+  return written === undefined ? {} : { wrote: () => written.during(recorder) };
+};
+
 /** The very first answer may take so many times the patience: what the target runs on may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
 

@@ -60,4 +60,18 @@ describe('the reference device', () => {
     const report = await runDeviceSuite(started.place, { fast: true, only: ['device.events.types'] });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   });
+
+  it('expects a refusal of a cursor that is no number, also where no answer comes at all', async () => {
+    const intercept: typeof referenceBehaviour.http.intercept = ({ url = '' }, response) => {
+      if (!url.includes('after=abc')) return false;
+      response.destroy();
+      return true;
+    };
+    const behaviour = { ...referenceBehaviour, http: { ...referenceBehaviour.http, intercept } };
+    await using started = await startRobot({ fresh: true, behaviour });
+    const report = await runDeviceSuite(started.place, { fast: true, only: ['device.events.cursor.malformed'] });
+    expect(report.checks.find(({ id }) => id === 'device.events.cursor.malformed')).toMatchObject({
+      expected: expect.stringMatching(/^a 4xx other than 410 .* for after=abc$/),
+    });
+  });
 });

@@ -14,6 +14,7 @@ import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import { endWithUs } from './reaper.ts';
 import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
+import { Written } from './written.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
@@ -30,6 +31,8 @@ export interface GroupOptions {
   keptCharacters?: number;
   /** Called with each piece of standard output. */
   onStdout?(output: Buffer): void;
+  /** Called with each piece of standard error. */
+  onStderr?(output: Buffer): void;
 }
 
 /** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
@@ -54,7 +57,7 @@ export class ProcessGroup {
   constructor(
     line: string,
     env: Readonly<Record<string, string | undefined>>,
-    { cwd, graceMs = GRACE_MS, stdin, keptCharacters, onStdout = () => {} }: GroupOptions = {},
+    { cwd, graceMs = GRACE_MS, stdin, keptCharacters, onStdout = () => {}, onStderr = () => {} }: GroupOptions = {},
   ) {
     const [exited, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     this.exited = exited.promise;
@@ -77,6 +80,7 @@ export class ProcessGroup {
       this.#stdout.add(output);
     });
     this.#child.stderr?.on('data', (output: Buffer) => {
+      onStderr(output);
       this.#stderr.add(output);
     });
     this.#child.once('error', (error) => {
@@ -219,6 +223,8 @@ export interface CommandOptions extends StartOptions {
   at: TransportAddress | undefined;
   /** Address of its control API, which has to accept connections too. */
   control?: string | undefined;
+  /** Takes what it writes to its standard error. */
+  written?: Written;
 }
 
 /** What a target says once it serves. */
@@ -254,12 +260,16 @@ class ServingGroup extends ProcessGroup {
   readonly #ready: () => ReadyLine | undefined;
 
   constructor(options: CommandOptions) {
-    const { line, env, cwd, transports } = options;
+    const { line, env, cwd, transports, written } = options;
     let ready: ReadyLine | undefined;
     const lines = new Lines(LONGEST_READY_LINE, (text) => {
       ready ??= readyLine(text, transports);
     });
-    super(line, env, { cwd, onStdout: (output) => lines.add(output) });
+    super(line, env, {
+      cwd,
+      onStdout: (output) => lines.add(output),
+      onStderr: (output) => written?.add(output),
+    });
     this.#options = options;
     this.#ready = () => ready;
   }
@@ -320,7 +330,9 @@ class ServingGroup extends ProcessGroup {
 }
 
 /** Throws StartFailed; nothing is left running then. */
-export async function startCommand(options: CommandOptions): Promise<Started> {
+export async function startCommand(given: CommandOptions): Promise<Started> {
+  const written = new Written();
+  const options = { ...given, written };
   options.notify(`starting ${labelOf(options.line)}`);
   const ran = measureExecutable(options.line, options.cwd, options.env);
   let group = await launch(options);
@@ -341,6 +353,7 @@ export async function startCommand(options: CommandOptions): Promise<Started> {
     kind: 'command',
     at,
     ran,
+    written,
     ...defined({ control }),
     restart: {
       stop,

@@ -3,6 +3,7 @@
  * what it wrote.
  */
 import { StringDecoder } from 'node:string_decoder';
+import type { Recorder } from '../../client/recorder.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
@@ -58,6 +59,8 @@ export interface Started {
   readonly ran: Ran;
   /** Its files, when they do not lie on this machine. */
   readonly files?: TargetFiles;
+  /** What it writes to its standard error in the seconds of a check; absent where that cannot be followed. */
+  readonly written?: { during(recorder: Recorder): string };
   /** The end of what it wrote. */
   diagnostics(): Promise<string> | string;
   /** Ends it with everything that it started. */

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../../device/log/line.ts';
 import { type DeviceChanges, defect, variant } from '../define-device.ts';
 
 export const defects = [
@@ -8,6 +9,28 @@ export const defects = [
   defect('compaction-drops-newest', 'Drops the newest events when it compacts.', ['device.log.compaction'], {
     log: { keepFrom: ({ latest }) => latest + 1 },
   }),
+  defect(
+    'compaction-loses-live',
+    'Loses a live event that is published while the log is compacted.',
+    ['device.log.compaction'],
+    () => {
+      let compacted = false;
+      const lossy = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
+        if (!compacted || events.length < 2) return events;
+        compacted = false;
+        return events.toSpliced(-2, 1);
+      };
+      return {
+        log: ({ keepFrom }) => ({
+          keepFrom: (plan) => {
+            compacted = true;
+            return keepFrom(plan);
+          },
+        }),
+        stream: { session: () => ({ live: lossy }) },
+      };
+    },
+  ),
 ];
 
 const SIZE = 'as no size of the log is shown (section 8)';

@@ -11,8 +11,9 @@ import { type Action, serveConsole, wholeNumber } from '../../console/console.ts
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
 import type { StateChanges } from '../host/host.ts';
-import type { FleetResult, Tick } from '../result/result.ts';
+import { type FleetResult, standingOf, type Tick } from '../result/result.ts';
 import type { ThresholdResult } from '../result/thresholds.ts';
+import { LIMITS } from '../result/verdict.ts';
 import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
 import { evaluatedThresholds } from '../run/outputs.ts';
@@ -122,10 +123,13 @@ export class FleetConsole {
       prefix: settings.namePrefix ?? 'robot',
       states: '.'.repeat(settings.robots),
       phase: 'preparing',
+      beginMs: null,
       elapsedMs: 0,
       remainingMs: null,
       paused: false,
       seconds: [],
+      latenessLimitMs: LIMITS.lateness[0],
+      soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
       bands: [],
       thresholds: [],
       trouble: [],
@@ -184,8 +188,10 @@ export class FleetConsole {
     ];
     this.#feed.set({
       phase: phaseOf(record),
+      beginMs: record.phasesBeginMs ?? null,
       elapsedMs: tick.at_ms,
       remainingMs,
+      soFar: record.verdictSoFar,
       thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
       trouble: lines.slice(0, MOST_TROUBLE),
     });
@@ -193,9 +199,12 @@ export class FleetConsole {
   }
 
   /** Takes the result of the run. */
-  end({ outcome, verdict, verdict_reasons: reasons, incomplete_reasons: incomplete, thresholds }: FleetResult): void {
+  end(result: FleetResult): void {
+    const { outcome, verdict, verdict_reasons: reasons, incomplete_reasons: incomplete, thresholds } = result;
     const missed = thresholds.flatMap(({ expr, ok, reason }) =>
-      ok ? [] : [`${expr} was missed${reason === undefined ? '' : `: ${reason}`}`],
+      standingOf(result, { ok }).tone !== 'bad'
+        ? []
+        : [`${expr} was missed${reason === undefined ? '' : `: ${reason}`}`],
     );
     this.#showBands();
     const { document } = this.#feed;

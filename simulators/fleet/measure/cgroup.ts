@@ -3,6 +3,7 @@
  * v2.
  */
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
@@ -32,6 +33,10 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
   ];
   return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
+
+/** Processors that the processes of a fleet can keep busy, 1 at least. */
+export const processors = (limit = cpuLimit()): number =>
+  Math.min(availableParallelism(), Math.max(1, Math.floor(limit ?? Number.POSITIVE_INFINITY)));
 
 /** Processors that this process may keep busy. `undefined`: as many as there are. */
 export function cpuLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): number | undefined {

@@ -149,6 +149,25 @@ describe('the report page', () => {
     expect(bodyOf(cut)).not.toMatch(/class="[^"]*pass|✓|valid/);
   });
 
+  it('shows no big figures and no threshold as met where the generator saturated', () => {
+    const thresholds = [{ expr: 'rollout.ms.p99<5s', value: 12, ok: true }];
+    const change = { violations: [], thresholds, phases_begin_ms: 46_000, duration_ms: 50_000 };
+    const tilesIn = (text: string): string[] =>
+      [...text.matchAll(/<div class="tile"><b>(.*?)<\/b><span>(.*?)<\/span>/g)].map(
+        ([, value, label]) => `${label} ${value}`,
+      );
+    const void_ = reportHtml({ ...whole, ...change, verdict: 'invalid' });
+    expect(tilesIn(void_)).toEqual(['robots 10', 'whole run 4 s', 'keys and processes, before it 46 s']);
+    expect(tilesIn(reportHtml({ ...whole, verdict: 'invalid' }))).toHaveLength(2);
+    expect(void_).toContain('· not judged');
+    expect(void_).toContain('The figures below decide nothing');
+    expect(bodyOf(void_)).not.toContain('✓ met');
+    const good = reportHtml({ ...whole, ...change, verdict: 'valid' });
+    expect(tilesIn(good).length).toBeGreaterThan(5);
+    expect(good).toContain('✓ met');
+    expect(good).not.toContain('decide nothing');
+  });
+
   it('is small for a large fleet and a long run', () => {
     const cellAt = (cell: number) => [cell % 50, Math.floor(cell / 50), 3, 10 + (cell % 700), 0, 0];
     const cells = Array.from({ length: 6000 }, (_, cell) => cellAt(cell));

@@ -9,11 +9,14 @@ import { decode, percentileMs } from '../measure/metrics.ts';
 import {
   type FleetOutcome,
   type FleetResult,
+  figuresCount,
   isJudged,
   measuredNothing,
   outcomeOf,
   type Reach,
   reachOf,
+  standingOf,
+  timesOf,
 } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
 import { type CellPlot, cellChart, chart, chartData, type Plot, tableOf } from './chart.ts';
@@ -161,7 +164,7 @@ ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
 ${titled('Thresholds', thresholds(result))}
-${rolloutPart(result, reach, map)}
+${voidNote(result)}${rolloutPart(result, reach, map)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
 ${titled('Over time', charts(times))}
 ${titled('Processes', costPart(result.costs))}
@@ -171,6 +174,12 @@ ${titled('Counters', counters(result))}
 <script>${scriptOf(SCRIPT)}</script></body></html>
 `.markup;
 }
+
+/** Above the tables and charts of a run that decides nothing. */
+const voidNote = (result: FleetResult): Markup =>
+  !figuresCount(result) && !measuredNothing(result)
+    ? html`<p class="note fail">The figures below decide nothing: see above.</p>`
+    : NOTHING;
 
 const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
 
@@ -242,31 +251,35 @@ function facts(result: FleetResult): string[] {
 const noteList = (tone: string, notes: readonly string[]): Markup[] =>
   notes.map((note) => html`<p class="note ${tone}">${note}</p>`);
 
-function tiles({
-  robots,
-  metrics: measured,
-  start_ms,
-  rss_bytes_per_robot,
-  costs,
-  counters: counted,
-  duration_ms,
-}: FleetResult): Markup[] {
+/** Figures that decide nothing are in the tables alone. */
+function tiles(result: FleetResult): Markup[] {
+  const { runMs, preparingMs } = timesOf(result);
+  const shown: Record<string, string | undefined> = {
+    robots: thousands(result.robots),
+    ...(figuresCount(result) ? measuredTiles(result) : {}),
+    'whole run': readableDuration(runMs),
+    'keys and processes, before it': preparingMs < TOLD_MS ? undefined : readableDuration(preparingMs),
+  };
+  return Object.entries(shown).flatMap(([label, value]) =>
+    value === undefined ? [] : [html`<div class="tile"><b>${value}</b><span>${label}</span></div>`],
+  );
+}
+
+const TOLD_MS = 1000;
+
+function measuredTiles(result: FleetResult): Record<string, string | undefined> {
+  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, counters: counted } = result;
   const rollout = measured['rollout.ms'];
   const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
   const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
-  const shown: Record<string, string | undefined> = {
-    robots: thousands(robots),
+  return {
     [`roll-out p50${ofThose}`]: rollout && readableDuration(rollout.p50),
     [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     'memory per robot': bytesEach === 0 ? undefined : kibibytes(bytesEach),
     'stream violations': thousands(counted['subscriber.violations'] ?? 0),
-    'whole run': readableDuration(duration_ms),
   };
-  return Object.entries(shown).flatMap(([label, value]) =>
-    value === undefined ? [] : [html`<div class="tile"><b>${value}</b><span>${label}</span></div>`],
-  );
 }
 
 function violations({ violations: found }: FleetResult): Markup {
@@ -280,20 +293,16 @@ function violations({ violations: found }: FleetResult): Markup {
   return html`<h2>Event streams that lost, repeated or reordered events</h2>${table}`;
 }
 
+const STANDING_TONES = { good: 'pass', bad: 'fail', open: 'soft' } as const;
+
 function thresholds(result: FleetResult): Markup {
   const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
-    const [tone, outcome] = !isJudged(result)
-      ? ['soft', '· of this shard; muster merge decides']
-      : !result.complete
-        ? ['soft', '· not evaluated']
-        : ok
-          ? ['pass', '✓ met']
-          : ['fail', '✗ missed'];
+    const { tone, words } = standingOf(result, { ok });
     const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
     return [
       html`<th scope="row" class="wide"><code>${expr}</code>${why}</th>`,
       thresholdValue(expr, value),
-      html`<td class="tone ${tone}">${outcome}</td>`,
+      html`<td class="tone ${STANDING_TONES[tone]}">${words}</td>`,
     ];
   });
   return tableOf('Thresholds', ['wanted', 'measured#', 'outcome'], rows);

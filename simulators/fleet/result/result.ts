@@ -146,6 +146,22 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return 0;
 }
 
+/** Whether the figures are those of the platform: a saturated generator measures itself, a run that was cut short, less. */
+export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
+  complete && verdict !== 'invalid';
+
+/** How a threshold stands in the result of a run: it is met or missed only where the run decides it. */
+export function standingOf(
+  result: Decisive,
+  { ok }: { ok: boolean },
+): { tone: 'good' | 'bad' | 'open'; words: string } {
+  const open = (words: string) => ({ tone: 'open' as const, words: `· ${words}` });
+  if (!isJudged(result)) return open('of this shard; muster merge decides');
+  if (!result.complete) return open('not evaluated');
+  if (result.verdict === 'invalid') return open('not judged');
+  return ok ? { tone: 'good', words: '✓ met' } : { tone: 'bad', words: '✗ missed' };
+}
+
 const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
   0: 'PASSED',
   1: 'FAILED',
@@ -157,6 +173,14 @@ const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
 
 /** The outcome, which agrees with the exit code. */
 export const outcomeOf = (result: Decisive): FleetOutcome => OUTCOME_OF[exitCode(result)];
+
+/** How long the phases took, and all that came before the first: keys, processes, the canary. Milliseconds. */
+export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {
+  runMs: number;
+  preparingMs: number;
+} {
+  return { runMs: Math.max(0, duration_ms - phases_begin_ms), preparingMs: phases_begin_ms };
+}
 
 /** How far the roll-outs of a run came: shares of attempts. */
 export interface Reach {

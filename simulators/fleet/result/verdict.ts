@@ -1,5 +1,6 @@
 /** Grades a run: did the load generator keep up, or do the figures measure the generator itself? */
 
+import { thousands } from '../measure/costs.ts';
 import type { Summary } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 
@@ -8,8 +9,10 @@ export type Verdict = (typeof VERDICTS)[number];
 
 interface Grade {
   verdict: Verdict;
-  /** Each names the observation, the limit, and what to change. */
+  /** Each names the observation and the limit; the last says what to change, with a number. */
   reasons: string[];
+  /** What the verdict may still come to in a run that goes on: some observations outweigh all later ones. */
+  atBest: Verdict;
 }
 
 /** Pairs of limits: above the first a run is suspect, above the second it is invalid. */
@@ -42,15 +45,26 @@ export interface Evidence {
   samples: ReadonlyMap<string, readonly LoadSample[]>;
   /** Connections that each worker may open; undefined when unknown. */
   connections?: number | undefined;
+  /** Robots that the workers carried; undefined when unknown. */
+  robots?: number;
+  /** Processors of this machine; undefined when unknown. */
+  cores?: number;
 }
 
+/** What ran short. */
+type Lack = 'processor' | 'descriptors' | 'connections' | 'time of its own';
+
 interface Finding {
+  lack: Lack;
   verdict: Verdict;
   reason: string;
+  /** Nothing that comes later makes it better. */
+  lasts?: true;
 }
 
 /** The verdict is the worst of the findings. */
-export function gradeRun({ metrics, counters, samples, connections }: Evidence): Grade {
+export function gradeRun(evidence: Evidence): Grade {
+  const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
   const findings = [
     ...latenessFindings(metrics['schedule.lateness.ms'], metrics['http.connect.ms']),
@@ -58,23 +72,71 @@ export function gradeRun({ metrics, counters, samples, connections }: Evidence):
   ];
   if (exhausted > 0) {
     findings.push({
+      lack: 'descriptors',
       verdict: 'invalid',
-      reason:
-        `${exhausted} actions failed because local descriptors, ports or buffers ran out; raise 'ulimit -n', ` +
-        'use more --workers, or --shard over more machines',
+      reason: `${exhausted} actions failed because local descriptors, ports or buffers ran out`,
+      lasts: true,
     });
   }
   if (crowded > 0) {
     const all = connections === undefined ? 'all connections' : `all ${connections} connections`;
     findings.push({
+      lack: 'connections',
       verdict: 'invalid',
-      reason:
-        `${crowded} requests waited because ${all} of their worker to the platform were in use; raise ` +
-        '--connections, use more --workers, or ask for a lower rate',
+      reason: `${crowded} requests waited because ${all} of their worker to the platform were in use`,
+      lasts: true,
     });
   }
-  if (findings.length > 0) findings.push(...crowdedFindings(samples));
-  return { verdict: worst(findings.map(({ verdict }) => verdict)), reasons: findings.map(({ reason }) => reason) };
+  const explained = findings.length > 0 ? [...crowdedReasons(samples), ...adviceOn(findings, evidence)] : [];
+  return {
+    verdict: worst(findings.map(({ verdict }) => verdict)),
+    reasons: [...findings.map(({ reason }) => reason), ...explained],
+    atBest: worst(findings.flatMap(({ lasts, verdict }) => (lasts === true ? [verdict] : []))),
+  };
+}
+
+/** What to change: one thing, since whoever changes three at once does not know which one helped. */
+function adviceOn(findings: readonly Finding[], { samples, robots, cores = 1, connections }: Evidence): string[] {
+  const lacks = new Set(findings.map(({ lack }) => lack));
+  if (lacks.has('descriptors')) {
+    const limit = Math.max(0, ...[...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
+    return [`raise 'ulimit -n'${limit === 0 ? '' : ` (now ${limit})`}`];
+  }
+  if (lacks.has('connections'))
+    return [`raise --connections${connections === undefined ? '' : ` above ${connections}`}`];
+  if (!lacks.has('processor')) return [];
+  const loads = [...samples.values()].map((taken) => ({
+    cpu: mean(taken.map(({ cpu }) => cpu)),
+    waited: mean(taken.map(({ cpu_wait }) => cpu_wait)),
+  }));
+  const busiest = Math.max(0, ...loads.map(({ cpu }) => cpu));
+  const used = loads.reduce((sum, { cpu }) => sum + cpu, 0);
+  const wanted = loads.reduce((sum, { cpu, waited }) => sum + cpu + waited, 0);
+  if (busiest > EASY && loads.length < cores) return [`use --workers ${cores} (now ${loads.length})`];
+  if (robots === undefined || robots < 2) return ['ask for a lower rate'];
+  const share = Math.min(busiest > 0 ? EASY / busiest : 1, wanted > 0 ? (MARGIN * used) / wanted : 1, MARGIN);
+  const carried = roundedDown(Math.max(1, robots * share));
+  const machines = Math.ceil(robots / carried);
+  return [
+    `${wanted > CROWDED * used ? 'as busy as it is, ' : ''}this machine carries about ${thousands(carried)} robots of this scenario: use --robots ${carried}, or --shard ` +
+      `on ${machines} machines`,
+  ];
+}
+
+/** A process with a core of its own keeps its times up to that share of it. */
+const EASY = 0.7;
+/** Times what the workers got: they wanted so much because others took it. */
+const CROWDED = 1.2;
+/** Left to what was not seen. */
+const MARGIN = 0.8;
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** To two digits. */
+function roundedDown(value: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
+  return Math.floor(value / unit) * unit;
 }
 
 function latenessFindings(lateness: Summary | undefined, connecting: Summary | undefined): Finding[] {
@@ -84,10 +146,10 @@ function latenessFindings(lateness: Summary | undefined, connecting: Summary | u
       ? `; the platform took up to ${connecting.p99.toFixed(0)} ms (p99) to accept a connection`
       : '';
   return compared(
+    'processor',
     lateness.p99,
     LIMITS.lateness,
-    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ` +
-      `ms)${slow}; use more --workers, fewer robots per machine (--shard), or a lower rate`,
+    `actions or their requests started late: p99 ${lateness.p99.toFixed(1)} ms (limit ${LIMITS.lateness[0]} ms)${slow}`,
   );
 }
 
@@ -102,46 +164,49 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   const longest = Math.max(...taken.map((sample) => sample.loop_max_ms));
   return [
     ...compared(
+      'time of its own',
       longest,
       [LIMITS.longestStallMs, Number.POSITIVE_INFINITY],
       `${worker}: it stood still for ${(longest / 1000).toFixed(1)} s (limit ${LIMITS.longestStallMs / 1000} ` +
         's), stopped by someone or starved; its robots did nothing in that time',
-    ),
+    ).map((finding) => ({ ...finding, lasts: true as const })),
     ...compared(
+      'processor',
       stalled,
       LIMITS.stalled,
-      `${worker}: the event loop stalled for over ${LIMITS.loopStallMs} ms in ${percent(stalled)} of the ` +
-        'seconds; use more --workers or a machine with more cores',
+      `${worker}: the event loop stalled for over ${LIMITS.loopStallMs} ms in ${percent(stalled)} of the seconds ` +
+        `(limit ${percent(LIMITS.stalled[0])})`,
     ),
     ...compared(
+      'processor',
       busy,
       LIMITS.busy,
-      `${worker}: a whole core was in use in ${percent(busy)} of the seconds; use more --workers, up to the ` +
-        'number of cores, then --shard over more machines',
+      `${worker}: a whole core was in use in ${percent(busy)} of the seconds (limit ${percent(LIMITS.busy[0])})`,
     ),
     ...compared(
+      'descriptors',
       used,
       LIMITS.descriptors,
-      `${worker}: ${percent(used)} of the file descriptors were in use; raise 'ulimit -n' or use more --workers`,
+      `${worker}: ${percent(used)} of the file descriptors were in use (limit ${percent(LIMITS.descriptors[0])})`,
     ),
   ];
 }
 
 /** An explanation for other findings; it does not make the verdict worse. */
-function crowdedFindings(samples: Evidence['samples']): Finding[] {
+function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
     return longest > LIMITS.cpuWait ? [`${worker} up to ${percent(longest)} of a second`] : [];
   });
   if (crowded.length === 0) return [];
-  const reason =
-    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or ` +
-    'there are more workers than cores';
-  return [{ verdict: 'valid', reason }];
+  return [
+    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are more ` +
+      'workers than cores',
+  ];
 }
 
-function compared(value: number, [suspect, invalid]: readonly [number, number], reason: string): Finding[] {
-  return value > suspect ? [{ verdict: value > invalid ? 'invalid' : 'suspect', reason }] : [];
+function compared(lack: Lack, value: number, [suspect, invalid]: readonly [number, number], reason: string): Finding[] {
+  return value > suspect ? [{ lack, verdict: value > invalid ? 'invalid' : 'suspect', reason }] : [];
 }
 
 const percent = (value: number): string => `${Math.round(value * 100)} %`;
@@ -183,5 +248,6 @@ export function gradeDisturbances(
         `${what}${example === undefined ? '' : `, the first with: ${example}`}`,
     ];
   });
-  return { verdict: reasons.length > 0 ? 'suspect' : 'valid', reasons };
+  const verdict = reasons.length > 0 ? 'suspect' : 'valid';
+  return { verdict, reasons, atBest: verdict };
 }

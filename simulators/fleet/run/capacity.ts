@@ -1,9 +1,9 @@
 /** What a robot needs of its machine, and what the processes of a fleet hold: estimates from measured runs. */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
-import { availableParallelism, freemem, tmpdir } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { cpuLimit, mebibytes, memoryLimit, readText } from '../measure/cgroup.ts';
+import { cpuLimit, mebibytes, memoryLimit, processors, readText } from '../measure/cgroup.ts';
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import type { Scenario } from '../scenario/scenario.ts';
@@ -166,7 +166,7 @@ const ROBOTS_PER_CORE = 2000;
 const IDLE_PER_CORE = 10_000;
 
 /** Free resources here, of the machine or of this container. `dir`: where robots keep their files. */
-export function machineLimits(dir: string, container = memoryLimit(), processors = cpuLimit()): Limits {
+export function machineLimits(dir: string, container = memoryLimit(), cpus = cpuLimit()): Limits {
   // Where the system says so, with what it would give back without swapping.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
@@ -179,7 +179,7 @@ export function machineLimits(dir: string, container = memoryLimit(), processors
     ports: localPorts(),
     diskBytes: disk.bavail * disk.bsize,
     inodes: disk.ffree,
-    cores: Math.min(availableParallelism(), Math.max(1, Math.floor(processors ?? Number.POSITIVE_INFINITY))),
+    cores: processors(cpus),
   };
 }
 

@@ -149,7 +149,7 @@ function notesOn(
   return [
     crowded &&
       `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
-        'share (counter uplink.crowded), and the sync times include that; use more --workers, or --shard.',
+        'share (counter uplink.crowded), and the sync times include that.',
     platform === 'embedded' &&
       "The platform is Muster's own and runs on the same machine, with a lower priority than the robots: " +
         'latencies include its waits for a processor.',

@@ -1,6 +1,7 @@
 /** The seconds of a run, put together from the ticks of its hosts. */
 
 import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
+import { processors } from '../measure/cgroup.ts';
 import {
   combined,
   decode,
@@ -55,6 +56,12 @@ export class Progress {
   /** Counters summed over the latest ticks of all hosts. */
   get counters(): Record<string, number> {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
+  }
+
+  /** Robots that the hosts have reported. */
+  get robots(): number {
+    const states = [...this.#latest.values()].flatMap(({ robots }) => Object.values(robots));
+    return states.reduce((sum, count) => sum + count, 0);
   }
 
   /** Why a robot that should be online is not, if any host knows one. */
@@ -302,14 +309,27 @@ export class FleetRecord {
   measured(snapshot: Snapshot = { histograms: {}, counters: this.progress.counters }): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
-    const { connections, progress } = this;
-    const generator = gradeRun({ metrics, counters, samples: progress.samples, connections });
-    const disturbed = gradeDisturbances(counters, this.#disturbances);
-    const verdict = worst([generator.verdict, disturbed.verdict]);
-    const reasons = [...generator.reasons, ...disturbed.reasons];
+    const { verdict, reasons } = this.#graded(metrics, counters);
     const measured = this.phases.filter((phase) => phase.measured);
     const seconds = measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000;
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds };
+  }
+
+  /** What the verdict would be if the run ended now, and what it may still come to. */
+  get verdictSoFar(): ReturnType<typeof gradeRun> {
+    return this.#graded(this.progress.summaries(), this.progress.counters);
+  }
+
+  #graded(metrics: Record<string, Summary>, counters: Record<string, number>): ReturnType<typeof gradeRun> {
+    const { connections, progress } = this;
+    const { samples, robots } = progress;
+    const generator = gradeRun({ metrics, counters, samples, connections, robots, cores: processors() });
+    const disturbed = gradeDisturbances(counters, this.#disturbances);
+    return {
+      verdict: worst([generator.verdict, disturbed.verdict]),
+      reasons: [...generator.reasons, ...disturbed.reasons],
+      atBest: worst([generator.atBest, disturbed.atBest]),
+    };
   }
 
   /** Keeps one of the failures that differ only in the robot. */

@@ -35,6 +35,14 @@ export interface Standing {
   ok: boolean;
 }
 
+/** What the verdict on the load generator would be if the run ended now. */
+export interface SoFar {
+  verdict: string;
+  /** What it may still come to. */
+  atBest: string;
+  reasons: string[];
+}
+
 /** How the run ended. */
 export interface Ending {
   outcome: string;
@@ -52,11 +60,17 @@ export interface FleetDocument {
   /** A letter for each robot: see `states.ts` of the host. */
   states: string;
   phase: string;
+  /** When the first phase began: before it are keys, processes and the canary. Null until then. */
+  beginMs: number | null;
+  /** Milliseconds after the fleet was created. */
   elapsedMs: number;
   /** Until the schedule ends; null without a schedule. */
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
+  /** The 99th percentile of lateness above which the result is no longer valid, milliseconds. */
+  latenessLimitMs: number;
+  soFar: SoFar;
   bands: Band[];
   thresholds: Standing[];
   /** What went wrong first: violations of streams, failures, why robots are not online. */

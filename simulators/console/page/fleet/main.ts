@@ -42,15 +42,16 @@ const duration = (ms: number): string => {
 const number = (value: number): string => (value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(1));
 
 function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
-  const { seconds, bands, elapsedMs } = document;
+  const { seconds, bands, elapsedMs, latenessLimitMs } = document;
   const [metric, setMetric] = useState('rollout.ms');
-  const moments = useMemo(() => seconds.map(({ at }) => at / 1000), [seconds]);
+  const begin = document.beginMs ?? 0;
+  const moments = useMemo(() => seconds.map(({ at }) => (at - begin) / 1000), [seconds, begin]);
   const stretches: Stretch[] = bands.map(({ label, short = label, from, to, byHand = false }) => {
     return {
       label: short,
       beside: byHand,
-      from: from / 1000,
-      to: (to ?? elapsedMs) / 1000,
+      from: (from - begin) / 1000,
+      to: ((to ?? elapsedMs) - begin) / 1000,
       colour: byHand && label !== 'paused' ? 'accent' : 'soft',
     };
   });
@@ -94,8 +95,9 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     },
     {
       title: 'Generator',
-      text: 'Lateness of the load generator, 99th percentile, and its longest standstill in a second',
+      text: 'Lateness of the load generator, 99th percentile, its limit, and its longest standstill in a second',
       curves: [
+        curve('limit', 'bad', () => latenessLimitMs),
         curve('lateness p99', 'accent', ({ p99 }) => p99['schedule.lateness.ms']),
         curve('standstill', 'warn', ({ stallMs }) => stallMs),
       ],
@@ -151,7 +153,8 @@ const minutes = (ms: number): string => {
 const TONES: Readonly<Record<string, string>> = { PASSED: 'good', FAILED: 'bad', INCOMPLETE: 'warn' };
 
 function RunCard({ document }: PageProps<FleetDocument>): VNode {
-  const { phase, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
+  const { phase, beginMs, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
+  const ranMs = beginMs === null ? 0 : elapsedMs - beginMs;
   const { attempts = 0, reached = 0, missed = 0 } = seconds.at(-1) ?? {};
   const outcome = ending?.outcome ?? '';
   const toGo = ending === null ? `about ${minutes(remainingMs ?? 0)}` : 'nothing';
@@ -163,15 +166,15 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
     ${
       remainingMs === null
         ? ''
-        : html`<progress max=${Math.max(elapsedMs + remainingMs, 1)} value=${elapsedMs}
+        : html`<progress max=${Math.max(ranMs + remainingMs, 1)} value=${ranMs}
       aria-label="Progress of the scenario"></progress>`
     }
     <dl>
-      <div><dt>elapsed</dt><dd>${minutes(elapsedMs)}</dd></div>
+      <div><dt>${beginMs === null ? 'preparing' : 'elapsed'}</dt><dd>${minutes(elapsedMs - (beginMs ?? 0))}</dd></div>
       ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${toGo}</dd></div>`}
       <div><dt>roll-outs</dt>
         <dd>${thousands(reached)} of ${thousands(attempts)} reached, ${thousands(missed)} missed</dd></div>
-      ${ending === null ? '' : html`<div><dt>generator</dt><dd>${ending.verdict}</dd></div>`}
+      ${ending === null ? '' : html`<div><dt>load generator</dt><dd>${ending.verdict}</dd></div>`}
       ${ending?.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}
       ${links.map(
         ({ label, url }) => html`<div key=${url}><dt>beside it</dt>
@@ -188,18 +191,38 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
+/** Says in the run, and not after it, that its result will not count. */
+function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
+  const { soFar, ending } = document;
+  const { verdict, atBest, reasons } = soFar;
+  if (ending !== null || verdict === 'valid') return '';
+  const words =
+    atBest === 'valid'
+      ? `As it stands, the load generator is ${verdict}`
+      : `The load generator can no longer be valid: at best it will be ${atBest}`;
+  const what = verdict === 'invalid' ? 'the figures of the run would decide nothing' : 'read the figures with care';
+  return html`<div class="void ${verdict === 'invalid' ? 'bad' : 'warn'}" role="status" data-so-far=${verdict}>
+    <b>${words}; ${what}.</b> Ctrl+C in its terminal ends the run now.
+    <${Lines} lines=${reasons} />
+  </div>`;
+}
+
 const Lines = ({ lines }: { lines: readonly string[] }): VNode =>
   html`<ul class="plain">${lines.map((line) => html`<li key=${line}>${line}</li>`)}</ul>`;
 
 function ThresholdsCard({ document }: PageProps<FleetDocument>): VNode {
-  const { thresholds, ending } = document;
+  const { thresholds, ending, soFar } = document;
   const missed = thresholds.filter(({ ok, value }) => !ok && value !== undefined).length;
-  return html`<${Card} title="Thresholds" note=${missed === 0 ? 'as they stand' : `${missed} missed`}>
+  const { verdict } = ending ?? soFar;
+  const isVoid = verdict === 'invalid' || ending?.outcome === 'INCOMPLETE';
+  const tone = (one: Standing): string => (isVoid ? '' : toneOf(one, ending !== null));
+  const note = isVoid ? 'not judged' : missed === 0 ? 'as they stand' : `${missed} missed`;
+  return html`<${Card} title="Thresholds" note=${note}>
     ${noneIn(thresholds, 'None was given.')}
     <ul class="standings">${thresholds.map(
       (one) => html`<li key=${one.expr}>
       <span class="code">${one.expr}</span>
-      <span class="state ${toneOf(one, ending !== null)}">${shownValue(one)}</span></li>`,
+      <span class="state ${tone(one)}">${shownValue(one)}</span></li>`,
     )}</ul>
   <//>`;
 }
@@ -216,11 +239,13 @@ function shownValue({ expr, value }: Standing): string {
 
 function BandsCard({ document }: PageProps<FleetDocument>): VNode {
   const bands = document.bands.toSorted((one, other) => one.from - other.from);
+  const begin = document.beginMs ?? 0;
+  const seconds = (at: number): string => ((at - begin) / 1000).toFixed(1);
   return html`<${Card} title="Phases" note="seconds">
     ${noneIn(bands, 'None has begun.')}
     <ol class="rows">${bands.map(
       ({ label, from, to, byHand }) => html`<li key=${`${from}${label}`}>
-      <time>${(from / 1000).toFixed(1)} – ${to === undefined ? 'now' : (to / 1000).toFixed(1)}</time>
+      <time>${seconds(from)} – ${to === undefined ? 'now' : seconds(to)}</time>
       <span>${label}</span>${byHand === true ? html` <i class="kind variant">by hand</i>` : ''}
     </li>`,
     )}</ol>
@@ -228,9 +253,10 @@ function BandsCard({ document }: PageProps<FleetDocument>): VNode {
 }
 
 function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
-  const { trouble } = document;
-  return html`<${Card} title="Trouble" note=${trouble.length === 0 ? 'none' : thousands(trouble.length)}>
-    ${noneIn(trouble, 'Nothing went wrong.')}
+  const { trouble, soFar, ending } = document;
+  const verdict = ending?.verdict ?? soFar.verdict;
+  return html`<${Card} title="Trouble" note=${trouble.length === 0 ? '' : thousands(trouble.length)}>
+    ${noneIn(trouble, verdict === 'valid' ? 'Nothing went wrong.' : 'Nothing beside the load generator.')}
     <${Lines} lines=${trouble} />
   <//>`;
 }
@@ -303,7 +329,7 @@ function FleetPage({ document }: PageProps<FleetDocument>): VNode {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const close = useCallback(() => setChosen(undefined), []);
   const ended = document.ending !== null;
-  return html`<div class="columns fleet">
+  return html`<${VerdictBanner} document=${document} /><div class="columns fleet">
     <div class="side">
       <${RunCard} document=${document} />
       <${ThresholdsCard} document=${document} />

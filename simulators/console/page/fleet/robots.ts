@@ -9,19 +9,25 @@ interface State {
   label: string;
   /** Name of a colour of the page. */
   colour: string;
+  /** What of a square of 10 by 10 is filled, as an SVG path: states differ by more than their colour. */
+  shape: string;
 }
 
+const FULL = 'M0 0H10V10H0Z';
+const RING = 'M0 0H10V10H0ZM2.5 2.5V7.5H7.5V2.5Z';
+const CROSS = 'M0 0H3L5 2.5 7 0H10V3L7.5 5 10 7V10H7L5 7.5 3 10H0V7L2.5 5 0 3Z';
+
 const STATES: readonly State[] = [
-  { letter: 'u', label: 'reached', colour: 'good' },
-  { letter: 'o', label: 'online', colour: 'online' },
-  { letter: 'p', label: 'being rolled out', colour: 'warn' },
-  { letter: 'm', label: 'missed', colour: 'bad' },
-  { letter: 'c', label: 'connecting', colour: 'joining' },
-  { letter: '.', label: 'waiting', colour: 'idle' },
-  { letter: 'x', label: 'cut off', colour: 'cut' },
-  { letter: 'd', label: 'down', colour: 'down' },
-  { letter: 'r', label: 'refused', colour: 'bad' },
-  { letter: 's', label: 'stopped', colour: 'soft' },
+  { letter: 'u', label: 'reached', colour: 'good', shape: FULL },
+  { letter: 'o', label: 'online', colour: 'online', shape: RING },
+  { letter: 'p', label: 'being rolled out', colour: 'warn', shape: 'M0 10V0L10 10Z' },
+  { letter: 'm', label: 'missed', colour: 'bad', shape: CROSS },
+  { letter: 'c', label: 'connecting', colour: 'joining', shape: 'M0 3H10V7H0Z' },
+  { letter: '.', label: 'waiting', colour: 'idle', shape: 'M3 3H7V7H3Z' },
+  { letter: 'x', label: 'cut off', colour: 'cut', shape: 'M0 10V6L6 0H10V4L4 10Z' },
+  { letter: 'd', label: 'down', colour: 'down', shape: 'M0 7H10V10H0Z' },
+  { letter: 'r', label: 'refused', colour: 'bad', shape: 'M3.5 0H6.5V3.5H10V6.5H6.5V10H3.5V6.5H0V3.5H3.5Z' },
+  { letter: 's', label: 'stopped', colour: 'soft', shape: 'M3 0H7V10H3Z' },
 ];
 
 const labelOf = (letter: string | undefined): string =>
@@ -68,6 +74,7 @@ class Grid {
   #drawn = '';
   #marked: number | undefined;
   #colours = new Map<string, string>();
+  #shapes = new Map(STATES.map(({ letter, shape }) => [letter, new Path2D(shape)]));
   #mark = '';
 
   constructor(canvas: HTMLCanvasElement) {
@@ -124,16 +131,32 @@ class Grid {
     const y = Math.floor(robot / columns) * side;
     const gap = side >= 6 ? 1 : 0.5;
     context.clearRect(x, y, side, side);
-    context.fillStyle = marked ? this.#mark : (this.#colours.get(letter) ?? this.#mark);
-    context.fillRect(x, y, side - gap, side - gap);
-    if (!marked) return;
+    const rim = marked ? Math.max(1, Math.floor(side / 5)) : 0;
+    if (marked) {
+      context.fillStyle = this.#mark;
+      context.fillRect(x, y, side - gap, side - gap);
+      context.clearRect(x + rim, y + rim, side - gap - 2 * rim, side - gap - 2 * rim);
+    }
     context.fillStyle = this.#colours.get(letter) ?? this.#mark;
-    const rim = Math.max(1, Math.floor(side / 5));
-    context.fillRect(x + rim, y + rim, side - gap - 2 * rim, side - gap - 2 * rim);
+    const shape = this.#shapes.get(letter);
+    const inner = side - gap - 2 * rim;
+    // Too small for a shape.
+    if (shape === undefined || inner < LEAST_SHAPE) {
+      context.fillRect(x + rim, y + rim, inner, inner);
+      return;
+    }
+    context.save();
+    context.translate(x + rim, y + rim);
+    context.scale(inner / 10, inner / 10);
+    context.fill(shape, 'evenodd');
+    context.restore();
   }
 }
 
-// Every robot as a cell coloured by its state, with zoom, a legend, and a search by name.
+/** Pixels of the smallest cell that has a shape. */
+const LEAST_SHAPE = 4;
+
+// Every robot as a cell with the colour and the shape of its state, with zoom, a legend, and a search by name.
 
 interface RobotsProps {
   document: FleetDocument;
@@ -168,7 +191,8 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
     <ul class="legend" data-counts=${JSON.stringify(robotsOf)}>
       ${counts.map(
         ({ state, robots }) => html`<li key=${state.letter}>
-        <i class="swatch ${state.colour}"></i>${state.label} <b>${thousands(robots)}</b></li>`,
+        <svg class="swatch ${state.colour}" viewBox="0 0 10 10" aria-hidden="true" data-shape=${state.letter}>
+          <path d=${state.shape} fill-rule="evenodd" /></svg>${state.label} <b>${thousands(robots)}</b></li>`,
       )}
     </ul>
     <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose}

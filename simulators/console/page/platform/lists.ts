@@ -127,7 +127,7 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   const fresh = useFresh(`${status} ${release} ${group}`);
   return html`<li class=${fresh ? 'fresh' : ''} data-device=${id} data-is=${status}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
-      <span class="name">${name}</span>
+      <${Name} name=${name} />
       ${release === null ? '' : html`<span class="code note">${release}</span>`}
       ${group === null ? '' : html`<span class="note">${group}</span>`}
       <span class="state end ${TONES[status] ?? ''}">${status}</span>
@@ -135,6 +135,13 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
     ${open ? html`<${DeviceDetail} line=${line} groups=${groups} />` : ''}
   </li>`;
 }
+
+/** Characters at the end of a name that are never cut off. */
+const NAME_END = 6;
+
+const Name = ({ name }: { name: string }): VNode =>
+  html`<span class="name" title=${name}
+    ><span>${name.slice(0, -NAME_END)}</span><span>${name.slice(-NAME_END)}</span></span>`;
 
 function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>): VNode {
   const { id, status, agent, groupId, standIn, connectedAt, changedAt } = line;
@@ -212,7 +219,7 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
   ];
   return html`<li class=${fresh ? 'fresh' : ''} data-deployment=${id} data-is=${status}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
-      <span class="name">${device}</span><span class="code note">${release}</span>
+      <${Name} name=${device} /><span class="code note">${release}</span>
       ${target === activity ? '' : html`<span class="note">→ ${target}</span>`}
       <span class="state end ${TONES[status] ?? ''}">${status}</span>
     </button>

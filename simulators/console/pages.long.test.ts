@@ -1,0 +1,118 @@
+/** What the pages say of a run that will not count, and what of them can be told without colours, on a phone too. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers, CHROMIUM, openBrowser, openConsole, SKIPPED } from '../../harness/common/testing/browser.ts';
+import { serveConsole } from './console.ts';
+import { Feed } from './feed.ts';
+import type { FleetDocument } from './page/fleet/document.ts';
+
+const FLEET: FleetDocument = {
+  title: 'looked at',
+  prefix: 'robot',
+  states: 'uopmc.xdrs',
+  phase: 'hold',
+  beginMs: 46_000,
+  elapsedMs: 50_000,
+  remainingMs: 9000,
+  paused: false,
+  seconds: [
+    {
+      at: 49_000,
+      rates: {},
+      p50: {},
+      p99: { 'schedule.lateness.ms': 370 },
+      attempts: 1,
+      reached: 1,
+      missed: 0,
+      stallMs: 9,
+    },
+  ],
+  latenessLimitMs: 50,
+  soFar: { verdict: 'valid', atBest: 'valid', reasons: [] },
+  bands: [],
+  thresholds: [{ expr: 'rollout.ms.p99<5s', value: 12, ok: true }],
+  trouble: [],
+  ending: null,
+  links: [],
+};
+
+/** As much of a canvas as is used here. */
+interface Canvas {
+  width: number;
+  height: number;
+  getContext(
+    kind: '2d',
+  ): { getImageData(x: number, y: number, w: number, h: number): { data: Iterable<number> } } | null;
+}
+
+describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeout: 600_000 }, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  async function shown(change: Partial<FleetDocument>, width = 1400): Promise<Page & AsyncDisposable> {
+    await using stack = new AsyncDisposableStack();
+    const feed = new Feed<FleetDocument>({ ...FLEET, ...change });
+    const served = stack.use(await serveConsole({ page: 'fleet', title: 'Fleet', feed, actions: {}, port: 0 }));
+    const { page } = await openConsole(browser, served.url, { width });
+    stack.defer(() => page.close());
+    const all = stack.move();
+    return Object.assign(page, { [Symbol.asyncDispose]: () => all.disposeAsync() });
+  }
+
+  it('does not count what came before the first phase, and says nothing of a run that keeps up', async () => {
+    await using page = await shown({});
+    const text = await page.locator('main').textContent();
+    expect(text).toMatch(/elapsed\s*0:04/);
+    expect(text).toContain('Nothing went wrong.');
+    expect(await page.locator('[data-so-far]').count()).toBe(0);
+    expect(text).toMatch(/limit:?\s*–/);
+    expect(await page.locator('.standings .good').count()).toBe(1);
+    await using early = await shown({ beginMs: null, phase: 'making keys, 3 of 10' });
+    expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50/);
+  });
+
+  it('says at once that the result will not count, and calls nothing met', async () => {
+    const reasons = ['actions started late: p99 370.0 ms (limit 50 ms)', 'this machine carries about 67 robots'];
+    await using page = await shown({ soFar: { verdict: 'invalid', atBest: 'valid', reasons } });
+    const banner = page.locator('[data-so-far=invalid]');
+    expect(await banner.textContent()).toMatch(/As it stands, .* invalid.*decide nothing.*Ctrl\+C.*67 robots/s);
+    expect(await page.locator('main').textContent()).not.toContain('Nothing went wrong');
+    expect(await page.locator('.standings .good').count()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+    const settled = { verdict: 'invalid', atBest: 'suspect', reasons };
+    await using late = await shown({ soFar: settled }, 400);
+    expect(await late.locator('[data-so-far]').textContent()).toContain(
+      'can no longer be valid: at best it will be suspect',
+    );
+    expect(await barriers(late)).toEqual([]);
+  });
+
+  it('draws each state in a shape of its own', async () => {
+    await using page = await shown({});
+    const shapes = await page
+      .locator('.legend path')
+      .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));
+    expect(new Set(shapes).size).toBe(FLEET.states.length);
+    // The cells themselves: which of their pixels are filled, whatever the colour.
+    const masks = await page
+      .locator('canvas')
+      .first()
+      .evaluate((element, states) => {
+        const canvas = element as unknown as Canvas;
+        const context = canvas.getContext('2d');
+        const side = canvas.width / Math.min(states.length, Math.floor(canvas.width / canvas.height));
+        return [...states].map((_, at) =>
+          [...(context?.getImageData(at * side, 0, side - 1, side - 1).data ?? [])]
+            .filter((_byte, index) => index % 4 === 3)
+            .map((alpha) => (alpha > 128 ? '#' : '.'))
+            .join(''),
+        );
+      }, FLEET.states);
+    expect(masks.every((mask) => mask.includes('#'))).toBe(true);
+    expect(new Set(masks).size).toBe(FLEET.states.length);
+  });
+});
