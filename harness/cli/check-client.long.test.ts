@@ -36,6 +36,22 @@ describe('the reference client', () => {
   });
 });
 
+test('what a client does where nothing is demanded is in the report', async () => {
+  const package_ = `'${process.execPath}' '${join(import.meta.dirname, '../../fixtures/clients/node/follow.mjs')}'`;
+  const choices = async (command: string): Promise<(string | undefined)[]> => {
+    const { code } = await check(command, '--only', 'client.choices.*', '--report', `json=${at('choices.json')}`);
+    expect(code).toBe(0);
+    const { checks } = reportIn(at('choices.json'));
+    return checks.flatMap(({ observed = [] }) => observed.map(({ value }) => value));
+  };
+  expect(await choices(REFERENCE)).toEqual([
+    ...['handed on once', 'left out', 'asks again', 'left out; asks again', 'not followed'],
+  ]);
+  expect(await choices(package_)).toEqual([
+    ...['handed on again', 'left out', 'ends', 'left out; asks again', 'followed with the cursor'],
+  ]);
+});
+
 describe('what is no client', () => {
   test('one that passes the stream on is red, with the time axis', async () => {
     const words = typed`--capability follow --only client.stream.dispatch --patience 2`;

@@ -12,6 +12,7 @@ import { checks as boundaries } from './6.1-boundaries.ts';
 import { checks as huge } from './6.1-huge.ts';
 import { checks as stream } from './6.1-stream.ts';
 import { checks as backOff } from './6.2-back-off.ts';
+import { checks as choices } from './6.2-choices.ts';
 import { checks as delivery } from './6.2-delivery.ts';
 import { checks as dispatch } from './6.2-dispatch.ts';
 import { checks as heartbeat } from './6.2-heartbeat.ts';
@@ -35,6 +36,7 @@ export const clientSuite: Suite<ClientContext> = suite('client', [
   heartbeat,
   backOff,
   expired,
+  choices,
   current,
   pages,
   ping,
