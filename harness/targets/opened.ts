@@ -1,6 +1,6 @@
 /** An opened target: what it offers to a run and to the checks of each suite, and how all of it is closed again. */
 
-import { NoAnswerInTime } from '../client/errors.ts';
+import { NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
 import type { Redactor } from '../client/redact.ts';
@@ -262,14 +262,16 @@ export async function whySilent(
     asking.open(request).then(
       (answer) => answer.abort(),
       (error: unknown) => {
-        if (error instanceof NoAnswerInTime) throw error;
+        if (error instanceof NoAnswerInTime || error instanceof Unreachable) throw error;
       },
     ),
   );
   try {
     await Promise.any(answered);
     return undefined;
-  } catch {
+  } catch (error) {
+    const refused = (error as AggregateError).errors.find((one) => one instanceof Unreachable);
+    if (refused !== undefined) return `${refused.message}. ${hint}`;
     const within = readableDuration(withinMs);
     return `${http.describe()}: accepts connections and has answered nothing within ${within}. ${hint}`;
   } finally {

@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 // closed.
 
 /** A unix socket, or a port of 127.0.0.1 (0: any free port). */
-export type Place = { path: string } | { port: number };
+export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
   /** Path of its unix socket, or its URL. */
@@ -32,7 +32,7 @@ export async function listenAt(server: net.Server, where: Place): Promise<StandI
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen('path' in where ? { path: where.path } : { port: where.port, host: '127.0.0.1' }, resolve);
+    server.listen('path' in where ? { path: where.path } : { host: '127.0.0.1', ...where }, resolve);
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound ? bound.port : undefined;
