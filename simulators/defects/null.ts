@@ -68,7 +68,6 @@ export const NULL_SERVERS = {
   'drips-body': 'answers everything with a list, one byte in a second, for ever',
   'two-lengths': 'answers everything with an empty list and two lengths of it',
   'length-and-chunks': 'answers everything with an empty list in chunks that has a length as well',
-  'another-answer': 'answers everything with an empty list and another answer that nobody has asked for',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
@@ -172,5 +171,4 @@ const SERVERS: Record<NullServerName, () => net.Server> = {
   'drips-body': dripping(`${head('application/json')}[0`, ',0'),
   'two-lengths': saying(framed(`${LENGTH}\r\nContent-Length: 2`)),
   'length-and-chunks': saying(framed(`${LENGTH}\r\nTransfer-Encoding: chunked`, CHUNKS)),
-  'another-answer': saying(framed(LENGTH) + framed(LENGTH)),
 };
