@@ -31,7 +31,7 @@ export const SELECTED: readonly Selected[] = [
     name: 'pages in a browser',
     tests: [
       'harness/cli/console-{demo,fleet,platform}.long.test.ts',
-      'harness/cli/report-pages.long.test.ts',
+      'harness/cli/{report,hostile}-pages.long.test.ts',
       'simulators/fleet/report/*.long.test.ts',
     ],
     about: [

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { FLOODS, nullServer } from '../../simulators/defects/null.ts';
+import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
 import { FaultyProxy } from './fleet-faults/testing/faults.ts';
 import { Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
@@ -26,21 +26,33 @@ const CREDENTIALS = {
   device: ['--token', 'token_0123456789abcdef'],
   platform: ['--api-key', 'key_full_0123456789', '--limited-key', 'key_limited_0123456789'],
 } as const;
-const subjects = (['device', 'platform'] as const).flatMap((api) => FLOODS.map((name) => [api, name] as const));
+const subjects = (['device', 'platform'] as const).flatMap((api) =>
+  [...FLOODS, ...DRIPS].map((name) => [api, name] as const),
+);
+/** Only ends what hangs: the longest run takes a minute, on a machine that does nothing else. */
+const LONGEST_MS = 600_000;
 
-test.skipIf(process.platform !== 'linux').each(subjects)('check %s, where the target %s', async (api, name) => {
-  await using server = await nullServer(name, { port: 0 });
-  const file = at(`${api}-${name}`);
-  const words = typed`check ${api} --url ${server.address} ${CREDENTIALS[api]} --patience 2 --report json=${file}.json`;
-  const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file };
-  await using run = new Running(words, { env });
-  const { code } = await run.ended;
-  expect([1, 2]).toContain(code);
-  const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1]);
-  // Node alone takes more than that.
-  expect(kibibytes).toBeGreaterThan(30_000);
-  expect(kibibytes * 1024).toBeLessThan(MOST_BYTES);
-});
+test.skipIf(process.platform !== 'linux').each(subjects)(
+  'check %s, where the target %s',
+  async (api, name) => {
+    await using server = await nullServer(name, { port: 0 });
+    const file = at(`${api}-${name}`);
+    const words = typed`check ${api} --url ${server.address} ${CREDENTIALS[api]} --patience 2 --report json=${file}.json`;
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file };
+    await using run = new Running(words, { env });
+    const { code } = await run.ended;
+    expect([1, 2]).toContain(code);
+    const { checks } = reportIn(`${file}.json`);
+    const named = checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
+    expect(named.length).toBeGreaterThan(0);
+    for (const { actual, reason } of named) expect(`${actual ?? ''}${reason ?? ''}`).not.toBe('');
+    const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1]);
+    // Node alone takes more than that.
+    expect(kibibytes).toBeGreaterThan(30_000);
+    expect(kibibytes * 1024).toBeLessThan(MOST_BYTES);
+  },
+  LONGEST_MS,
+);
 
 test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested JSON, with a report', async () => {
   await using server = await nullServer('nested-json', { port: 0 });

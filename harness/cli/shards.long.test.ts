@@ -1,5 +1,6 @@
 /** Shards of one run on a shared disk, each a process of its own as in a cluster, and `muster merge` beside them. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { type Running, refusal, typed, useFleetRuns } from './testing/muster.ts';
@@ -131,5 +132,62 @@ describe('the shards of a run', slow, () => {
     const foreign = await shard(2, { env: { MUSTER_JOB_UID: 'job-2' } }).ended;
     expect(foreign.code).toBe(64);
     expect(existsSync(fleets.path('results', 'monday', 'shard-2-of-2', 'failed.json'))).toBe(false);
+  });
+});
+
+describe('merge', slow, () => {
+  const RESULT = () => readFileSync(fleets.path('results', 'shard-1', 'result.json'), 'utf8');
+  const torn: readonly [file: string, what: string, text: () => string][] = [
+    ['result.json', 'half of it', () => RESULT().slice(0, RESULT().length >> 1)],
+    ['result.json', 'nothing', () => ''],
+    ['result.json', 'null', () => 'null'],
+    ['result.json', 'zeros, as after a power loss', () => '\0'.repeat(4096)],
+    ['failed.json', 'half of it', () => '{"shard":{"ind'],
+    ['failed.json', 'null', () => 'null'],
+  ];
+  it.each(torn)('names a %s that has %s, and writes nothing', async (file, _, text) => {
+    for (const index of [1, 2]) fleets.leave(index, 2);
+    const folder = fleets.path('results', 'shard-2');
+    if (file !== 'result.json') rmSync(join(folder, 'result.json'));
+    writeFileSync(join(folder, file), text());
+    const { code, stderr } = await fleets.run(['merge', fleets.path('results')]);
+    expect(stderr).toContain(join(folder, file));
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(code).toBe(64);
+    expect(readdirSync(fleets.path('results')).toSorted()).toEqual(['shard-1', 'shard-2']);
+  });
+
+  it.each(['{"shard":', 'null', '{}'])('takes a sign of life that is %s for none', async (text) => {
+    fleets.leave(1, 2);
+    mkdirSync(fleets.path('results', 'shard-2'), { recursive: true });
+    writeFileSync(fleets.path('results', 'shard-2', 'alive.json'), text);
+    const words = typed`merge ${fleets.path('results')} --expect 2 --watch --timeout 1s`;
+    const { code, stdout } = await fleets.run(words);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('shard 2/2 is missing: it left no result');
+    expect(code).toBe(2);
+    expect(fleets.result(fleets.path('results'))).toMatchObject({ complete: false, robots: 5 });
+  });
+
+  it('that is killed at any moment leaves a whole result or none, and may be run again', async () => {
+    for (const index of [1, 2]) fleets.leave(index, 2);
+    // Of a file that was being written a hidden one stays, which nothing reads.
+    const written = () => readdirSync(fleets.path('results')).filter((name) => !/^(shard-|\.muster-)/.test(name));
+    let kills = 0;
+    for (let at = 1; at <= 8; at += 1) {
+      const run = fleets.start(['merge', fleets.path('results')]);
+      let changes = 0;
+      const watcher = watch(fleets.path('results'), () => {
+        changes += 1;
+        if (changes === at) kills += run.child.kill('SIGKILL') ? 1 : 0;
+      });
+      await run.ended;
+      watcher.close();
+      if (written().includes('result.json')) fleets.result(fleets.path('results'));
+    }
+    expect(kills).toBeGreaterThan(2);
+    const { code } = await fleets.run(['merge', fleets.path('results')]);
+    expect(ENDS).toContain(code);
+    expect(fleets.result(fleets.path('results'))).toMatchObject({ robots: 10 });
+    expect(written().toSorted()).toEqual(['report.html', 'result.json']);
   });
 });

@@ -1,5 +1,7 @@
 /** Reads the body of an answer within bounds of time and memory, whatever the target sends. */
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { Patience } from '../common/waiting.ts';
 import { NoAnswer } from './errors.ts';
 
@@ -112,6 +114,7 @@ const MOST_VALUES = 250_000;
 /** Reads bodies for one target: large ones one at a time, so that many at once do not fill the memory. */
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
+  #unpacking: Promise<unknown> = Promise.resolve();
 
   /**
    * All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body
@@ -139,11 +142,48 @@ export class BodyReader {
     }
   }
 
+  /** As `withoutCodings`, for one body at a time. */
+  unpacked(bytes: Buffer, contentEncoding: string | undefined): Promise<Buffer> {
+    const mine = this.#unpacking.then(() => withoutCodings(bytes, contentEncoding));
+    this.#unpacking = mine.catch(() => {});
+    return mine;
+  }
+
   async #takeTurn(over: Promise<void>): Promise<void> {
     const before = this.#turn;
     this.#turn = before.then(() => over);
     await before;
   }
+}
+
+/** By their names (RFC 9110, section 8.4.1). */
+const UNPACK: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+/**
+ * The body without its content codings, which a server may choose freely where a request names none (RFC 9110, section
+ * 12.5.3); as it is where one of them is unknown. Throws NoAnswer when it is too large, or not in its coding.
+ */
+async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
+  const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
+  let body = bytes;
+  for (const coding of codings.toReversed()) {
+    const unpack = UNPACK[coding];
+    if (unpack === undefined || body.length === 0) return body;
+    try {
+      body = await unpack(body, { maxOutputLength: LARGEST_BODY });
+    } catch (error) {
+      const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+      const why = isLarge ? `larger than ${LARGEST_BODY / MIB} MiB, once it is unpacked` : `that is no ${coding}`;
+      throw new NoAnswer(`a body ${why}`, { cause: error });
+    }
+  }
+  return body;
 }
 
 /** JSON as a value; undefined when the text is not JSON, or has too many levels or values to be an answer. */

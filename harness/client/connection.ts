@@ -6,7 +6,7 @@ import { defined } from '../common/defined.ts';
 import { tls } from '../common/node-tls.ts';
 import { Patience } from '../common/waiting.ts';
 import { entranceOf } from './entrance.ts';
-import { classify, errorOf, Unreachable } from './errors.ts';
+import { classify, errorOf, notConnected, Unreachable } from './errors.ts';
 
 /** Where the target is. */
 export interface Endpoint {
@@ -61,7 +61,7 @@ function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: C
     );
     const fail = (error: Error): void => {
       stop();
-      reject(error instanceof Unreachable || error === signal?.reason ? error : classify(error, where));
+      reject(error instanceof Unreachable || error === signal?.reason ? error : classify(notConnected(error), where));
     };
     signal?.addEventListener('abort', abort, { once: true });
     socket.once('close', () => signal?.removeEventListener('abort', abort));
@@ -103,7 +103,8 @@ const CONNECT_MS = 10_000;
 
 /** Makes undici's connections, and waits where the listener is full. */
 function connectorFor(endpoint: Endpoint): buildConnector.connector {
-  const { socketPath, ca } = endpoint;
+  const { origin, socketPath, ca } = endpoint;
+  const secure = origin.startsWith('https:');
   const connect = buildConnector({ timeout: CONNECT_MS, ...defined({ socketPath, ca }) });
   return (options, done) => {
     const once = (): Promise<Socket> =>
@@ -113,8 +114,12 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
     entranceOf(endpoint)
       .enter(once, CONNECT_MS)
       .then(
-        (socket) => done(null, socket),
-        (error: Error) => done(error, null),
+        (socket) => {
+          // A TLS socket goes on after an alert, and undici would tell of the end that follows.
+          if (secure) socket.once('error', (error) => socket.destroy(error));
+          done(null, socket);
+        },
+        (error: Error) => done(notConnected(error), null),
       );
   };
 }

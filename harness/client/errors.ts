@@ -60,6 +60,7 @@ const TARGET_CODES = new Set([
 ]);
 
 const CLOSED = 'the connection was closed before a whole answer came';
+const NOT_MADE = 'the connection was closed before its TLS handshake was over';
 const UNTRUSTED = 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
 
 /** Codes of the connection in words, where those of the system say nothing to a reader. */
@@ -78,7 +79,20 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_ASSERTION: 'what came is no answer: its status is none, or it switches protocols unasked',
   UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what came is no TLS; an address that begins with http:// is asked without it',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it speaks neither TLS 1.2 nor TLS 1.3',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'it speaks neither TLS 1.2 nor TLS 1.3',
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE':
+    'it refused the TLS handshake: it demands a certificate of the client, or knows no cipher of this machine',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it demands a certificate of the client, and Muster shows none',
 };
+
+/** The same for a connection that was not made yet. */
+const CONNECTING_WORDS: Readonly<Record<string, string>> = { ECONNRESET: NOT_MADE, EPIPE: NOT_MADE };
+
+/** What failed before there was a connection, whatever it is. */
+export const notConnected = (error: unknown): Unreachable =>
+  new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
 /**
  * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine
@@ -93,7 +107,9 @@ export function classify(error: unknown, what: string): Error {
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
-  if (TARGET_CODES.has(code) || isBadHttp(error)) return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
+  // A record that the target has broken, or its alert in place of an answer.
+  if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
+    return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);
 }
 
@@ -122,7 +138,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 const isConnecting = (error: unknown): boolean =>
-  [...causesOf(error)].some((at) => 'syscall' in at && at.syscall === 'connect');
+  [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 
 /** The parser's errors have a code only when llhttp gives one. */
 const isBadHttp = (error: unknown): boolean =>
@@ -132,8 +148,12 @@ const isBadHttp = (error: unknown): boolean =>
 
 /** An error in words; those of the connection without codes that say nothing to a reader. */
 export function describe(error: unknown): string {
+  if (error instanceof Unreachable) return error.message;
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
+  // The message has addresses in memory and lines of OpenSSL's sources.
+  if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
+    return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);
 }

@@ -1,9 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { createServer as createTlsServer } from 'node:tls';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
-import type { HttpClient } from './http.ts';
+import { HttpClient } from './http.ts';
 import { clientOf, listening } from './testing/served.ts';
 
 const SHORT = 40;
@@ -72,6 +75,66 @@ describe('an answer', () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * limitMs);
     expect((await asked).text).toBe('here');
   });
+});
+
+describe('a packed answer', () => {
+  const list = Buffer.from('{"object":"list"}');
+  const packed = (coding: string, body: Buffer): Promise<HttpClient> =>
+    answering((response) => response.setHeader('Content-Encoding', coding).end(body), 10_000);
+
+  it.each([
+    ['gzip', gzipSync(list)],
+    ['X-Gzip', gzipSync(list)],
+    ['deflate', deflateSync(list)],
+    ['br', brotliCompressSync(list)],
+    ['zstd', zstdCompressSync(list)],
+    ['deflate, gzip', gzipSync(deflateSync(list))],
+    ['identity', list],
+  ])('is read without its coding: %s', async (coding, body) => {
+    const http = await packed(coding, body);
+    expect((await http.get('/')).json).toEqual({ object: 'list' });
+  });
+
+  it('in a coding that nobody knows is as it came', async () => {
+    const http = await packed('rot13', list);
+    expect((await http.get('/')).bytes).toEqual(list);
+  });
+
+  it.each([
+    ['gzip', 'a body that is no gzip', list],
+    ['br', 'a body that is no br', list],
+    ['gzip', 'a body larger than 16 MiB, once it is unpacked', gzipSync(Buffer.alloc(2 ** 24 + 1))],
+    ['br', 'a body larger than 16 MiB, once it is unpacked', brotliCompressSync(Buffer.alloc(2 ** 26))],
+    ['gzip, gzip', 'a body larger than 16 MiB, once', gzipSync(gzipSync(Buffer.alloc(2 ** 26)))],
+  ])('%s is held against the target: %s', async (coding, why, body) => {
+    const error = await (await packed(coding, body)).get('/').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(NoAnswer);
+    expect(String(error)).toContain(why);
+  });
+});
+
+it('an answer that nobody has asked for is given to no request, on a connection that is kept', async () => {
+  const answer = (text: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+  let asked = 0;
+  const server = createTlsServer(localhostTls, (socket) =>
+    socket
+      .on('error', () => {})
+      .on('data', () => {
+        asked += 1;
+        socket.write(answer(`answer ${asked}`) + answer('smuggled'));
+      }),
+  );
+  const origin = (await listening(server)).replace('http:', 'https:');
+  const http = new HttpClient({ endpoint: { origin, ca: localhostTls.cert } });
+  onTestFinished(() => http.close());
+  for (let round = 1; round <= 5; round += 1) expect((await http.get('/')).text).toBe(`answer ${round}`);
+});
+
+it('what went wrong is said of an address of any length', async () => {
+  const http = await answering((response) => response.destroy(), 10_000);
+  const error = await http.get(`/${'9'.repeat(10_000)}`).catch((thrown: unknown) => String(thrown));
+  expect(error).toMatch(/^NoAnswer: GET http.*…: the connection was closed before a whole answer came$/);
+  expect(String(error).length).toBeLessThan(500);
 });
 
 describe('without a connection', () => {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
+import { excerpt } from '../common/excerpt.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
@@ -13,6 +14,8 @@ import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from '
 
 // A request that waits for its answer, and for how long it does.
 
+/** Characters of an address in an error: a finding must have room for what went wrong. */
+const LONGEST_SHOWN_URL = 300;
 /** A whole answer may take that many times as long as its head. */
 export const LONGEST_ANSWER = 6;
 
@@ -87,6 +90,7 @@ export interface HttpResponse {
   status: number;
   /** Names in lower case, repeated ones joined with `, `. */
   headers: Record<string, string>;
+  /** The body without its content codings. */
   bytes: Buffer;
   readonly text: string;
   /**
@@ -185,7 +189,8 @@ export class HttpClient {
     const exchange = this.#begin(request, LONGEST_ANSWER);
     try {
       const open = await this.#head(exchange);
-      const bytes = await this.#shared.bodies.read(open.body, exchange.patience);
+      const packed = await this.#shared.bodies.read(open.body, exchange.patience);
+      const bytes = await this.#shared.bodies.unpacked(packed, open.headers['content-encoding']);
       const { recorded } = exchange;
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
@@ -307,7 +312,7 @@ export class HttpClient {
 
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
-    const what = `${recorded.method} ${recorded.url}`;
+    const what = `${recorded.method} ${excerpt(recorded.url, LONGEST_SHOWN_URL)}`;
     if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)

@@ -11,7 +11,7 @@ import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
-import { sampleChecks, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+import { fullReports, poisoned, sampleFailure, sampleReport } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-unprintable-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -30,44 +30,6 @@ const nasty = fc.oneof(
   fc.constantFrom('\u001b[2J', '\u001b]0;title\u0007', '\u009b31m', '\r\n', '\u202egpj.exe'),
   fc.string({ unit: anyCharacter, maxLength: 8 }),
 );
-
-/** What a report itself says, in words of its own. */
-const OWN = new Set([
-  ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
-]);
-
-/** The value with `text` in every string, and in the names of headers. */
-function poisoned(value: unknown, text: () => string, inHeaders = false): unknown {
-  if (typeof value === 'string') return `${value.slice(0, 3)}${text()}${value.slice(3)}`;
-  if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      inHeaders ? name + text() : name,
-      OWN.has(name) ? item : poisoned(item, text, name.endsWith('_headers')),
-    ]),
-  );
-}
-
-/**
- * Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again.
- */
-const reports = (): Report[] => {
-  const full = [
-    ...sampleChecks(),
-    sampleFailure({ id: 'device.a', curl: 'curl x', exchanges: [sampleExchange({ error: 'reset' })] }),
-    sampleFailure({ id: 'device.b', script: '#!/bin/sh\ncurl x\n', consequence_of: 'device.a' }),
-    sampleResult({ id: 'device.c', outcome: 'blocked', reason: 'no', blocked_by: 'device.a' }),
-    sampleResult({ id: 'device.d', observations: ['first', 'second'] }),
-  ];
-  const change = { unmet: ['--require drive'], narrowed_by: ['--fast'], options: { socket: '/a' } };
-  return [
-    sampleReport(full, change),
-    sampleReport(full, { unreachable: 'cannot connect. Try: curl' }),
-    sampleReport(full, { replay_of: { file: 'run.json', outcomes: { 'device.a': 'fail', 'device.z': 'warn' } } }),
-    sampleReport([sampleResult()], { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }),
-  ];
-};
 
 /** Everything that a format writes for a report: to the terminal, and to its file. */
 async function written(format: string, report: Report): Promise<string> {
@@ -89,7 +51,7 @@ test.each(REPORT_FORMATS)('%s shows no raw control character of a target', async
     fc.asyncProperty(fc.array(nasty, { minLength: 1, maxLength: 20 }), async (texts) => {
       let next = 0;
       const text = (): string => texts[next++ % texts.length] ?? '';
-      for (const report of reports()) {
+      for (const report of fullReports()) {
         const shown = await written(format, poisoned(report, text) as Report);
         expect(forbiddenIn(shown), format).toEqual([]);
       }

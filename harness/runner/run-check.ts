@@ -9,7 +9,17 @@ import { choicesInWords, counted, distinctChoices, resultOf } from './results.ts
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
-import { AskAgain, Blocked, NotApplicable, RunOver, show, TargetEnded, TooLittleSeen, Violation } from './violation.ts';
+import {
+  AskAgain,
+  Blocked,
+  NotApplicable,
+  RunOver,
+  StoodStill,
+  show,
+  TargetEnded,
+  TooLittleSeen,
+  Violation,
+} from './violation.ts';
 
 /** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
@@ -51,6 +61,8 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
 export const CHECK_LIMIT_MS = 300_000;
 /** Milliseconds that a check which is over gets to stop what it has begun, before the next one starts. */
 const GRACE_MS = 1000;
+/** The target may have stood still, and then ended. */
+const MOST_ATTEMPTS = 3;
 /** Characters of an actual value in a finding, and in an observation. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
@@ -96,13 +108,16 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   let ended: Partial<CheckResult> & { outcome: Outcome };
   try {
     await untilOver(run, async (signal) => {
-      try {
-        await attempt(run, record, signal);
-      } catch (error) {
-        if (!(error instanceof AskAgain)) throw error;
+      for (let attempts = 1; ; attempts += 1) {
+        try {
+          await attempt(run, record, signal);
+          return;
+        } catch (error) {
+          if (!(error instanceof AskAgain) || attempts === MOST_ATTEMPTS) throw error;
+          if (error instanceof StoodStill) run.session.forgive();
+        }
         run.recorder.forget();
         record = emptyRecord();
-        await attempt(run, record, signal);
       }
     });
     ended = record.warning === undefined ? passed(run, record) : warned(record.warning, run, record);

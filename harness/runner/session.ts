@@ -138,6 +138,11 @@ export class Waits {
     if (!lenient) seen.strict += 1;
   }
 
+  /** Waits that were in vain so far were nobody's fault, and shorten no others. */
+  forgive(): void {
+    for (const seen of this.#experiences.values()) Object.assign(seen, { strict: 0, inVain: 0 });
+  }
+
   /** How many waits for that kind were in vain; where a success forgives, since the last one. */
   inVain(kind: string): number {
     return this.#experiences.get(kind)?.inVain ?? 0;
@@ -250,6 +255,11 @@ export class Session {
    */
   again(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
+  }
+
+  /** The target stood still, so that waits were in vain. */
+  forgive(): void {
+    for (const waits of Object.values(this.waits)) waits.forgive();
   }
 
   /** What checks of this target have found out so far. */

@@ -42,6 +42,11 @@ export class AskAgain extends Blocked {
   override name = 'AskAgain';
 }
 
+/** The same, since the target answered nobody for a while: what came late says nothing about it. */
+export class StoodStill extends AskAgain {
+  override name = 'StoodStill';
+}
+
 /**
  * Why a whole run ends early, as the reason of its abort signal: every check that has not ended is blocked with this
  * message.

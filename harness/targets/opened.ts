@@ -1,6 +1,6 @@
 /** An opened target: what it offers to a run and to the checks of each suite, and how all of it is closed again. */
 
-import { NoAnswerInTime } from '../client/errors.ts';
+import { NoAnswerInTime, Unfinished, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -249,10 +249,12 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
 
 /** The very first answer may take so many times the patience: what the target runs on may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
+/** What every check would wait for, and learn nothing by. */
+const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
 /**
  * Why the target cannot be checked; undefined when it can. Sends all `requests` at once, and ends as soon as the target
- * answers one of them, or closes the connection: the suite decides whether that is right.
+ * has answered one of them in whole, or closes the connection: the suite decides whether that is right.
  */
 export async function whySilent(
   http: HttpClient,
@@ -265,17 +267,17 @@ export async function whySilent(
   const over = new AbortController();
   const asking = http.with({ timeoutMs: withinMs, signal: over.signal });
   const answered = requests.map((request) =>
-    asking.open(request).then(
-      (answer) => answer.abort(),
-      (error: unknown) => {
-        if (error instanceof NoAnswerInTime) throw error;
-      },
-    ),
+    asking.request(request).catch((error: unknown) => {
+      if (UNDECIDED.some((kind) => error instanceof kind)) throw error;
+    }),
   );
   try {
     await Promise.any(answered);
     return undefined;
-  } catch {
+  } catch (error) {
+    const errors: unknown[] = (error as AggregateError).errors;
+    const told = errors.find((one) => one instanceof Unreachable || one instanceof Unfinished);
+    if (told !== undefined) return `${(told as Error).message}. ${hint}`;
     const within = readableDuration(withinMs);
     return `${http.describe()}: accepts connections and has answered nothing within ${within}. ${hint}`;
   } finally {

@@ -18,6 +18,7 @@ import { Violation } from '../runner/violation.ts';
 import { openDeviceTarget } from './open-device.ts';
 import { openPlatformTarget } from './open-platform.ts';
 import { temporaryFolder } from './testing/places.ts';
+import { accepts } from './transports/transport.ts';
 
 const folder = temporaryFolder();
 
@@ -106,7 +107,7 @@ async function runOn(
   return await runSuite(all, { plan, target: description, context, redactor, seed: seedInOrder(list), version: '0' });
 }
 
-const ALONE = { sharing: 'exclusive' };
+const ALONE = { sharing: 'exclusive' } as const;
 const newSocket = (): string => join(folder, `${randomUUID().slice(0, 8)}.sock`);
 const commandFor = (...place: Parameters<typeof server>): string =>
   `exec "${process.execPath}" -e "${server(...place)}"`;
@@ -363,4 +364,61 @@ test('one that its rig starts anew fails the check that ends it each time', asyn
   });
   expect(outcomes(report)).toEqual(['pass', 'fail', 'pass']);
   expect(report.checks[1]?.actual).toMatch(/^it ended after POST \/v0\.2\/deep of device\.ends: it took no /);
+});
+
+/** A process that serves and can be stopped; it never answers `/hang`, though it answers others. */
+async function stoppable() {
+  const address = newSocket();
+  const source = server(address).replace('r.end', "q.url.endsWith('/hang') || r.end");
+  const child = spawn(process.execPath, ['-e', source], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await poll('it to serve', async () => (await accepts({ path: address })) || undefined, { timeoutMs: 60_000 });
+  return { address, child };
+}
+
+test('one that stands still and goes on fails no check, and later waits are as long as before', async () => {
+  const { address, child } = await stoppable();
+  const check = checkOf('device');
+  const stops = { left: 1 };
+  const sleeping: Body = async (http) => {
+    if (stops.left-- > 0) {
+      child.kill('SIGSTOP');
+      // The pause itself is what is tried.
+      setTimeout(() => child.kill('SIGCONT'), 2500);
+    }
+    await http.get('/ok');
+  };
+  let late = 0;
+  const own = checks<{ http: HttpClient }>();
+  const named = (id: string) =>
+    requirement({ id: `device.${id}`, level: 'MUST', section: '6', since: '2026-11-21', text: id });
+  const sleeps = own(named('sleeps'), ALONE, async ({ http, session }) => {
+    await Promise.resolve(sleeping(http)).catch((error: unknown) => {
+      session.waits.device.timedOut('answer');
+      throw error;
+    });
+  });
+  const waits = own(named('waits'), ALONE, async ({ http, session }) => {
+    late = session.waits.device.within('answer', 1500);
+    await http.get('/ok');
+  });
+  const report = await device([sleeps, waits, check('last', asking, 'MUST', ALONE)], { address, patienceMs: 1500 });
+  expect(outcomes(report)).toEqual(['pass', 'pass', 'pass']);
+  expect(stops.left).toBe(-1);
+  expect(late).toBe(1500);
+});
+
+test.each([
+  ['one request', (): void => {}, '/hang'],
+  ['every request from then on', (child: ReturnType<typeof spawn>): void => void child.kill('SIGSTOP'), '/ok'],
+])('one that hangs on %s fails the check', async (_, hang, path) => {
+  const { address, child } = await stoppable();
+  const hangs: Body = async (http) => {
+    hang(child);
+    await http.get(path);
+  };
+  const report = await device([checkOf('device')('hangs', hangs, 'MUST', ALONE)], { address, patienceMs: 500 });
+  expect(report.checks.map(({ outcome, actual }) => [outcome, actual])).toEqual([
+    ['fail', expect.stringMatching(/no answer within \d+ ms$/)],
+  ]);
 });

@@ -6,9 +6,9 @@ import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
-import { pollWithin } from '../common/waiting.ts';
+import { pollWithin, runningMs } from '../common/waiting.ts';
 import type { TargetHooks } from '../runner/types.ts';
-import { AskAgain, Blocked, TargetEnded, Violation } from '../runner/violation.ts';
+import { AskAgain, Blocked, StoodStill, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
 /** Between the end of a process and the news of it. */
@@ -22,6 +22,10 @@ const OTHERS_MS = 5000;
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
+/** A target that takes longer for the plainest answer, just when a wait was in vain, may have stood still. */
+const STILL_MS = 100;
+/** Patiences until it is taken to hang. */
+const STILL_PATIENCES = 2;
 
 export interface LifeOptions {
   /** Asks the target where it is now, by exchanges that are not part of any report. */
@@ -76,6 +80,10 @@ export class TargetLife {
   #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
+  /** Checks that were in vain because it stood still. */
+  readonly #metStill = new Set<string>();
+  /** It hangs, and does not only stand still. */
+  #hangs = false;
   /** How the process ended that has left the target to another one, which serves. */
   #handedOver: string | undefined;
   /** Why nothing can be decided any more. */
@@ -94,7 +102,11 @@ export class TargetLife {
         await this.#begin(run);
         await inner.prepare?.(requirement, id);
       },
-      reconsider: async (error) => (await this.#failed(run, error)) ?? (await inner.reconsider?.(error)) ?? error,
+      reconsider: async (error) =>
+        (await this.#failed(run, error)) ??
+        (await this.#stoodStill(run, error)) ??
+        (await inner.reconsider?.(error)) ??
+        error,
       over: (error) => this.#end(run, error),
     };
   }
@@ -173,6 +185,30 @@ export class TargetLife {
     // Somebody else may have stopped it, or refuses: nothing that this check has asked.
     await this.#startAgain(how, request, run.signal);
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
+  }
+
+  /**
+   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. It was stopped, or its machine
+   * slept, which says nothing about what it was asked. Once for each check.
+   */
+  async #stoodStill({ id, signal }: Running, error: unknown): Promise<unknown> {
+    if (this.#hangs || this.#metStill.has(id) || !(error instanceof Error && IN_VAIN.test(error.message)))
+      return undefined;
+    const timeoutMs = STILL_PATIENCES * this.#options.patienceMs;
+    const since = runningMs();
+    const answered = await this.#options.ask(signal, (http) =>
+      http.open({ path: '/', timeoutMs }).then(
+        (answer) => answer.abort(),
+        (failure: unknown) => {
+          this.#hangs ||= failure instanceof NoAnswerInTime;
+          return failure;
+        },
+      ),
+    );
+    const ms = Math.round(runningMs() - since);
+    if (answered !== undefined || ms < STILL_MS) return undefined;
+    this.#metStill.add(id);
+    return new StoodStill(`the target stood still: it answered nobody for ${ms} ms more`);
   }
 
   /** The target ended while this check ran alone. */
@@ -318,6 +354,8 @@ export class TargetLife {
 /** Of a request that was never sent, as no connection could be made. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
+/** What is said of a wait for an answer, the rest of one, or an event. */
+const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
 /** No process listens there. */
 const GONE = /connection refused|no such socket/;
 

@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 // closed.
 
 /** A unix socket, or a port of 127.0.0.1 (0: any free port). */
-export type Place = { path: string } | { port: number };
+export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
   /** Path of its unix socket, or its URL. */
@@ -32,7 +32,7 @@ export async function listenAt(server: net.Server, where: Place): Promise<StandI
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen('path' in where ? { path: where.path } : { port: where.port, host: '127.0.0.1' }, resolve);
+    server.listen('path' in where ? { path: where.path } : { host: '127.0.0.1', ...where }, resolve);
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound ? bound.port : undefined;
@@ -63,6 +63,11 @@ export const NULL_SERVERS = {
   'endless-body': 'answers everything with a JSON body that never ends',
   'packed-body': 'answers everything with 1 MB that is 1 GB when it is unpacked',
   'endless-head': 'answers everything with header fields, for ever',
+  'large-body': 'answers everything with a list of 50 MB',
+  'drips-head': 'answers everything with header fields, one byte in a second, for ever',
+  'drips-body': 'answers everything with a list, one byte in a second, for ever',
+  'two-lengths': 'answers everything with an empty list and two lengths of it',
+  'length-and-chunks': 'answers everything with an empty list in chunks that has a length as well',
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
@@ -74,7 +79,11 @@ export const FLOODS: readonly NullServerName[] = [
   'endless-body',
   'packed-body',
   'endless-head',
+  'large-body',
 ];
+
+/** Those that let every wait last as long as it can. */
+export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
 /** Rejects with the system's error when it cannot listen there. */
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
@@ -113,6 +122,35 @@ function packed(): http.Server {
   });
 }
 
+function large(): http.Server {
+  const item = `{"object":"device","id":"dvc_0","name":"${'x'.repeat(50_000)}"}`;
+  const list = `{"object":"list","limit":100,"offset":0,"has_more":false,"data":[${Array(1000).fill(item).join()}]}`;
+  return answering(200, list);
+}
+
+const DRIP_MS = 1000;
+
+/** Sends `head`, and then one byte of `piece` after the other, for ever. */
+const dripping = (head: string, piece: string) => (): net.Server =>
+  net.createServer((socket) => {
+    let sent = 0;
+    socket.once('data', () => {
+      socket.write(head);
+      const drip = setInterval(() => socket.write(piece[sent++ % piece.length] ?? ''), DRIP_MS);
+      socket.once('close', () => clearInterval(drip));
+    });
+  });
+
+/** Answers each request with these bytes. */
+const saying = (text: string) => (): net.Server =>
+  net.createServer((socket) => socket.on('data', () => socket.write(text)));
+
+const EMPTY_LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[]}';
+const framed = (framing: string, body = EMPTY_LIST): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${framing}\r\n\r\n${body}`;
+const LENGTH = `Content-Length: ${EMPTY_LIST.length}`;
+const CHUNKS = `${EMPTY_LIST.length.toString(16)}\r\n${EMPTY_LIST}\r\n0\r\n\r\n`;
+
 const head = (type: string): string => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nConnection: close\r\n\r\n`;
 const DEPTH = 500_000;
 
@@ -121,11 +159,16 @@ const SERVERS: Record<NullServerName, () => net.Server> = {
   'not-found': () => answering(404),
   'empty-object': () => answering(200, '{}'),
   'never-answers': () => net.createServer((socket) => socket.resume()),
-  'empty-list': () => answering(200, '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[]}'),
+  'empty-list': () => answering(200, EMPTY_LIST),
   'floods-comments': flooding(head('text/event-stream'), ': nothing\n\n'),
   'floods-block': flooding(head('text/event-stream'), 'data: nothing\n'),
   'nested-json': () => answering(200, '['.repeat(DEPTH) + ']'.repeat(DEPTH)),
   'endless-body': flooding(`${head('application/json')}[0`, ',0'),
   'packed-body': () => packed(),
   'endless-head': flooding('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),
+  'large-body': large,
+  'drips-head': dripping('HTTP/1.1 200 OK\r\n', 'X-Nothing: nothing\r\n'),
+  'drips-body': dripping(`${head('application/json')}[0`, ',0'),
+  'two-lengths': saying(framed(`${LENGTH}\r\nContent-Length: 2`)),
+  'length-and-chunks': saying(framed(`${LENGTH}\r\nTransfer-Encoding: chunked`, CHUNKS)),
 };

@@ -164,3 +164,41 @@ export function sampleAllowing(): Report {
     sampleResult(allowing),
   ]);
 }
+
+/** What a report itself says, in words of its own. */
+const OWN = new Set([
+  ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
+]);
+
+/** The value with `text` in every string, and in the names of headers. */
+export function poisoned(value: unknown, text: () => string, inHeaders = false): unknown {
+  if (typeof value === 'string') return `${value.slice(0, 3)}${text()}${value.slice(3)}`;
+  if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      inHeaders ? name + text() : name,
+      OWN.has(name) ? item : poisoned(item, text, name.endsWith('_headers')),
+    ]),
+  );
+}
+
+/**
+ * Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again.
+ */
+export const fullReports = (): Report[] => {
+  const full = [
+    ...sampleChecks(),
+    sampleFailure({ id: 'device.a', curl: 'curl x', exchanges: [sampleExchange({ error: 'reset' })] }),
+    sampleFailure({ id: 'device.b', script: '#!/bin/sh\ncurl x\n', consequence_of: 'device.a' }),
+    sampleResult({ id: 'device.c', outcome: 'blocked', reason: 'no', blocked_by: 'device.a' }),
+    sampleResult({ id: 'device.d', observations: ['first', 'second'] }),
+  ];
+  const change = { unmet: ['--require drive'], narrowed_by: ['--fast'], options: { socket: '/a' } };
+  return [
+    sampleReport(full, change),
+    sampleReport(full, { unreachable: 'cannot connect. Try: curl' }),
+    sampleReport(full, { replay_of: { file: 'run.json', outcomes: { 'device.a': 'fail', 'device.z': 'warn' } } }),
+    sampleReport([sampleResult()], { unmet: ['--require drive: it does not'], exit_code: 2, complete: false }),
+  ];
+};

@@ -195,6 +195,7 @@ export class ContainerFiles implements TargetFiles {
       return found === undefined ? undefined : { kind: found.kind, size: found.size };
     },
     read: async (path) => (await this.#file(path))?.content,
+    readPart: async (path, from, bytes) => (await this.#file(path))?.content?.subarray(from, from + bytes),
     list: (folder, { deep = false } = {}) => this.#list(folder, deep),
     append: async (path, bytes) => {
       const file = await this.#file(path);
@@ -216,6 +217,10 @@ export class ContainerFiles implements TargetFiles {
 
   read(path: string): Promise<Buffer | undefined> {
     return this.#either(path, (files, at) => files.read(at));
+  }
+
+  readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined> {
+    return this.#either(path, (files, at) => files.readPart(at, from, bytes));
   }
 
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]> {

@@ -1,6 +1,6 @@
 /** The files of the agent under test, which may lie on this machine or in a container. */
 
-import { closeSync, constants, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ControlInfo } from '../../contract/control.ts';
 import { Blocked } from '../../runner/violation.ts';
@@ -28,6 +28,8 @@ export interface TargetFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   /** Undefined when there is no file at that path. */
   read(path: string): Promise<Buffer | undefined>;
+  /** That many bytes of it, or as many as there are. */
+  readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
   /** What a folder holds, and with `deep` also what its folders hold. Empty when there is no such folder. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;
   /** Adds bytes to the end of a file. Throws FilesUnreadable when there is none. */
@@ -56,6 +58,8 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
+  readPart: async (path, from, bytes) =>
+    attempt(path, () => (infoOf(path).kind === 'file' ? partOf(path, from, bytes) : undefined)),
   list: async (folder, { deep = false } = {}) => entriesOf(folder, deep),
   append: async (path, bytes) => {
     const done = attempt(path, () => append(path, bytes));
@@ -78,6 +82,16 @@ function entriesOf(folder: string, deep: boolean): FileEntry[] {
     if (info === undefined) return [];
     return [{ path, ...info }, ...(deep && entry.isDirectory() ? entriesOf(path, deep) : [])];
   });
+}
+
+function partOf(path: string, from: number, bytes: number): Buffer {
+  const part = Buffer.alloc(bytes);
+  const file = openSync(path, 'r');
+  try {
+    return part.subarray(0, readSync(file, part, 0, bytes, from));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function append(path: string, bytes: Buffer): true {

@@ -193,7 +193,7 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   const nameOf = (index: number): string => (written.length > 1 ? join(path, `${index + 1}.jsonl`) : path);
   for (const [index, text] of written.entries()) writeFileSync(nameOf(index), bytesOf(text));
   const target = { info: { event_log: path }, files: hostFiles, session: new Session() } as unknown as Device;
-  const lines = await readLog(target);
+  const { lines } = await readLog(target);
   const expected = written
     .map((text) => bytesOf(text).toString('utf8'))
     .join('')

@@ -15,7 +15,7 @@ import {
 } from '../../../simulators/defects/controls.ts';
 import type { Defect } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
-import { FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
+import { DRIPS, FLOODS, NULL_SERVERS, type NullServerName, nullServer } from '../../../simulators/defects/null.ts';
 import { platformDefects, platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import type { PlatformBehaviour } from '../../../simulators/platform/index.ts';
@@ -89,7 +89,8 @@ const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-const NULL_NAMES = Object.keys(NULL_SERVERS) as NullServerName[];
+/** A suite takes minutes on the others, whatever it finds. */
+const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
 /** A defect or a variant, of whichever simulator. */

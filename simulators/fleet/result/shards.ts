@@ -94,16 +94,28 @@ export function findShards(dirs: readonly string[]): Found {
       const sign = join(folder, ALIVE_FILE);
       const failed = join(folder, FAILED_FILE);
       if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
-      else if (existsSync(failed))
-        found.failed.push({ name: folder, failed: JSON.parse(readFileSync(failed, 'utf8')) as Failed });
-      else if (existsSync(sign))
-        found.alive.push({ name: folder, sign: JSON.parse(readFileSync(sign, 'utf8')) as Alive });
+      else if (existsSync(failed)) found.failed.push({ name: folder, failed: readFailed(failed) });
+      else {
+        const alive = told<Alive>(sign);
+        // One that is torn is written anew by a shard that lives.
+        if (isOfShard(alive)) found.alive.push({ name: folder, sign: alive });
+      }
     }
   }
   // A merged result may lie among its parts, but is not one of them.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
+
+function readFailed(file: string): Failed {
+  const failed = told<Failed>(file);
+  if (isOfShard(failed)) return failed;
+  throw new ResultError(`${file} does not say which shard has failed: it is torn, or another file; start it again`);
+}
+
+/** Whether it names a shard; what else it has is for a person. */
+const isOfShard = <T extends { shard: Shard }>(value: T | undefined): value is T =>
+  Number.isInteger(value?.shard?.index);
 
 /** Throws ResultError that names the file and what is wrong with it. */
 export function readResult(file: string): FleetResult {

@@ -9,31 +9,78 @@ export function logPath(t: Device): string {
 }
 
 export interface LogLine {
-  text: string;
-  json: boolean;
+  readonly text: string;
+  readonly json: boolean;
   /** Undefined when the line is not JSON. */
-  value: unknown;
+  readonly value: unknown;
 }
+
+export interface Log {
+  /** Every complete line that was read. */
+  lines: LogLine[];
+  /** Of all its files. */
+  bytes: number;
+  /** Its middle was left out. */
+  isCut: boolean;
+}
+
+/** Of each end of a log: one of a million events would fill the memory. */
+const END_BYTES = 16 * 1024 * 1024;
 
 /**
- * Every complete line. The last one also counts without its newline when it is JSON: the agent may be about to write
- * that.
+ * The lines at both ends of the log, by default all of one that is not long. The last one also counts without its
+ * newline when it is JSON: the agent may be about to write that.
  */
-export async function readLog(t: Device): Promise<LogLine[]> {
+export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
+  const files = await segments(t);
   const texts: string[] = [];
-  for (const file of await segments(t)) texts.push((await t.files.read(file))?.toString('utf8') ?? '');
+  const log: Log = { lines: [], bytes: 0, isCut: false };
+  for (const file of files) {
+    const { size } = (await t.files.stat(file)) ?? { size: 0 };
+    const most = Math.ceil(endBytes / files.length);
+    const isLong = size > 2 * most;
+    texts.push(isLong ? await endsOf(t, file, size, most) : ((await t.files.read(file))?.toString('utf8') ?? ''));
+    log.bytes += size;
+    log.isCut ||= isLong;
+  }
   const lines = texts.join('').split('\n');
   const last = lines.pop() ?? '';
-  const read = lines.map(parse);
-  const tail = parse(last);
-  return last !== '' && tail.json ? [...read, tail] : read;
+  log.lines = lines.map(lineOf);
+  const tail = lineOf(last);
+  if (last !== '' && tail.json) log.lines.push(tail);
+  return log;
 }
 
-function parse(text: string): LogLine {
+/** The whole lines of both ends of a file, and what follows the last of them. */
+async function endsOf(t: Device, file: string, size: number, most: number): Promise<string> {
+  const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
+  const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
+  return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
+}
+
+/** Few lines are looked into. */
+function lineOf(text: string): LogLine {
+  let parsed: { value: unknown; json: boolean } | undefined;
+  const read = () => {
+    parsed ??= parse(text);
+    return parsed;
+  };
+  return {
+    text,
+    get json() {
+      return read().json;
+    },
+    get value() {
+      return read().value;
+    },
+  };
+}
+
+function parse(text: string): { value: unknown; json: boolean } {
   try {
-    return { text, value: JSON.parse(text), json: true };
+    return { value: JSON.parse(text), json: true };
   } catch {
-    return { text, value: undefined, json: false };
+    return { value: undefined, json: false };
   }
 }
 
@@ -89,7 +136,9 @@ export const appendTo = async (t: Device, bytes: Buffer): Promise<void> => t.fil
 
 /** The last whole line, with its newline. */
 export async function lastLine(t: Device): Promise<Buffer> {
-  const bytes = (await t.files.read(await newest(t))) ?? Buffer.alloc(0);
+  const file = await newest(t);
+  const { size } = (await t.files.stat(file)) ?? { size: 0 };
+  const bytes = (await t.files.readPart(file, Math.max(0, size - END_BYTES), END_BYTES)) ?? Buffer.alloc(0);
   const end = bytes.lastIndexOf(10);
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }

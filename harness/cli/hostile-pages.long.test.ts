@@ -1,0 +1,143 @@
+/**
+ * Every page of Muster in a real browser, with what a hostile target says in every place of it: shown as text, so that
+ * no script runs and nothing is asked.
+ */
+import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { reportHtml } from '../../simulators/fleet/report/report.ts';
+import { resultWith, tickWith } from '../../simulators/fleet/result/testing/result.ts';
+import { CHROMIUM, DESK, openBrowser, openIn, SKIPPED } from '../common/testing/browser.ts';
+import { NEWEST_VERSION } from '../contract/versions.ts';
+import { compare, verdictOf } from '../reports/compare/comparison.ts';
+import { comparePage } from '../reports/compare/comparison-formats.ts';
+import { entryOf } from '../reports/compare/entries.ts';
+import { htmlFormat } from '../reports/html.ts';
+import { fullReports, poisoned } from '../reports/testing/samples.ts';
+import { describeConsole, press, soon } from './testing/console.ts';
+import { ask, Running, typed, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+
+/** Ends whatever it stands in: an attribute, a title, a style, a script. */
+const ENDS = `"'></title></style></script></textarea></template>-->`;
+const RUNS = [
+  '<script>window.pwned=1</script>',
+  '<img src="http://192.0.2.1/a.png" onerror="window.pwned=1">',
+  '<svg onload="window.pwned=1"><a href="javascript:window.pwned=1">x</a>',
+  '<link rel=stylesheet href=http://192.0.2.1/a.css><iframe srcdoc="<script>parent.pwned=1</script>">',
+];
+const HOSTILE = `${ENDS}${RUNS.join('')}`;
+/** A part of it that only text has. */
+const SHOWN = '<script>window.pwned=1</script>';
+
+/** Nothing of what a target said has become an element; `least`: how often it is shown as text. */
+async function expectHarmless(page: Page, least = 1): Promise<void> {
+  const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
+    pwned: window.pwned,
+    elements: [...document.querySelectorAll('iframe, link[href*="192.0.2.1"], img[src*="192.0.2.1"], [onerror], [onload], a[href^="javascript:"]')]
+      .map((element) => element.outerHTML.slice(0, 100)),
+    shown: document.documentElement.textContent.split(${JSON.stringify(SHOWN)}).length - 1,
+  })`);
+  expect(seen).toMatchObject({ pwned: undefined, elements: [] });
+  expect(seen.shown).toBeGreaterThanOrEqual(least);
+}
+
+const hostile = <T>(value: T): T => poisoned(value, () => HOSTILE) as T;
+
+const FLEET = {
+  ...{ scenario: 'test', platform: 'http://127.0.0.1', verdict_reasons: ['slow'], incomplete_reasons: ['over'] },
+  ...{ violations: ['a'], missed: ['b'], notes: ['c'], run_id: 'monday' },
+};
+
+/** By the name of its file. */
+function documents(): Record<string, string> {
+  const reports = fullReports().map(hostile);
+  const comparison = compare(reports.slice(0, 2).map((report, index) => entryOf(report, `${index}${HOSTILE}`)));
+  return {
+    ...Object.fromEntries(reports.map((report, index) => [`report-${index}`, htmlFormat.document(report)])),
+    comparison: comparePage(comparison, verdictOf(comparison, 'regressions'), HOSTILE),
+    fleet: reportHtml(resultWith({ ...hostile(FLEET), timeline: [tickWith({ phase: HOSTILE })] } as never)),
+  };
+}
+
+describe.skipIf(CHROMIUM === undefined)(`documents of a hostile target${SKIPPED}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  it.each(['report-0', 'report-1', 'report-2', 'report-3', 'comparison', 'fleet'])('%s', async (name) => {
+    const file = at(`${name}.html`);
+    writeFileSync(file, documents()[name] ?? '');
+    await using page = await openIn(browser, DESK, file);
+    await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
+    await expectHarmless(page, 3);
+  });
+});
+
+describeConsole('pages of a hostile target', (open) => {
+  it('the console of a device shows deployments, requests and listeners as text', async () => {
+    using home = scratch();
+    const [socket, control] = [join(home.path, 'a.sock'), join(home.path, 'c.sock')];
+    const words = typed`simulate device --socket ${socket} --dir ${home.path}/robot --control ${control} --ui`;
+    await using run = new Running(words, { cwd: home.path });
+    const { ui } = await run.ready();
+    await using page = await open(String(ui));
+    const instances = [{ filepath: `/etc/${HOSTILE.replaceAll('/', '|')}.json`, content: HOSTILE }];
+    const body = { description: HOSTILE, release_id: `rls_${HOSTILE}`, config_instances: instances };
+    expect((await ask(control, '/deployments', 'POST', JSON.stringify(body))).status).toBe(200);
+    await ask(socket, `/v0.2/${encodeURI(HOSTILE)}`);
+    const headers = { 'user-agent': HOSTILE };
+    const stream = http.get({ socketPath: socket, path: `/v0.2/events?types=${encodeURIComponent(HOSTILE)}`, headers });
+    stream.on('error', () => {});
+    await expect.poll(() => page.locator('body').textContent(), soon).toContain(SHOWN);
+    await expectHarmless(page);
+    await page.reload();
+    await expect.poll(() => page.locator('body').textContent(), soon).toContain(SHOWN);
+    await expectHarmless(page);
+    stream.destroy();
+  });
+
+  it('the console of a platform shows names, addresses, headers and bodies as text', async () => {
+    await using run = new Running(
+      typed`simulate platform --mqtt none --ui --log-level error --api-key dev --devices 3`,
+    );
+    const { ui, url } = await run.ready();
+    await using page = await open(String(ui));
+    const call = async (method: string, path: string, body?: unknown) => {
+      const headers = { 'x-api-key': 'dev', 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
+      const init = body === undefined ? {} : { body: JSON.stringify(body) };
+      return (await fetch(`${url}${path}`, { method, headers, ...init })).status;
+    };
+    await call('POST', '/devices', { name: HOSTILE });
+    expect(await call('POST', '/config_types', { name: SHOWN, slug: 'shown' })).toBeLessThan(300);
+    expect(await call('POST', '/devices', { name: SHOWN })).toBeLessThan(300);
+    await call('GET', `/devices?name=${encodeURIComponent(HOSTILE)}`);
+    await call('GET', `/${encodeURIComponent(HOSTILE)}`);
+    await expect.poll(() => page.locator('[data-request]').count(), soon).toBeGreaterThanOrEqual(4);
+    for (const item of await page.locator('[data-request] button').all()) await item.click();
+    await expect.poll(() => page.locator('body').textContent(), soon).toContain(SHOWN);
+    await expectHarmless(page, 2);
+  });
+
+  it('the console of a fleet shows its scenario, and robots that nobody knows, as text', async () => {
+    using home = scratch();
+    const phases = ['  - { do: ramp, over: 200ms }', '  - { do: hold, for: 300ms }'].join('\n');
+    writeFileSync(join(home.path, 's.yaml'), `name: ${JSON.stringify(HOSTILE)}\nphases:\n${phases}\n`);
+    const places = typed`--scenario s.yaml --out out --state state --dir ${home.path}`;
+    const words = typed`fleet --robots 3 --platform embedded --workers 1 ${places} --ui`;
+    await using run = new Running(words, { cwd: home.path });
+    const [, url = ''] = await run.said(/^ui: (\S+)$/m);
+    await using page = await open(url, { except: /status of 4\d\d/ });
+    await press(page, 'pause');
+    await page.getByRole('textbox', { name: 'Robot', exact: true }).fill(HOSTILE);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.locator('.said.wrong').getByText(SHOWN).waitFor();
+    await expectHarmless(page);
+  });
+});

@@ -1,0 +1,52 @@
+/** Reading a log of any size. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Session } from '../../../harness/runner/session.ts';
+import { hostFiles } from '../../../harness/targets/files/target-files.ts';
+import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
+import type { Device } from './check.ts';
+import { lastLine, readLog } from './disk.ts';
+
+const folder = temporaryFolder();
+const deviceWith = (path: string): Device =>
+  ({ info: { event_log: path }, files: hostFiles, session: new Session() }) as unknown as Device;
+
+const LINES = Array.from({ length: 1000 }, (_, id) => JSON.stringify({ id, text: 'é'.repeat(id % 7) }));
+const TEXT = `${LINES.join('\n')}\n`;
+
+function written(name: string, ...texts: string[]): Device {
+  if (texts.length === 1) writeFileSync(join(folder, name), texts[0] ?? '');
+  else {
+    mkdirSync(join(folder, name));
+    for (const [index, text] of texts.entries()) writeFileSync(join(folder, name, `${index}.jsonl`), text);
+  }
+  return deviceWith(join(folder, name));
+}
+
+test.each([
+  ['of one file', 'one', [TEXT]],
+  ['in segments', 'many', [TEXT, TEXT]],
+] as const)('a log %s that is longer than both ends is read at them, in whole lines', async (_, name, texts) => {
+  const t = written(name, ...texts);
+  for (let bytes = 500; bytes < 600; bytes += 1) {
+    const { lines, isCut, ...log } = await readLog(t, bytes);
+    expect(isCut).toBe(true);
+    expect(log.bytes).toBe(texts.length * Buffer.byteLength(TEXT));
+    expect(lines.every(({ json }) => json)).toBe(true);
+    expect(lines[0]?.text).toBe(LINES[0]);
+    expect(lines.at(-1)?.text).toBe(LINES.at(-1));
+    expect(lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0)).toBeLessThanOrEqual(2 * bytes + 4);
+  }
+});
+
+test('any other is read in whole', async () => {
+  const { lines, isCut } = await readLog(written('whole', TEXT));
+  expect(isCut).toBe(false);
+  expect(lines.map(({ text }) => text)).toEqual(LINES);
+});
+
+test('its last whole line is found, whatever follows', async () => {
+  expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
+  expect((await lastLine(written('empty', ''))).toString()).toBe('');
+});
