@@ -143,8 +143,17 @@ export class ClientRequest {
     this.answer(status, body, headers);
   }
 
-  /** Answers without a stream. */
+  /** Answers without a stream. A body that is text is the JSON itself. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    this.#write(status, body, headers);
+  }
+
+  /** Answers with success and something that no specification allows. */
+  garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
+    this.#write(200, text, headers);
+  }
+
+  #write(status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
     this.status = status;
     this.endedAt = performance.now();
     this.answered = 'whole';
