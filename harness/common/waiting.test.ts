@@ -158,7 +158,7 @@ it('the clock stands still while the process is held up, and goes on before the 
   expect(after).toBeLessThan(performance.now() - since - HELD_UP_MS + UNMEASURED_MS);
 });
 
-it('what is read once the process runs again may have come while it was held up, and later things have not', async () => {
+it('what is read once the process runs again may have come while it was held up, and nothing later', async () => {
   lateBy();
   // As a socket is read: after the timers.
   const seen = new Promise<number>((resolve) => setTimeout(() => setImmediate(() => resolve(lateBy())), 1));

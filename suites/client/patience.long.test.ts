@@ -36,7 +36,7 @@ test('what is asked for is judged of a client without an end', async () => {
   expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
 });
 
-test('a check whose time is over while its client runs is undecided, and red where it has waited long enough', async () => {
+test('a check whose time is over while its client runs is undecided, and red if it has waited enough', async () => {
   const only = ['client.stream.line-ends.cr'];
   const early = await checked('no-cr', only, { patienceMs: PATIENCE_MS, maxTimeMs: 8000 });
   const reason = expect.stringMatching(/^this machine was too slow for it, or --max-time is: the client runs/);

@@ -4,8 +4,10 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/** What comes of clients that are asked to wait for 4 s, and come after so long, so late; and how often they are asked. */
-async function outcomeOf(waits: readonly (readonly [afterMs: number, lateMs: number] | undefined)[]) {
+/** How often a client is asked to wait for 4 s, which comes after so long and is seen so late, and what comes of it. */
+async function outcomeOf(
+  waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
+) {
   let asked = 0;
   const must = (holds: unknown, { actual }: { actual: string }): void => {
     if (!holds) throw new Error(actual);
@@ -14,12 +16,12 @@ async function outcomeOf(waits: readonly (readonly [afterMs: number, lateMs: num
   const ended = await expectWait(async () => {
     const wait = waits[asked++];
     if (wait === undefined) return undefined;
-    const [at, lateMs] = wait;
+    const [at, lateMs, answeredLateMs = 0] = wait;
     return {
       run,
       seconds: 4,
       what: '503',
-      since: { endedAt: 0 } as ClientRequest,
+      since: { endedAt: 0, lateMs: answeredLateMs } as ClientRequest,
       back: { at, lateMs } as ClientRequest,
     };
   }).catch((error: unknown) => error);
@@ -54,6 +56,14 @@ test.each([
       [4200, 1500],
     ],
     [3, 'undecided'],
+  ],
+  [
+    'may have given up before it was answered',
+    [
+      [10, 0, 20_000],
+      [4010, 0],
+    ],
+    [2, undefined],
   ],
   ['does not come back', [undefined], [1, undefined]],
 ] as const)('one that %s', async (_, waits, expected) => {

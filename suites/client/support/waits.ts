@@ -22,14 +22,19 @@ export interface Wait {
   what: string;
 }
 
-/** Fails a client that came too early. False where it may have come long before it was seen. */
+/**
+ * Fails a client that came too early. False where it may have come long before it was seen, and where it may have given
+ * up before it was answered.
+ */
 function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
+  const mostMs = HELD_UP * seconds * 1000;
+  if (since.lateMs > mostMs) return false;
   const waitedMs = back.at - (since.endedAt ?? back.at);
   run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
     expected: `no request within ${seconds} s after ${what}`,
     actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
   });
-  return back.lateMs <= HELD_UP * seconds * 1000;
+  return back.lateMs <= mostMs;
 }
 
 /**
