@@ -12,14 +12,25 @@ const USUAL_LATENESS_MS = 10;
 let heldUpMs = 0;
 let lastTick = performance.now();
 let ticking = false;
+/** Of the last time that it was held up: when that ended, and how long it took. */
+let heldUp = { until: Number.NEGATIVE_INFINITY, ms: 0 };
 
 /** Milliseconds by which the next tick is later than usual. */
 const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - USUAL_LATENESS_MS);
 
 function tick(): void {
   const now = performance.now();
-  heldUpMs += lateness(now);
+  const late = lateness(now);
+  if (late > 0) heldUp = { until: now, ms: late };
+  heldUpMs += late;
   lastTick = now;
+}
+
+function startTicking(): void {
+  if (ticking) return;
+  ticking = true;
+  lastTick = performance.now();
+  setInterval(tick, TICK_MS).unref();
 }
 
 /**
@@ -27,13 +38,17 @@ function tick(): void {
  * lack of processor time or a suspended machine. What did not come in such a time is nobody else's fault.
  */
 export function runningMs(): number {
-  if (!ticking) {
-    ticking = true;
-    lastTick = performance.now();
-    setInterval(tick, TICK_MS).unref();
-  }
+  startTicking();
   const now = performance.now();
   return now - heldUpMs - lateness(now);
+}
+
+/** Milliseconds by which what is seen now may have come before, since this process was held up until now. */
+export function lateBy(): number {
+  startTicking();
+  const now = performance.now();
+  // What had come by then is read after the timers.
+  return lateness(now) + (now - heldUp.until < 2 * TICK_MS ? heldUp.ms : 0);
 }
 
 /** Resolves when the process has read what had come by now: timers run before sockets are read. */

@@ -106,10 +106,10 @@ const garbage = requirement({
 const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) => unknown])[] = [
   [
     'a page of HTML',
-    (asked) => asked.answer(200, '<!doctype html><title>Please log in</title>', { 'content-type': 'text/html' }),
+    (asked) => asked.garble('<!doctype html><title>Please log in</title>', { 'content-type': 'text/html' }),
   ],
-  ['no body', (asked) => asked.answer(200, '')],
-  ['JSON that breaks off', (asked) => asked.answer(200, torn(asked))],
+  ['no body', (asked) => asked.garble('')],
+  ['JSON that breaks off', (asked) => asked.garble(torn(asked))],
   ['a connection that is torn', (asked) => asked.tear(200, torn(asked), { 'content-length': '100000' })],
 ];
 const torn = (asked: ClientRequest): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);

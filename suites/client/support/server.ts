@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { http } from '../../../harness/common/node-http.ts';
-import { runningMs } from '../../../harness/common/waiting.ts';
+import { lateBy } from '../../../harness/common/waiting.ts';
 import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
@@ -43,8 +43,8 @@ export class ClientRequest {
   readonly body: string;
   /** Moment of its arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** The same on a clock that stands still while this process is held up. */
-  readonly atRunning = runningMs();
+  /** Milliseconds by which it may have come before, since this process was held up. */
+  readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   #sent = '';
@@ -52,7 +52,6 @@ export class ClientRequest {
   status: number | undefined;
   /** Moment at which the server ended it. */
   endedAt: number | undefined;
-  endedAtRunning: number | undefined;
   /** The client closed the connection, or the server did. */
   closed = false;
   /** Moment of that. */
@@ -118,19 +117,14 @@ export class ClientRequest {
 
   /** Ends the stream as HTTP ends an answer. */
   end(): void {
-    this.#ended();
+    this.endedAt = performance.now();
     this.#track?.ends('server', 'ends the stream');
     this.#response.end();
   }
 
-  #ended(): void {
-    this.endedAt = performance.now();
-    this.endedAtRunning = runningMs();
-  }
-
   /** Breaks the connection off, in the middle of the answer. */
   cut(): void {
-    this.#ended();
+    this.endedAt = performance.now();
     if (!this.#isStream) this.answered = 'cut';
     this.#track?.ends('server', 'cuts the connection');
     this.#response.destroy();
@@ -149,10 +143,19 @@ export class ClientRequest {
     this.answer(status, body, headers);
   }
 
-  /** Answers without a stream. */
+  /** Answers without a stream. A body that is text is the JSON itself. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    this.#write(status, body, headers);
+  }
+
+  /** Answers with success and something that no specification allows. */
+  garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
+    this.#write(200, text, headers);
+  }
+
+  #write(status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
     this.status = status;
-    this.#ended();
+    this.endedAt = performance.now();
     this.answered = 'whole';
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     this.#sent += text;

@@ -6,9 +6,9 @@ import type { ClientRequest } from './server.ts';
 
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
-/** Of the time that was asked for, the part in which this process may be held up. */
+/** The part of the time that was asked for by which a request may have come before it was seen. */
 const HELD_UP = 1 / 4;
-/** A wait that this process could not watch is asked for again. */
+/** A wait whose end was not seen in time is asked for again. */
 const MOST_TRIES = 3;
 
 export interface Wait {
@@ -22,15 +22,19 @@ export interface Wait {
   what: string;
 }
 
-/** Fails a client that came too early. False where it may have come long before it was seen. */
+/**
+ * Fails a client that came too early. False where it may have come long before it was seen, and where it may have given
+ * up before it was answered.
+ */
 function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
+  const mostMs = HELD_UP * seconds * 1000;
+  if (since.lateMs > mostMs) return false;
   const waitedMs = back.at - (since.endedAt ?? back.at);
   run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
     expected: `no request within ${seconds} s after ${what}`,
     actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
   });
-  const heldUpMs = waitedMs - (back.atRunning - (since.endedAtRunning ?? back.atRunning));
-  return heldUpMs <= HELD_UP * seconds * 1000;
+  return back.lateMs <= mostMs;
 }
 
 /**
@@ -42,5 +46,5 @@ export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) 
     const wait = await ask();
     if (wait === undefined || isWatched(wait.run, wait)) return;
   }
-  throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up while the client was to wait');
+  throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up when the client asked again');
 }

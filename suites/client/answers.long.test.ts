@@ -1,0 +1,120 @@
+/** Whether all that the suite answers is right by the contract: a client may well break down at what is not. */
+import Type from 'typebox';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { deployedPayload, deployment, eventEnvelope } from '../../harness/contract/device-api.ts';
+import { listEnvelope, pingResponse } from '../../harness/contract/lists.ts';
+import { type Shape, shape } from '../../harness/contract/shape.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
+import { referenceWith } from '../../harness/tools/subjects/clients.ts';
+import { runClientSuite } from '../../harness/tools/subjects/run.ts';
+import { referenceBehaviour } from '../../simulators/client/reference.ts';
+import { ClientRequest } from './support/server.ts';
+
+/** Values of enumerations that no version knows, by which clients are tried. */
+const UNKNOWN = ['orbiting', 'hibernating'];
+
+/** A platform leaves a member out where no device has answered. The suite always has one. */
+const pong = shape('Pong', Type.Required(pingResponse.schema));
+
+/** What is a success on each route. */
+const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
+  [/^GET \/beta\/devices$/, listEnvelope],
+  [/^POST \/beta\/devices\/\w+\/ping$/, pong],
+  [/^POST \/beta\/deployments$/, deployment],
+  [new RegExp(`^GET ${DEVICE_API_PREFIX}/deployments/current$`), deployment],
+];
+
+interface Answered {
+  route: string;
+  text: string;
+}
+const answers: Answered[] = [];
+const streams = new Map<ClientRequest, string>();
+
+beforeAll(async () => {
+  const { answer, send } = ClientRequest.prototype;
+  vi.spyOn(ClientRequest.prototype, 'answer').mockImplementation(function (this: ClientRequest, status, body, headers) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    if (status === 200) answers.push({ route: `${this.method} ${this.path}`, text });
+    answer.call(this, status, body, headers);
+  });
+  vi.spyOn(ClientRequest.prototype, 'send').mockImplementation(function (this: ClientRequest, piece) {
+    // Pieces may be torn within a character.
+    const text = typeof piece === 'string' ? Buffer.from(piece).toString('latin1') : piece.toString('latin1');
+    streams.set(this, (streams.get(this) ?? '') + text);
+    return send.call(this, piece);
+  });
+  const report = await runClientSuite(referenceWith(() => referenceBehaviour));
+  expect(report.summary.fail).toBe(0);
+}, 600_000);
+afterAll(() => void vi.restoreAllMocks());
+
+/** Where a value is not of that shape, but for values of which the specification has not all. */
+const problems = (due: Shape, value: unknown): string[] =>
+  due
+    .problems(value)
+    .filter(({ path, message }) => !(message.startsWith('must be one of') && UNKNOWN.includes(at(value, path))))
+    .map(({ path, message }) => `${path} ${message}`);
+
+const at = (value: unknown, path: string): string =>
+  path
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((part, name) => Object(part)[name], value) as string;
+
+test('every answer to a call has the shape of its route', () => {
+  const seen = new Set<Shape>();
+  for (const { route, text } of answers) {
+    const due = SHAPES.find(([each]) => each.test(route))?.[1];
+    if (due === undefined) expect.fail(`${route} has no shape`);
+    seen.add(due);
+    expect(problems(due, JSON.parse(text)), `${route}: ${text.slice(0, 500)}`).toEqual([]);
+  }
+  expect(seen.size).toBe(new Set(SHAPES.map(([, due]) => due)).size);
+});
+
+/** The fields of every block of a stream that is whole. */
+function blocksOf(latin1: string): Map<string, string>[] {
+  const text = Buffer.from(latin1, 'latin1')
+    .toString('utf8')
+    .replace(/^\uFEFF/, '');
+  const blocks = text
+    .replaceAll(/\r\n|\r/g, '\n')
+    .split('\n\n')
+    .slice(0, -1);
+  return blocks.map((block) => {
+    const fields = new Map<string, string>();
+    for (const line of block.split('\n')) {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      const before = name === 'data' ? fields.get(name) : undefined;
+      fields.set(name, before === undefined ? value : `${before}\n${value}`);
+    }
+    return fields;
+  });
+}
+
+test('every event of a stream is an envelope with its payload, but for the one that is no JSON', () => {
+  const unreadable: string[] = [];
+  let events = 0;
+  for (const stream of streams.values()) {
+    for (const fields of blocksOf(stream)) {
+      const data = fields.get('data');
+      if (data === undefined) continue;
+      let envelope: unknown;
+      try {
+        envelope = JSON.parse(data);
+      } catch {
+        unreadable.push(data);
+        continue;
+      }
+      events += 1;
+      const { id, type, data: payload } = Object(envelope);
+      const wrong = problems(eventEnvelope, envelope);
+      if (type === 'deployment.deployed') wrong.push(...problems(deployedPayload, payload));
+      if (fields.has('id') && Number(fields.get('id')) !== id) wrong.push(`id ${fields.get('id')}`);
+      expect(wrong, data.slice(0, 500)).toEqual([]);
+    }
+  }
+  expect(events).toBeGreaterThan(300);
+  expect([...new Set(unreadable)]).toEqual(['{"object":"event","id":2,']);
+});

@@ -1,0 +1,45 @@
+/** How long the checks of a client wait: not for one that repeats itself, and not beyond the time that they have. */
+import { expect, test } from 'vitest';
+import { referenceWith } from '../../harness/tools/subjects/clients.ts';
+import { type RunChoice, runClientSuite } from '../../harness/tools/subjects/run.ts';
+import { referenceBehaviour } from '../../simulators/client/reference.ts';
+import { clientDefects } from '../../simulators/defects/client/index.ts';
+
+async function checked(defect: string, only: string[], choice: RunChoice) {
+  const planted = clientDefects.find(({ name }) => name === defect);
+  if (planted === undefined) throw new Error(`there is no defect ${defect}`);
+  const client = referenceWith(() => planted.behaviour(referenceBehaviour));
+  const { checks } = await runClientSuite(client, { only, ...choice });
+  return checks.map(({ outcome, reason, actual, duration_ms }) => ({ outcome, reason, actual, duration_ms }));
+}
+
+const PATIENCE_MS = 60_000;
+
+test.each([
+  [
+    'first-page-again',
+    'client.pages.next',
+    'fail',
+    /asked for GET .*offset=0 again and again, 20 times in .* answered 200$/,
+  ],
+  ['repeats-when-refused', 'client.errors.told.list', 'warn', /again and again, 31 times in .* answered 403$/],
+  ['dead-cursor', 'client.expired.goes-on', 'warn', /5 more with the cursor 5/],
+])('a client with %s is red without the wait for its end', async (defect, id, outcome, words) => {
+  const [result] = await checked(defect, [id], { patienceMs: PATIENCE_MS });
+  expect(result).toMatchObject({ outcome, actual: expect.stringMatching(words) });
+  expect(result?.duration_ms).toBeLessThan(PATIENCE_MS);
+});
+
+test('what is asked for is judged of a client without an end', async () => {
+  const only = ['client.key.sent.list', 'client.version.sent.list'];
+  const results = await checked('first-page-again', only, { patienceMs: PATIENCE_MS });
+  expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
+});
+
+test('a check whose time is over while its client runs is undecided, and red if it has waited enough', async () => {
+  const only = ['client.stream.line-ends.cr'];
+  const early = await checked('no-cr', only, { patienceMs: PATIENCE_MS, maxTimeMs: 8000 });
+  const reason = expect.stringMatching(/^this machine was too slow for it, or --max-time is: the client runs/);
+  expect(early).toMatchObject([{ outcome: 'undecided', reason }]);
+  expect(await checked('no-cr', only, { patienceMs: 300 })).toMatchObject([{ outcome: 'fail' }]);
+});
