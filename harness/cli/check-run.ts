@@ -58,7 +58,6 @@ import {
   storable,
 } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
-import { remember as rememberTarget } from './run-record.ts';
 import { VERSION } from './version.ts';
 import { filesToWatch, type Watched, watching } from './watch.ts';
 
@@ -90,8 +89,8 @@ async function runOnce<T extends CheckTable, Context>(
   const suite = await checked.suite();
   const planned = { ...plannedBy(args, again), filedFailOn: await filedFailOn(args, redactor) };
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
-  const named = namingTarget(checked.options, options as GivenOptions);
-  const left = args['last-failed'] ? remembered(checked.api, named) : undefined;
+  const kept = storable(checked.options, options);
+  const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
@@ -131,9 +130,8 @@ async function runOnce<T extends CheckTable, Context>(
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
-    if (report.options !== undefined) rememberTarget(report.api, report.options);
     for (const { message } of unwritten) say(`muster: ${message}`);
-    const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
+    const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
     const code = evidence.finish(report, say);
@@ -255,10 +253,6 @@ function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Conte
   const ids = new Set(checks.map(({ check }) => check));
   return { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) };
 }
-
-/** The options that say which target is meant. */
-const namingTarget = (table: OptionTable, options: GivenOptions): GivenOptions =>
-  Object.fromEntries(Object.entries(storable(table, options)).filter(([name]) => !Object.hasOwn(planOptions, name)));
 
 /** Only the checks that the last run left open, if that is asked for. Throws UsageError when none of them is. */
 function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {

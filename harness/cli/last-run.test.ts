@@ -1,17 +1,17 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { sampleFailure } from '../reports/testing/samples.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
-import { remember, remembered } from './last-run.ts';
+import { isRemembered, remember, remembered } from './last-run.ts';
 import { useFolder } from './testing/muster.ts';
 
 const at = useFolder();
-const env = { XDG_CACHE_HOME: at('cache') };
-const folder = at('cache', 'muster', 'last-run');
+const env = { XDG_STATE_HOME: at('state') };
+const folder = at('state', 'muster', 'runs');
 const TARGET = { command: './agent' };
 
-beforeEach(() => rmSync(at('cache'), { recursive: true, force: true }));
+beforeEach(() => rmSync(at('state'), { recursive: true, force: true }));
 
 const ran = (outcomes: Record<string, Outcome>, change: Partial<CheckResult> = {}): string | undefined => {
   const checks = Object.entries(outcomes).map(([id, outcome]) => sampleFailure({ id, outcome, ...change }));
@@ -41,12 +41,26 @@ test('it is asked for by target, and says where nothing is known', () => {
 
 test('the oldest of many targets are forgotten, and a place that cannot be written is told', () => {
   mkdirSync(folder, { recursive: true });
-  for (let index = 0; index < 120; index += 1) writeFileSync(join(folder, `device-${index}.json`), '{}');
+  for (let index = 0; index < 520; index += 1) writeFileSync(join(folder, `device-${index}.json`), '{}');
   expect(ran({ b: 'fail' })).toBeUndefined();
-  expect(readdirSync(folder)).toHaveLength(100);
+  expect(readdirSync(folder)).toHaveLength(500);
   expect(open()).toEqual(['b']);
-  rmSync(at('cache'), { recursive: true });
-  writeFileSync(at('cache'), '');
-  expect(ran({ b: 'fail' })).toMatch(/cannot be written .*--last-failed will not know this run/);
-  rmSync(at('cache'));
+  rmSync(at('state'), { recursive: true });
+  writeFileSync(at('state'), '');
+  expect(ran({ b: 'fail' })).toMatch(/cannot be written .*--last-failed and replay will not know this run/);
+  rmSync(at('state'));
+});
+
+test('how a target was reached is remembered by a digest alone, whether or not it was', () => {
+  const options = { command: './agent --token s3cret', 'read-only': true };
+  expect(isRemembered('device', options, env)).toBe(false);
+  remember('device', options, { checks: [], unreachable: 'nobody listens' }, env);
+  expect(isRemembered('device', { ...options, fast: true, identify: true }, env)).toBe(true);
+  expect(isRemembered('device', { ...options, command: './agent' }, env)).toBe(false);
+  expect(isRemembered('system', options, env)).toBe(false);
+  expect(() => remembered('device', options, env)).toThrow(/no run against this target is remembered/);
+  const [name = ''] = readdirSync(folder);
+  expect(readFileSync(join(folder, name), 'utf8')).not.toContain('agent');
+  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
 });

@@ -1,19 +1,23 @@
 /**
- * What was left open in the last run against a target, for `--last-failed`: ids and outcomes alone, in a file of the
- * user's cache folder.
+ * What this machine remembers of its own runs, a file a target in the user's state folder: ids and outcomes of checks,
+ * and by its name, which is a digest, how the target was reached. `--last-failed` takes up what was left open. A report
+ * may come from anybody, so that `replay` uses a command, an address or a file that it names only if a run is remembered
+ * that has used it.
  */
-
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import Type, { type Static } from 'typebox';
 import { UsageError } from '../common/usage.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
 import type { Api, CheckResult, Outcome, Report } from '../runner/types.ts';
+import { targetOnly } from './check-options.ts';
 import type { GivenOptions } from './options.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const lastRun = shape(
   'LastRun',
@@ -32,29 +36,47 @@ export interface Remembered {
 }
 
 /** Targets that are remembered: of more, those of the oldest runs are forgotten. */
-const MOST = 100;
+const MOST = 500;
 
-const folder = (env: NodeJS.ProcessEnv): string =>
-  join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster', 'last-run');
+/** Options that start nothing, reach nothing and open no file: all that is taken from anybody's report. */
+const DATA: readonly string[] =
+  'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
-/** One file for each target, as it is named from this folder. `target`: the options that name it, without secrets. */
-function fileFor(api: Api, target: GivenOptions, env: NodeJS.ProcessEnv): string {
-  const sorted = Object.entries(target).sort(([one], [other]) => (one < other ? -1 : 1));
-  const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));
-  return join(folder(env), `${api}-${key.digest('hex').slice(0, 16)}.json`);
+/** The options of a run that a replay repeats: those that say what is required, and those that reach the target. */
+export function partsOf(options: GivenOptions): { data: GivenOptions; reaching: GivenOptions } {
+  const entries = Object.entries(targetOnly(options));
+  const part = (isData: boolean): GivenOptions =>
+    Object.fromEntries(entries.filter(([name]) => DATA.includes(name) === isData));
+  return { data: part(true), reaching: part(false) };
 }
+
+function folderIn({ XDG_STATE_HOME: state = '' }: Environment): string {
+  const base = isAbsolute(state) ? state : join(homedir(), '.local', 'state');
+  return join(base, 'muster', 'runs');
+}
+
+/** One file for each target, as it is reached from the folder of this process. `options`: of the run, without secrets. */
+function fileFor(api: Api, options: GivenOptions, env: Environment): string {
+  const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));
+  return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
+}
+
+/** Whether a run on this machine, by this user and from this folder, has reached its target so. */
+export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
+  existsSync(fileFor(api, options, env));
 
 const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
 
 /**
- * What is remembered of a target.
+ * What the last run against a target left open.
  *
- * @throws UsageError when there is nothing, or nothing was left open
+ * @throws UsageError when nothing is remembered, or nothing was left open
  */
-export function remembered(api: Api, target: GivenOptions, env: NodeJS.ProcessEnv = process.env): Remembered {
-  const file = fileFor(api, target, env);
+export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
+  const file = fileFor(api, options, env);
   const last = read(file);
-  if (last === undefined)
+  if (last === undefined || Object.keys(last.checks).length === 0)
     throw new UsageError(
       `--last-failed: no run against this target is remembered (${file}); run the same command without it first`,
     );
@@ -77,28 +99,28 @@ function read(file: string): LastRun | undefined {
 }
 
 /**
- * Keeps the outcomes of a run; what it left out stays as it was. One that reached no target is not kept.
+ * Keeps the outcomes of a run; what it left out stays as it was, and all of it where no target was reached.
  *
  * @returns why it could not be kept
  */
 export function remember(
   api: Api,
-  target: GivenOptions,
+  options: GivenOptions,
   { checks, unreachable }: Pick<Report, 'checks' | 'unreachable'>,
-  env: NodeJS.ProcessEnv = process.env,
+  env: Environment = process.env,
 ): string | undefined {
-  if (unreachable !== undefined) return undefined;
-  const file = fileFor(api, target, env);
+  const file = fileFor(api, options, env);
   try {
-    mkdirSync(folder(env), { recursive: true });
+    mkdirSync(folderIn(env), { recursive: true, mode: 0o700 });
     const before = read(file)?.checks ?? {};
-    const now = Object.fromEntries(checks.map((check) => [check.id, outcomeOf(check)]));
+    const ran = unreachable === undefined ? checks : [];
+    const now = Object.fromEntries(ran.map((check) => [check.id, outcomeOf(check)]));
     const kept: LastRun = { ended_at: new Date().toISOString(), checks: { ...before, ...now } };
     replaceWith(file, `${JSON.stringify(kept, null, 2)}\n`, SECRET_MODE);
-    forgetOldest(env);
+    forgetOldest(folderIn(env));
     return undefined;
   } catch (error) {
-    return `${file} cannot be written (${whyNot(error)}), so --last-failed will not know this run`;
+    return `${file} cannot be written (${whyNot(error)}), so --last-failed and replay will not know this run`;
   }
 }
 
@@ -106,11 +128,11 @@ export function remember(
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 
-function forgetOldest(env: NodeJS.ProcessEnv): void {
-  const files = readdirSync(folder(env)).filter((name) => name.endsWith('.json'));
+function forgetOldest(folder: string): void {
+  const files = readdirSync(folder);
   if (files.length <= MOST) return;
   const aged = files.map((name) => {
-    const path = join(folder(env), name);
+    const path = join(folder, name);
     return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
   });
   for (const { path } of aged.sort((one, other) => other.at - one.at).slice(MOST)) rmSync(path, { force: true });

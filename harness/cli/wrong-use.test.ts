@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
-import { isRemembered, remember } from './run-record.ts';
 import { MAIN, muster, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
@@ -184,22 +183,4 @@ it('a report of somebody else is replayed on the target that is named here, and 
   expect(existsSync(ran)).toBe(false);
   expect(reportIn(file).options).toMatchObject({ socket: at('none.sock'), name: 'theirs' });
   expect(reportIn(file).options).not.toHaveProperty('control');
-});
-
-it('what a run on this machine has reached is remembered by its digest alone', () => {
-  const env = { XDG_STATE_HOME: at('state') };
-  const options = { command: './agent --token s3cret', 'read-only': true };
-  expect(isRemembered('device', options, env)).toBe(false);
-  remember('device', options, env);
-  expect(isRemembered('device', { ...options, fast: true }, env)).toBe(true);
-  expect(isRemembered('device', { ...options, command: './agent' }, env)).toBe(false);
-  expect(isRemembered('system', options, env)).toBe(false);
-  const folder = at('state', 'muster', 'runs');
-  const [name = '', ...others] = readdirSync(folder);
-  expect(others).toEqual([]);
-  expect(name).toMatch(/^[0-9a-f]{64}$/);
-  expect(readFileSync(join(folder, name), 'utf8')).toBe('');
-  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-  expect(statSync(folder).mode & 0o777).toBe(0o700);
-  expect(() => remember('device', options, { XDG_STATE_HOME: join(folder, name) })).not.toThrow();
 });

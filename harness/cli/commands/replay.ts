@@ -18,7 +18,7 @@ import {
   OPTION,
   type OptionTable,
 } from '../options.ts';
-import { isRemembered, partsOf } from '../run-record.ts';
+import { isRemembered, partsOf } from '../last-run.ts';
 
 export const replay = command({
   options: {
