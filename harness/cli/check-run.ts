@@ -45,7 +45,7 @@ import {
   planOptions,
   targetOnly,
 } from './check-options.ts';
-import { type Remembered, remember, remembered } from './last-run.ts';
+import { keepLastRun, type LeftOpen, lastRunOf } from './last-run.ts';
 import {
   type Again,
   commandLine,
@@ -87,7 +87,7 @@ async function runOnce<T extends CheckTable, Context>(
   const suite = await checked.suite();
   const planned = plannedBy(args, again);
   const named = namingTarget(checked.options, options as GivenOptions);
-  const left = args['last-failed'] ? remembered(checked.api, named) : undefined;
+  const left = args['last-failed'] ? lastRunOf(checked.api, named) : undefined;
   // A wrong id or report is refused before anything is started.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const reporters = createReporters(args.report ?? [], {
@@ -133,7 +133,7 @@ async function runOnce<T extends CheckTable, Context>(
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
     for (const { message } of unwritten) say(`muster: ${message}`);
-    const forgotten = again === undefined ? remember(checked.api, named, report) : undefined;
+    const forgotten = again === undefined ? keepLastRun(checked.api, named, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
     const code = evidence.finish(report, say);
@@ -247,7 +247,7 @@ const namingTarget = (table: OptionTable, options: GivenOptions): GivenOptions =
   Object.fromEntries(Object.entries(storable(table, options)).filter(([name]) => !Object.hasOwn(planOptions, name)));
 
 /** Only the checks that the last run left open, if that is asked for. Throws UsageError when none of them is. */
-function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
+function narrowedTo<Context>(plan: Plan<Context>, left: LeftOpen | undefined): Plan<Context> {
   if (left === undefined) return plan;
   const { file, open } = left;
   const checks = plan.checks.filter(({ check }) => open.includes(check.id));

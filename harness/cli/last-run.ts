@@ -1,6 +1,6 @@
 /**
  * What was left open in the last run against a target, for `--last-failed`: ids and outcomes alone, in a file of the
- * user's cache folder.
+ * user's state folder.
  */
 
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ const lastRun = shape(
 type LastRun = Static<typeof lastRun.schema>;
 
 /** What the last run against a target left, and where that stands. */
-export interface Remembered {
+export interface LeftOpen {
   readonly file: string;
   /** Ids of the checks that failed, or were not decided. */
   readonly open: readonly string[];
@@ -35,7 +35,7 @@ export interface Remembered {
 const MOST = 100;
 
 const folder = (env: NodeJS.ProcessEnv): string =>
-  join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster', 'last-run');
+  join(env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'muster', 'last-run');
 
 /** One file for each target, as it is named from this folder. `target`: the options that name it, without secrets. */
 function fileFor(api: Api, target: GivenOptions, env: NodeJS.ProcessEnv): string {
@@ -51,7 +51,7 @@ const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].in
  *
  * @throws UsageError when there is nothing, or nothing was left open
  */
-export function remembered(api: Api, target: GivenOptions, env: NodeJS.ProcessEnv = process.env): Remembered {
+export function lastRunOf(api: Api, target: GivenOptions, env: NodeJS.ProcessEnv = process.env): LeftOpen {
   const file = fileFor(api, target, env);
   const last = read(file);
   if (last === undefined)
@@ -81,7 +81,7 @@ function read(file: string): LastRun | undefined {
  *
  * @returns why it could not be kept
  */
-export function remember(
+export function keepLastRun(
   api: Api,
   target: GivenOptions,
   { checks, unreachable }: Pick<Report, 'checks' | 'unreachable'>,

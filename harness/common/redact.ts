@@ -133,14 +133,18 @@ const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
 /** In JSON that was cut, and so cannot be read. */
 const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
 /** In JSON that is a string in JSON. */
-const INNER_MEMBER = new RegExp(String.raw`(\\+"${NAME}\\+"\s*:\s*\\+").*?(\\+"|$)`, 'gis');
-const JWT = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?/g;
+const INNER_MEMBER = new RegExp(String.raw`((?<!\\)\\+"${NAME}\\+"\s*:\s*\\+")(?:[^\\]|\\+(?![\\"]))*(\\+"|$)`, 'gis');
+/** A JWT may begin in it. */
+const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 
-/** For traffic of anybody: masks also what it does not know, where its name or its form says that it is a secret. */
+/**
+ * For traffic of anybody: masks also what it does not know, where its name or its form says that it is a secret. What a
+ * client sends is read once from its beginning to its end: no pattern begins again within its own match.
+ */
 export class TrafficRedactor extends Redactor {
   override text(text: string, options?: { ended?: boolean }): string {
-    return super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`).replaceAll(JWT, MASK);
+    return super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`).replaceAll(DOTTED, withoutJwt);
   }
 
   override header(name: string, value: string): string {
@@ -153,10 +157,12 @@ export class TrafficRedactor extends Redactor {
     if (query.length === 0) return this.text(path);
     const parameters = query
       .join('?')
-      .replaceAll(/([^&=]*)=([^&]*)/g, (all, name: string) =>
-        WHOLE_NAME.test(decoded(name)) ? `${name}=${MASK}` : all,
-      );
-    return this.text(`${path}?${parameters}`);
+      .split('&')
+      .map((parameter) => {
+        const [name = '', ...rest] = parameter.split('=');
+        return rest.length > 0 && WHOLE_NAME.test(decoded(name)) ? `${name}=${MASK}` : parameter;
+      });
+    return this.text(`${path}?${parameters.join('&')}`);
   }
 
   /** A body: JSON is masked member by member, unless it was cut. */
@@ -182,6 +188,11 @@ export class TrafficRedactor extends Redactor {
     // What holds no secret is shown as it was written.
     return masked === JSON.stringify(inner) ? this.text(value) : masked;
   }
+}
+
+function withoutJwt(dotted: string): string {
+  const at = dotted.search(/\beyJ[\w-]/);
+  return at === -1 || !dotted.includes('.', at + 4) ? dotted : dotted.slice(0, at) + MASK;
 }
 
 function parsed(text: string): unknown {
