@@ -146,7 +146,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return 0;
 }
 
-/** Whether the figures are those of the platform: a saturated generator measures itself, a run that was cut short, less. */
+/** Whether the figures are those of the platform: a saturated generator measures itself, one that was cut off less. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 

@@ -118,8 +118,8 @@ function adviceOn(findings: readonly Finding[], { samples, robots, cores = 1, co
   const carried = roundedDown(Math.max(1, robots * share));
   const machines = Math.ceil(robots / carried);
   return [
-    `${wanted > CROWDED * used ? 'as busy as it is, ' : ''}this machine carries about ${thousands(carried)} robots of this scenario: use --robots ${carried}, or --shard ` +
-      `on ${machines} machines`,
+    `${wanted > CROWDED * used ? 'as busy as it is, ' : ''}this machine carries about ${thousands(carried)} robots ` +
+      `of this scenario: use --robots ${carried}, or --shard on ${machines} machines`,
   ];
 }
 
@@ -200,8 +200,8 @@ function crowdedReasons(samples: Evidence['samples']): string[] {
   });
   if (crowded.length === 0) return [];
   return [
-    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are more ` +
-      'workers than cores',
+    `workers waited for a processor (${crowded.join(', ')}): something else was using this machine, or there are ` +
+      'more workers than cores',
   ];
 }
 
