@@ -1,9 +1,11 @@
 /** How long the checks of a client wait: not for one that repeats itself, and not beyond the time that they have. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { TooLittleSeen } from '../../harness/runner/violation.ts';
 import { referenceWith } from '../../harness/tools/subjects/clients.ts';
 import { type RunChoice, runClientSuite } from '../../harness/tools/subjects/run.ts';
 import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientDefects } from '../../simulators/defects/client/index.ts';
+import { ClientRun } from './support/client-run.ts';
 
 async function checked(defect: string, only: string[], choice: RunChoice) {
   const planted = clientDefects.find(({ name }) => name === defect);
@@ -42,4 +44,16 @@ test('a check whose time is over while its client runs is undecided, and red if 
   const reason = expect.stringMatching(/^this machine was too slow for it, or --max-time is: the client runs/);
   expect(early).toMatchObject([{ outcome: 'undecided', reason }]);
   expect(await checked('no-cr', only, { patienceMs: 300 })).toMatchObject([{ outcome: 'fail' }]);
+});
+
+test('a client that is too slow to start for a check of its pauses is undecided', async () => {
+  const said = 'this machine was too slow for it: the client took 40 s to ask for anything';
+  const spy = vi.spyOn(ClientRun.prototype, 'secondsToWait').mockImplementation(() => {
+    throw new TooLittleSeen(said);
+  });
+  const only = ['client.busy.retry-after.429', 'client.back-off.retry-after'];
+  const results = await checked('busy-at-once', only, {});
+  spy.mockRestore();
+  expect(results.length).toBeGreaterThan(1);
+  for (const result of results) expect(result).toMatchObject({ outcome: 'undecided', reason: said });
 });

@@ -234,6 +234,8 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
+  /** What the answer to a request threw: it ends the check, and not Muster. */
+  #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();
   #over = false;
@@ -265,14 +267,17 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /** Called with each request of the client. */
-  protected abstract take(asked: ClientRequest): void;
+  protected abstract take(asked: ClientRequest): void | Promise<void>;
 
   /** Listens as the server that the client asks, from now on. */
   protected async listen(at: ServerPlace = {}): Promise<ScriptedServer> {
     this.#server = await ScriptedServer.open(at, {
       track: (what) => this.timeline.request(what),
       request: (asked) => {
-        this.take(asked);
+        void (async () => this.take(asked))().catch((error: unknown) => {
+          this.#failure ??= error;
+          this.announce();
+        });
         this.announce();
       },
       changed: () => this.announce(),
@@ -415,6 +420,7 @@ export abstract class ClientRun implements AsyncDisposable {
     const patience = new Patience(withinMs, atMostMs);
     for (;;) {
       this.t.signal.throwIfAborted();
+      if (this.#failure !== undefined) throw this.#failure;
       const found = look();
       if (found !== undefined || this.#over || this.endless !== undefined || patience.leftMs <= 0) return found;
       const leftMs = this.t.leftMs() - SPARE_MS;

@@ -93,9 +93,9 @@ export class JobRun extends ClientRun {
     });
   }
 
-  protected override take(asked: ClientRequest): void {
-    if (this.keep(asked)) void this.#answer(asked, this);
-    else asked.cut();
+  protected override take(asked: ClientRequest): void | Promise<void> {
+    if (this.keep(asked)) return this.#answer(asked, this);
+    asked.cut();
   }
 
   protected override printed(line: string): void {
