@@ -99,6 +99,7 @@ async function outage(
   const fleet = scene.fleet({ phases, platform });
   await fleet.deployments(platform.url, 3);
   await broker.stop();
+  await fleet.running.said(/robots [^·]*connecting 8/);
   await fleet.deployments(platform.url, 8);
   await broker.start();
   const { code, result, said } = await fleet.end();

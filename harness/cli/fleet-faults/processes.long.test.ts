@@ -3,12 +3,11 @@
  * jumps.
  */
 
-import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { unlessSaturated } from '../testing/muster.ts';
 import { Scene } from './testing/faulted-fleet.ts';
-import { FaultyProxy } from './testing/faults.ts';
+import { FaultyProxy, noFaketime, turnableClock } from './testing/faults.ts';
 
 const phases = '  - { do: rollout, over: 1s, within: 90s }\n  - { do: rollout, over: 1s, within: 90s }\n';
 
@@ -83,24 +82,9 @@ it('names the pause of a worker that was stopped and continued in a roll-out', a
   await scene.agree(platform.url, 2);
 });
 
-// The wall clock is turned under whole processes, by libfaketime; their steady clock goes on.
-
-const places = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib', '/usr/lib64'];
-const library = places.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
-const reason = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
-
-/** The environment of processes whose clock `turn` turns, relative to the true one. */
-function turnable(scene: Scene) {
-  const file = scene.path('clock');
-  const turn = (by: string): void => writeFileSync(file, `${by}\n`);
-  turn('+0');
-  const settings = { FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' };
-  return { turn, env: { LD_PRELOAD: library ?? '', ...settings } };
-}
-
-it.skipIf(library === undefined)(`rolls out while the clock of the machine jumps both ways${reason}`, async () => {
+it.skipIf(noFaketime !== '')(`rolls out while the clock of the machine jumps both ways${noFaketime}`, async () => {
   await using scene = new Scene();
-  const { turn, env } = turnable(scene);
+  const { turn, env } = turnableClock(scene.path('clock'));
   const platform = await scene.platform({}, { env });
   const rollout = '  - { do: rollout, over: 1s, within: 90s }\n';
   const fleet = scene.fleet({ phases: rollout.repeat(5), platform, env });
@@ -118,9 +102,9 @@ it.skipIf(library === undefined)(`rolls out while the clock of the machine jumps
   expect(new Set(years)).toEqual(new Set([year, year + 1, year - 1]));
 });
 
-it.skipIf(library === undefined)(`names the clock of a platform that is an hour fast${reason}`, async () => {
+it.skipIf(noFaketime !== '')(`names the clock of a platform that is an hour fast${noFaketime}`, async () => {
   await using scene = new Scene();
-  const { turn, env } = turnable(scene);
+  const { turn, env } = turnableClock(scene.path('clock'));
   const platform = await scene.platform({}, { env });
   const phases = `  - { do: rollout, over: 500ms, within: 90s }
   - { do: rollout, over: 1s, within: 6s }

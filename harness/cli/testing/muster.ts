@@ -24,8 +24,6 @@ import { type CommandContext, complete } from '../options.ts';
 export const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Types are stripped once for all of these processes. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
-/** What a run leaves for the next one does not go to the user's own. */
-const USERS_STATE = fileURLToPath(new URL('../../../node_modules/.cache/of-tests', import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -54,7 +52,7 @@ export class Running implements AsyncDisposable {
     const [program = '', ...rest] = [...under, process.execPath, MAIN, ...words];
     this.child = spawn(program, rest, {
       detached,
-      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, XDG_STATE_HOME: USERS_STATE, ...env },
+      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: CACHE, ...env },
       ...defined({ cwd }),
     });
     for (const name of ['stdout', 'stderr'] as const) {

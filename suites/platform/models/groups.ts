@@ -3,6 +3,7 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { pollWithin } from '../../../harness/common/waiting.ts';
 import { always, command } from '../../commands.ts';
 import { createdItem } from '../support/create.ts';
 import { type Item, readItem } from '../support/lists.ts';
@@ -146,28 +147,51 @@ async function adoptParents(model: GroupModel, { t, requests }: GroupReality): P
   );
 }
 
-/** Every group reads as in the model, and its parents lead to a top. */
+const READ = 'groups that read as they were written';
+/** The specification does not say how soon a read shows what was written. */
+const SHARE_OF_PATIENCE = 1 / 2;
+
+/** Every group reads as in the model, in the end, and its parents lead to a top. */
 async function mustBeTree(model: GroupModel, real: GroupReality): Promise<void> {
   const t: Platform = real.t;
-  const { parentField } = real.requests;
+  const waits = t.session.waits.platform;
+  const timeoutMs = waits.within(READ, t.patienceMs * SHARE_OF_PATIENCE);
+  const started = performance.now();
+  let problem: Problem | undefined;
+  const look = async (): Promise<true | undefined> => {
+    problem = await problemOf(model, real);
+    return problem === undefined || undefined;
+  };
+  const wait = { timeoutMs, firstPauseMs: 50, growth: 2, signal: t.signal };
+  if ((await pollWithin(READ, look, wait)) === true) return waits.succeeded(READ, performance.now() - started);
+  waits.timedOut(READ);
+  t.must(problem === undefined, problem ?? { expected: READ, actual: 'none' });
+}
+
+type Problem = Parameters<Platform['must']>[1];
+
+async function problemOf(model: GroupModel, { t, requests }: GroupReality): Promise<Problem | undefined> {
+  const { parentField } = requests;
   const seen = new Map<string, Item>(
     await Promise.all(model.groups.map(async ({ id }) => [id, await readItem(t, 'groups', id)] as const)),
   );
   for (const { id } of model.groups) {
     const path = new Set<string>();
     for (let at: unknown = id; typeof at === 'string' && seen.has(at); at = seen.get(at)?.[parentField]) {
-      t.must(!path.has(at), {
-        expected: 'a tree: the parents of every group lead to a top',
-        actual: `a circle: ${[...path, at].join(' → ')}`,
-      });
+      if (path.has(at)) {
+        const circle = `a circle: ${[...path, at].join(' → ')}`;
+        return { expected: 'a tree: the parents of every group lead to a top', actual: circle };
+      }
       path.add(at);
     }
   }
   for (const { id, name, parent } of model.groups) {
     const group = seen.get(id);
-    t.must(group?.['name'] === name && (group[parentField] ?? null) === parent, {
+    if (group?.['name'] === name && (group[parentField] ?? null) === parent) continue;
+    return {
       expected: `group ${id} named ${name} below ${parent ?? 'nothing'}`,
       actual: `named ${group?.['name']} below ${group?.[parentField] ?? 'nothing'}`,
-    });
+    };
   }
+  return undefined;
 }

@@ -1,8 +1,8 @@
-/** What a test makes worse than it is: a connection, a cable, the names of hosts. For tests. */
+/** What a test makes worse than it is: a connection, a cable, the names of hosts, a clock, a process. For tests. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
 import type { ServerCertificate } from '../../enrol/authority.ts';
@@ -200,4 +200,29 @@ export function withHosts(hosts: string, services: string, names: string): strin
   writeFileSync(services, 'hosts: files\n');
   const mounts = `mount --bind '${hosts}' /etc/hosts && mount --bind '${services}' /etc/nsswitch.conf && exec "$@"`;
   return ['unshare', '--mount', 'sh', '-c', mounts, 'sh'];
+}
+
+// The wall clock of whole processes, by libfaketime; their steady clock goes on.
+
+const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib', '/usr/lib64'];
+const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
+/** Why tests with clocks are skipped here; empty when they are not. */
+export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
+
+/** The environment of processes whose clock `turn` turns, relative to the true one; `file` is theirs. */
+export function turnableClock(file: string) {
+  const turn = (by: string): void => writeFileSync(file, `${by}\n`);
+  turn('+0');
+  const settings = { FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' };
+  return { turn, env: { LD_PRELOAD: library ?? '', ...settings } };
+}
+
+/** A process and all that it has started, as Linux knows them. */
+export function familyOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    return [pid, ...children.flatMap(familyOf)];
+  } catch {
+    return [];
+  }
 }

@@ -29,10 +29,11 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
+  /** It dies, and says goodbye to nobody. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
-    child.kill('SIGTERM');
+    child.kill('SIGKILL');
     await exited;
   };
   await start();

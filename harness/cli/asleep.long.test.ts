@@ -1,0 +1,91 @@
+/** Runs of `check` on a laptop that sleeps, beside a target that does, and under clocks that jump. */
+import { globSync, mkdirSync, statSync } from 'node:fs';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { poll } from '../common/waiting.ts';
+import { familyOf, noFaketime, turnableClock } from './fleet-faults/testing/faults.ts';
+import { MAIN, Running, reportIn, typed, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+const LONGEST_MS = 900_000;
+const SLEEP_MS = 20_000;
+
+/** Starts a check of a simulated device that it starts itself; `begun` resolves in the middle of it. */
+function checkOfDevice(name: string, env: Record<string, string> = {}) {
+  mkdirSync(at(name));
+  const agent = [
+    process.execPath,
+    MAIN,
+    ...typed`simulate device --heartbeat 1s --socket {socket} --control {control}`,
+  ];
+  const command = [...agent, '--dir', '{dir}'].join(' ');
+  const words = typed`check device --command ${command} --fast --report json=${at(name, 'report.json')}`;
+  const run = new Running(words, { env: { TMPDIR: at(name), ...env } });
+  const size = () => globSync(at(name, 'muster-*/agent/events.jsonl')).reduce((sum, file) => sum + sizeOf(file), 0);
+  const wait = { timeoutMs: LONGEST_MS, firstPauseMs: 20 };
+  const look = () => {
+    if (run.child.exitCode !== null) throw new Error(`the check ended before it was in its middle: ${run.stdout}`);
+    return size() > 100_000 || undefined;
+  };
+  return { run, begun: () => poll('events in its log', look, wait) };
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The run has ended in order, and whatever it saw is held against nobody. */
+async function expectNothingRed(name: string, run: Running): Promise<void> {
+  const { code, stdout, stderr } = await run.ended;
+  const { checks, complete } = reportIn(at(name, 'report.json'));
+  const red = checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'warn' || outcome === 'blocked');
+  expect(
+    red.map(({ id, actual, reason }) => [id, actual ?? reason]),
+    stdout,
+  ).toEqual([]);
+  expect(checks.filter(({ outcome }) => outcome === 'pass').length).toBeGreaterThan(60);
+  expect(code, stderr).toBe(0);
+  expect(complete).toBe(false);
+}
+
+const SLEEPERS: readonly [name: string, (all: readonly number[]) => readonly number[]][] = [
+  ['the check', ([check = 0]) => [check]],
+  ['the target', ([, ...target]) => target],
+  ['both, as on a laptop', (all) => all],
+];
+
+test.skipIf(process.platform !== 'linux').each(SLEEPERS)(
+  '%s sleeps for 20 s',
+  async (name, pick) => {
+    const folder = name.replaceAll(/\W/g, '-');
+    const { run, begun } = checkOfDevice(folder);
+    await using _ = run;
+    await begun();
+    const asleep = pick(familyOf(run.child.pid ?? 0));
+    expect(asleep.length).toBeGreaterThan(0);
+    for (const pid of asleep) process.kill(pid, 'SIGSTOP');
+    // The sleep itself is what is tried.
+    await delay(SLEEP_MS);
+    for (const pid of asleep) process.kill(pid, 'SIGCONT');
+    await expectNothingRed(folder, run);
+  },
+  LONGEST_MS,
+);
+
+test.skipIf(noFaketime !== '')(
+  `clocks jump all the time, by an hour and by a year${noFaketime}`,
+  async () => {
+    const { turn, env } = turnableClock(at('clock'));
+    const { run, begun } = checkOfDevice('jumps', env);
+    await using _ = run;
+    await begun();
+    let jumps = 0;
+    const steps = ['+1h', '-1h', '+1y', '-1y', '+0'];
+    const jumping = setInterval(() => turn(steps[jumps++ % steps.length] ?? ''), 200);
+    run.ended.finally(() => clearInterval(jumping)).catch(() => {});
+    await expectNothingRed('jumps', run);
+    expect(jumps).toBeGreaterThan(steps.length);
+  },
+  LONGEST_MS,
+);
