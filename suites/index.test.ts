@@ -33,6 +33,26 @@ describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
   });
 });
 
+describe('what a check must have seen', () => {
+  const leastOf = (id: string): unknown =>
+    [...deviceSuite.checks, ...platformSuite.checks].find((check) => check.id === id)?.least;
+
+  it.each([
+    ['device.events.monotonic.retained', { events: 2 }],
+    ['device.events.replay.exclusive', { events: 2, inputs: 1 }],
+    ['device.events.replay.complete.retained', { 'compared replays': 1 }],
+    ['device.log.compaction', { compactions: 1 }],
+    ['device.log.restart.compacted', { compactions: 1, restarts: 1 }],
+    ['platform.list.page-size', { items: 1 }],
+    ['platform.list.has-more', { 'pages before others': 1, 'last pages': 1 }],
+    ['platform.list.walk-once', { 'walks over several pages': 1 }],
+    ['platform.list.stable', { items: 2 }],
+    ['platform.list.total-count', { 'counted items': 1 }],
+  ])('is what %s is about', (id, least) => {
+    expect(leastOf(id)).toMatchObject(least);
+  });
+});
+
 describe('the device suite', () => {
   const { checks } = deviceSuite;
 

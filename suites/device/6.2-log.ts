@@ -166,7 +166,7 @@ const bounded = requirement({
 const toFill = {
   needs: ['drive', 'log', 'compact'],
   premises: [jsonl.id],
-  least: { requests: 0, 'compactions of its own': 1 },
+  least: { requests: 0, compactions: 0, 'compactions of its own': 1 },
   orElse: 'a faster control, or a lower retention limit, lets the log fill up',
 } as const;
 check(bounded, toFill, async (t: Device) => {

@@ -33,6 +33,7 @@ check(
     profile: 'core',
     premises: ['device.events.replay.complete'],
     deviation: CURSOR_REPEATED,
+    least: { events: 2, inputs: 1 },
   },
   async (t: Device, streams) => {
     const recording = await record(t, streams, 12);

@@ -14,9 +14,18 @@ import { describeAnswer, describeOpen, type Streams, Subscription, withStreams }
 
 export const { check, checks } = section({});
 
+const COMPARED = 'compared replays';
+/** A replay of what is compacted away meanwhile is compared with nothing. */
+const comparing = {
+  aspect: 'retained',
+  profile: 'core',
+  least: { [COMPARED]: 1 },
+  orElse: 'a log that is not compacted meanwhile shows it',
+} as const;
+
 check(
   complete,
-  { aspect: 'retained', profile: 'core', premises: RETAINED },
+  { ...comparing, premises: RETAINED },
   // Whether the cursor is repeated is a requirement of its own.
   (t: Device) =>
     expectReplayFromAnywhere(
@@ -26,14 +35,12 @@ check(
     ),
 );
 
-check(header, { aspect: 'retained', profile: 'core', premises: RETAINED_REPLAY, deviation: HEADER_IGNORED }, (t) =>
+check(header, { ...comparing, premises: RETAINED_REPLAY, deviation: HEADER_IGNORED }, (t) =>
   expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
 );
 
-check(
-  afterWins,
-  { aspect: 'retained', profile: 'core', premises: ['device.events.header-cursor.retained'] },
-  (t: Device) => expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
+check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retained'] }, (t: Device) =>
+  expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
 );
 
 type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: bigint, where: string) => void;
@@ -98,6 +105,7 @@ async function replayUpTo(
   const { by } = replay.stream.ended ?? {};
   const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
+  t.saw(COMPARED);
   return came.filter(({ id }) => id <= last);
 }
 
@@ -120,12 +128,7 @@ async function openReplay(
 
 check(
   exclusive,
-  {
-    aspect: 'retained',
-    profile: 'core',
-    premises: ['device.events.replay.complete.retained'],
-    deviation: CURSOR_REPEATED,
-  },
+  { ...comparing, premises: ['device.events.replay.complete.retained'], deviation: CURSOR_REPEATED },
   async (t: Device, streams) => {
     const events = await requireTwo(t, streams);
     await t.property(
@@ -164,7 +167,7 @@ async function firstFrame(stream: EventStream): Promise<void> {
   });
 }
 
-const ofTypes = { aspect: 'retained', profile: 'core', premises: RETAINED_REPLAY, deviation: TYPES_IGNORED } as const;
+const ofTypes = { ...comparing, premises: RETAINED_REPLAY, deviation: TYPES_IGNORED } as const;
 check(types, ofTypes, async (t: Device, streams) => {
   const [first, ...later] = await requireTwo(t, streams);
   const after = first?.id ?? 0n;

@@ -22,6 +22,8 @@ check(
   {
     aspect: 'histories',
     needs: ['drive', 'compact', 'restart'],
+    // Drawn like everything else that happens.
+    least: { compactions: 0, restarts: 0, inputs: 1 },
     premises: [
       sequencesCheck.id,
       'device.log.compaction',

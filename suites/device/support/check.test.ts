@@ -20,6 +20,7 @@ function pacedDevice(leftMs: number) {
     control: layered(noControl, { call: (call) => (call.name === 'publish' ? publish(call.count) : undefined) }),
     session,
     remainingMs: () => leftMs,
+    saw: () => {},
     blocked: (reason) => {
       throw new Blocked(reason);
     },

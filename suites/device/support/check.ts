@@ -93,7 +93,7 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked'>;
+type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
 /**
  * The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in
@@ -133,6 +133,7 @@ export function pacedControl(t: Driven): Control {
   };
   const compact = async (signal: AbortSignal | undefined): ReturnType<Control['compact']> => {
     const left = await control.compact(signal);
+    t.saw('compactions');
     hasCompacted(t, BigInt(left.earliest_id), BigInt(left.latest_id));
     return left;
   };

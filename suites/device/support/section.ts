@@ -49,10 +49,14 @@ export const check = (
 
 export const section = sections(check);
 
-/** A check that asked nothing, or restarted nothing, has decided nothing. One may read what another has published. */
+/**
+ * A check that asked nothing, restarted or compacted nothing, has decided nothing. One may read what another has
+ * published.
+ */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),
+  ...(needs.includes('compact') && { compactions: 1 }),
 });
 
 /** How checks share the agent that do with it what these capabilities allow. */

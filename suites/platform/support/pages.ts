@@ -267,6 +267,7 @@ async function mustWalk(t: Platform, collection: string, plan: WalkPlan, compare
       firstRepetition(walkedIds) ??
       firstRepetition(walked.whole ? firstIds : firstIds.slice(0, walkedIds.length)) ??
       compare({ walked: walkedIds, whole: walked.whole, offset }, [firstIds, secondIds]);
+    if (walkedIds.length > limit) t.saw('walks over several pages');
     if (difference === undefined) return undefined;
     const after = await totalCount(t, collection);
     return {
