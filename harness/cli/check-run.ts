@@ -44,7 +44,6 @@ import {
   isReadOnly,
   LONGEST_RUN,
   type PlanArguments,
-  planOptions,
   targetOnly,
 } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
@@ -54,7 +53,6 @@ import {
   commandWords,
   type GivenOptions,
   type OptionsOf,
-  type OptionTable,
   storable,
 } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
