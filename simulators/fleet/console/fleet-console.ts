@@ -269,7 +269,7 @@ export class FleetConsole {
       storm: by((share, over) => [{ do: 'storm', share, over }, `${share} reconnect over ${over}`]),
       scale: async ({ count, over }) => {
         durationMs(String(over));
-        const robots = await byHand.grow(wholeNumber('count of robots', count, 1));
+        const robots = await byHand.grow(wholeNumber('count of robots', count));
         this.#feed.set({ states: this.#feed.document.states.padEnd(fleet.robots, '.') });
         return begin({ do: 'ramp', over: String(over) }, `${robots.length} robots added over ${String(over)}`, robots);
       },
