@@ -47,14 +47,7 @@ import {
   targetOnly,
 } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
-import {
-  type Again,
-  commandLine,
-  commandWords,
-  type GivenOptions,
-  type OptionsOf,
-  storable,
-} from './options.ts';
+import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 import { filesToWatch, type Watched, watching } from './watch.ts';

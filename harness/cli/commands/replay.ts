@@ -8,6 +8,7 @@ import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { isNamed } from '../../runner/plan.ts';
 import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
+import { isRemembered, partsOf } from '../last-run.ts';
 import {
   type CommandContext,
   command,
@@ -18,7 +19,6 @@ import {
   OPTION,
   type OptionTable,
 } from '../options.ts';
-import { isRemembered, partsOf } from '../last-run.ts';
 
 export const replay = command({
   options: {
