@@ -191,7 +191,8 @@ describe('the time for it', () => {
       if (runs > 1) await new Promise(() => {});
       broken(t);
     });
-    expect(wordsOf(await run([check], tries(50)))).toEqual(['not tried again: no time left']);
+    // A busy machine takes a while for the first run too.
+    expect(wordsOf(await run([check], tries(500)))).toEqual(['not tried again: no time left']);
   });
 
   it('is none where a check takes longer than is left', async () => {

@@ -33,8 +33,9 @@ const TIMES_LONGER = 2;
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**
- * Pings the device until an answer comes, within the patience for effects: a device may be connected for a while before it
- * hears pings, and one of them can get lost. Resolves with how long the ping that was answered took, milliseconds.
+ * Pings the device until an answer comes, within the patience for effects: a device may be connected for a while
+ * before it hears pings, and one of them can get lost. Resolves with how long the ping that was answered took,
+ * milliseconds.
  */
 async function mustReach(t: System, from: string): Promise<number> {
   // Where the device has got nothing else in vain, it hardly gets a ping.
