@@ -166,8 +166,9 @@ export class Waits {
       all.slowestMs = Math.max(all.slowestMs, slowestMs);
       all.strict += strict;
     }
-    // Where all kinds are alike, one in vain tells as much as many that came.
-    return all.successes >= KNOWN_AFTER || (alike === 'all' && all.strict > 0) ? all : undefined;
+    // Where all kinds are alike, one in vain and one that came tell as much as many that came.
+    const isTold = alike === 'all' && all.strict > 0 && all.successes > 0;
+    return all.successes >= KNOWN_AFTER || isTold ? all : undefined;
   }
 
   #of(kind: string): Experience {

@@ -3,7 +3,7 @@
  * 9110 are.
  */
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import type { Refusal } from '../../harness/contract/situations.ts';
+import { ASKED_FOR, type Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
 import {
   about,
@@ -23,7 +23,6 @@ import { expectWait } from './support/waits.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-const ASKED_FOR = 2;
 /** A date has no parts of a second. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 

@@ -25,10 +25,10 @@ export const defects = [
       },
     },
   }),
-  defect('ping-in-32-bits', 'Keeps the round trip in 32 bits.', ['client.ping.answer.long'], {
+  defect('ping-in-32-bits', 'Keeps the round trip in 32 bits.', ['client.ping.round-trip'], {
     jobs: { ping: ({ shown }) => ({ shown: (value) => trip(shown(value), (nanos) => nanos | 0) }) },
   }),
-  defect('ping-as-float', 'Keeps the round trip as a short floating-point number.', ['client.ping.answer.long'], {
+  defect('ping-as-float', 'Keeps the round trip as a short floating-point number.', ['client.ping.round-trip'], {
     jobs: { ping: ({ shown }) => ({ shown: (value) => trip(shown(value), Math.fround) }) },
   }),
   defect('ping-as-form', 'Calls the body of a ping a form.', ['client.ping.body'], {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Recorder } from '../../../harness/client/recorder.ts';
-import { printedLineIn, Timeline } from './client-run.ts';
+import { printedLineIn } from './client-run.ts';
+import { Timeline } from './timeline.ts';
 
 const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
 

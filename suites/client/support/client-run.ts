@@ -5,8 +5,6 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Axis } from '../../../harness/client/timeline.ts';
-import { readableDuration } from '../../../harness/common/durations.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import type { ClientJob, ClientPlace } from '../../../harness/contract/client.ts';
@@ -16,8 +14,9 @@ import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/viola
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
 import { addressAt, type Client, writeShared } from './check.ts';
 import { MOST_REFUSED, Repeats, WATCHED_MS } from './repeats.ts';
-import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace, type Track } from './server.ts';
+import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace } from './server.ts';
 import type { Storm } from './storm.ts';
+import { Timeline } from './timeline.ts';
 
 // Reads what a client prints. Integers keep all their digits.
 
@@ -45,131 +44,6 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
     return JSON.parse(text, reviver);
   } catch {
     return undefined;
-  }
-}
-
-// What server and client did, with the time of each: in words, and as marks on the axis of the check.
-
-/** Lines that are kept: of a long run the first ones and the last ones. */
-const FIRST = 4;
-const LAST = 40;
-/** Characters of one line, and of all that a finding shows. */
-const WIDTH = 300;
-const SHOWN = 1800;
-
-export type Who = 'client' | 'server' | 'muster';
-
-export class Timeline {
-  readonly #started = performance.now();
-  readonly #axis: Axis;
-  readonly #first: string[] = [];
-  readonly #last: string[] = [];
-  readonly #secrets: string[] = [];
-  #lines = 0;
-  /** Lines that the client has printed since anything else happened. */
-  #prints = 0;
-  #over = false;
-
-  constructor(axis: Axis) {
-    this.#axis = axis;
-  }
-
-  /** Shows that text nowhere. */
-  hide(secret: string): void {
-    this.#secrets.push(secret);
-  }
-
-  /** What comes from now on is the end of the run, and nothing of it. */
-  close(): void {
-    this.#over = true;
-  }
-
-  /** The client is started. */
-  starts(what: string): void {
-    if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
-  }
-
-  /** The server does something that is no answer. */
-  drives(what: string): void {
-    if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
-  }
-
-  /** Nothing has come for so many milliseconds. */
-  silence(ms: number): void {
-    const what = `has waited ${readableDuration(ms)} for a sign of the client`;
-    if (this.#tell('muster', what)) this.#axis.add('drive', what);
-  }
-
-  /** Of lines that come one after the other, the first and the last are shown. */
-  printed(line: string): void {
-    const before = this.#prints;
-    const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;
-    if (before > 1) this.#forgetLast();
-    if (this.#tell('client', what)) this.#axis.printed(this.#clean(line));
-    this.#prints = before + 1;
-  }
-
-  #forgetLast(): void {
-    (this.#last.length > 0 ? this.#last : this.#first).pop();
-    this.#lines -= 1;
-  }
-
-  /** The client ended by itself. */
-  ended(how: string): void {
-    if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
-  }
-
-  /** The client asked for something. `where`: added to all that becomes of it. */
-  request(what: string, where = ''): Track {
-    const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
-    const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;
-    let stream: ReturnType<Axis['stream']> | undefined;
-    return {
-      opens: (how) => {
-        if (!tell('server', how) || mark === undefined) return;
-        this.#axis.ended(mark, `→ ${how}`);
-        stream = this.#axis.stream(mark);
-      },
-      sends: (bytes) => {
-        if (tell('server', `sends ${bytes}`)) stream?.came('sent', this.#clean(bytes));
-      },
-      answers: (how) => {
-        if (tell('server', how) && mark !== undefined) this.#axis.ended(mark, `→ ${how}`);
-      },
-      ends: (who, how) => {
-        if (!tell(who, how) || mark === undefined) return;
-        if (stream === undefined) this.#axis.ended(mark, `→ ${who} ${how}`);
-        else stream.ended(who === 'client' ? 'end' : 'cut', how);
-      },
-    };
-  }
-
-  #clean(text: string): string {
-    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '…'), text);
-  }
-
-  /** False when the run is over. */
-  #tell(who: Who, what: string): boolean {
-    if (this.#over) return false;
-    this.#prints = 0;
-    const seconds = ((performance.now() - this.#started) / 1000).toFixed(3);
-    const line = `${seconds} s  ${who}: ${this.#clean(what)}`;
-    this.#lines += 1;
-    const kept = this.#first.length < FIRST ? this.#first : this.#last;
-    kept.push(line.length <= WIDTH ? line : `${line.slice(0, WIDTH)}…`);
-    if (this.#last.length > LAST) this.#last.shift();
-    return true;
-  }
-
-  /** The first lines, and as many of the last ones as a finding has room for: it is about those. */
-  get text(): string {
-    let room = SHOWN - this.#first.join('\n').length;
-    const end = this.#last.toReversed().filter((line) => {
-      room -= line.length + 1;
-      return room >= 0;
-    });
-    const left = this.#lines - this.#first.length - end.length;
-    return [...this.#first, ...(left > 0 ? [`… ${left} more`] : []), ...end.toReversed()].join('\n');
   }
 }
 
