@@ -37,7 +37,8 @@ test.skipIf(process.platform !== 'linux').each(subjects)(
   async (api, name) => {
     await using server = await nullServer(name, { port: 0 });
     const file = at(`${api}-${name}`);
-    const words = typed`check ${api} --url ${server.address} ${CREDENTIALS[api]} --patience 2 --report json=${file}.json`;
+    const place = ['--url', server.address, ...CREDENTIALS[api]];
+    const words = typed`check ${api} ${place} --patience 2 --report json=${file}.json`;
     const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file };
     await using run = new Running(words, { env });
     const { code } = await run.ended;

@@ -34,11 +34,16 @@ const HOSTILE = `${ENDS}${RUNS.join('')}`;
 /** A part of it that only text has. */
 const SHOWN = '<script>window.pwned=1</script>';
 
+const ELEMENTS = [
+  ...['iframe', '[onerror]', '[onload]', 'a[href^="javascript:"]'],
+  ...['link[href*="192.0.2.1"]', 'img[src*="192.0.2.1"]'],
+];
+
 /** Nothing of what a target said has become an element; `least`: how often it is shown as text. */
 async function expectHarmless(page: Page, least = 1): Promise<void> {
   const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
     pwned: window.pwned,
-    elements: [...document.querySelectorAll('iframe, link[href*="192.0.2.1"], img[src*="192.0.2.1"], [onerror], [onload], a[href^="javascript:"]')]
+    elements: [...document.querySelectorAll('${ELEMENTS.join()}')]
       .map((element) => element.outerHTML.slice(0, 100)),
     shown: document.documentElement.textContent.split(${JSON.stringify(SHOWN)}).length - 1,
   })`);

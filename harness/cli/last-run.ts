@@ -1,8 +1,8 @@
 /**
  * What this machine remembers of its own runs, a file a target in the user's state folder: ids and outcomes of checks,
  * and by its name, which is a digest, how the target was reached. `--last-failed` takes up what was left open. A report
- * may come from anybody, so that `replay` uses a command, an address or a file that it names only if a run is remembered
- * that has used it.
+ * may come from anybody, so that `replay` uses a command, an address or a file that it names only if a run that has
+ * used it is remembered.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -55,7 +55,7 @@ function folderIn({ XDG_STATE_HOME: state = '' }: Environment): string {
   return join(base, 'muster', 'runs');
 }
 
-/** One file for each target, as it is reached from the folder of this process. `options`: of the run, without secrets. */
+/** One file for each target, as it is reached from this folder. `options`: of the run, without secrets. */
 function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));

@@ -103,8 +103,7 @@ export class Timeline {
       },
       ended: (kind, why) => {
         if (!this.kept.includes(request)) return;
-        this.ended(request);
-        this.add(kind, why, number);
+        request.until_ms = this.add(kind, why, number).at_ms;
       },
     };
   }
