@@ -192,7 +192,7 @@ describe('the time for it', () => {
       broken(t);
     });
     // A busy machine takes a while for the first run too.
-    expect(wordsOf(await run([check], tries(500)))).toEqual(['not tried again: no time left']);
+    expect(wordsOf(await run([check], tries(500)))[0]).toMatch(/^not tried again: no time left/);
   });
 
   it('is none where a check takes longer than is left', async () => {

@@ -68,7 +68,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
       options.tell(left);
     }
   }
-  due.sort((a, b) => seedOf(seed, a.id) - seedOf(seed, b.id));
+  due.sort((a, b) => shrinksLog(a) - shrinksLog(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
@@ -93,6 +93,9 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     rounds,
   };
 }
+
+/** What compacts comes late: others look at a log from its first event. */
+const shrinksLog = ({ needs = [] }: Check<never>): number => Number(needs.includes('compact'));
 
 /** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */
 async function triedAgain<Context>(

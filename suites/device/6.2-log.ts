@@ -38,7 +38,8 @@ check(
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
-    await expectJsonl(t, await readLog(t), events.slice(-NEWEST));
+    const log = await readLog(t);
+    await expectJsonl(t, log, (await stillRetained(streams, events)).slice(-NEWEST));
   },
 );
 
