@@ -98,7 +98,10 @@ export const variants = [
   variant('ping-less', 'Keeps a tenth of the timeout that its caller wants for itself.', {
     jobs: {
       ping: ({ body }) => ({
-        body: (wanted) => ({ timeout_nanos: Math.round(Number(body(wanted)?.['timeout_nanos']) * 0.9) }),
+        body: (wanted) => {
+          const { timeout_nanos: nanos } = body(wanted) ?? {};
+          return typeof nanos === 'number' ? { timeout_nanos: Math.round(nanos * 0.9) } : {};
+        },
       }),
     },
   }),
