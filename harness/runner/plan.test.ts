@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
 import { inOrder, makePlan, premiseProblems } from './plan.ts';
-import { declared, run, seedInOrder } from './testing/checks.ts';
+import { declared, run } from './testing/checks.ts';
 import type { Capability, Check, CheckContext } from './types.ts';
 import { RunOver } from './violation.ts';
 
@@ -210,7 +210,7 @@ describe('the end of a run', () => {
 
   it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
     const checks = ['a', 'b', 'c', 'd'].map((name) => declared(`test.${name}`, { sharing: 'exclusive' }, broken));
-    const report = await run(checks, { seed: seedInOrder(checks), bail: 2, excuses: ({ id }) => id === 'test.a' });
+    const report = await run(checks, { bail: 2, excuses: ({ id }) => id === 'test.a' });
     expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
     expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
     expect(report.exit_code).toBe(1);
@@ -228,7 +228,7 @@ describe('the end of a run', () => {
       declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
     ];
     // Half of the run's time is the limit of one check.
-    const report = await run(checks, { seed: seedInOrder(checks), maxTimeMs: 2000 });
+    const report = await run(checks, { maxTimeMs: 2000 });
     expect(order).toEqual(['stopped', 'next']);
     expect(report.checks[0]?.reason).toBe('did not end within 1 s');
   });

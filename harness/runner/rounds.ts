@@ -4,7 +4,7 @@ import { tryAgain } from './again.ts';
 import { type Plan, schedule, type Tries } from './plan.ts';
 import { Attempts, isDecided } from './rate.ts';
 import { resultOf } from './results.ts';
-import { seedOf, whyOver } from './run-check.ts';
+import { whyOver } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
 
@@ -13,8 +13,6 @@ export interface RoundsOptions<Context> {
   plan: Plan<Context>;
   /** Nothing can be decided: every check is blocked with this reason. */
   unreachable?: string;
-  /** Decides the order of checks that do not rest on each other, so that no target can tell Muster by it. */
-  seed: number;
   /** How often every check is run, one round after the other. Default: once. */
   repeat?: number;
   /** How findings are tried again. Default: as the plan says. */
@@ -51,7 +49,7 @@ export interface Rounds {
 }
 
 export async function runRounds<Context>(options: RoundsOptions<Context>): Promise<Rounds> {
-  const { plan, unreachable, seed, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
+  const { plan, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
   const started = performance.now();
   const attempts = new Attempts();
   const due: Check<Context>[] = [];
@@ -68,7 +66,6 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
       options.tell(left);
     }
   }
-  due.sort((a, b) => shrinksLog(a) - shrinksLog(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
@@ -93,9 +90,6 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     rounds,
   };
 }
-
-/** What compacts comes late: others look at a log from its first event. */
-const shrinksLog = ({ needs = [] }: Check<never>): number => Number(needs.includes('compact'));
 
 /** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */
 async function triedAgain<Context>(

@@ -12,7 +12,6 @@ import { poll } from '../common/waiting.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import { makePlan } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
-import { seedInOrder } from '../runner/testing/checks.ts';
 import type { Api, Check, CheckContext, Level, Report } from '../runner/types.ts';
 import { Violation } from '../runner/violation.ts';
 import { openDeviceTarget } from './open-device.ts';
@@ -104,7 +103,7 @@ async function runOn(
   const all = suite<{ http: HttpClient }>(api, [list]);
   const { capabilities, description, context } = target;
   const plan = makePlan(all, { capabilities });
-  return await runSuite(all, { plan, target: description, context, redactor, seed: seedInOrder(list), version: '0' });
+  return await runSuite(all, { plan, target: description, context, redactor, seed: 1, version: '0' });
 }
 
 const ALONE = { sharing: 'exclusive' } as const;

@@ -3,7 +3,6 @@ import { Redactor } from '../../common/redact.ts';
 import { checks, requirement, suite } from '../define.ts';
 import { makePlan } from '../plan.ts';
 import { type RunOptions, runSuite } from '../run.ts';
-import { seedOf } from '../run-check.ts';
 import type { Capability, Check, Level, Report, TargetDescription } from '../types.ts';
 
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
@@ -24,14 +23,6 @@ export const declared = (
 
 export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<object> =>
   declared(`test.${level}`, {}, body, level);
-
-/** The first seed with which a run takes these checks in this order. */
-export function seedInOrder(list: readonly Pick<Check<never>, 'id'>[]): number {
-  for (let seed = 1; ; seed += 1) {
-    const ranks = list.map(({ id }) => seedOf(seed, id));
-    if (ranks.every((rank, index) => index === 0 || (ranks[index - 1] ?? 0) < rank)) return seed;
-  }
-}
 
 export function run(
   list: Check<object>[],
