@@ -85,8 +85,12 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 /** Whether so many events may have come after the cursor that it is older than the earliest retained one by now. */
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
-  return cursor !== undefined && eventsAfter(t, cursor) > certain(t) && !isLeft(t, cursor);
+  if (cursor === undefined) return false;
+  return isTiny(t) || (eventsAfter(t, cursor) > certain(t) && !isLeft(t, cursor));
 }
+
+/** Where one event of other origin is enough to drop any other. */
+const isTiny = (t: Device): boolean => t.info.retention !== undefined && certain(t) === 0;
 
 /** Whether a compaction left the event, and the log has had no reason for another one. */
 function isLeft(t: Device, cursor: bigint): boolean {
