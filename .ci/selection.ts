@@ -67,6 +67,16 @@ export const SELECTED: readonly Selected[] = [
     about: [...CHECKING, 'simulators/defects/null.ts'],
   },
   {
+    name: 'hostile and sleeping targets',
+    tests: ['harness/cli/{asleep,cached,million-events,tls,unmarked}.long.test.ts'],
+    about: [...CHECKING, 'harness/targets'],
+  },
+  {
+    name: 'published clients',
+    tests: ['fixtures/clients/clients.long.test.ts'],
+    about: ['fixtures/clients', 'suites/client', 'harness/targets/client'],
+  },
+  {
     name: 'starved harness',
     tests: [],
     subjects: 'starved',
