@@ -72,7 +72,7 @@ test('an interrupt leaves no container', async (context) => {
   run.child.kill('SIGINT');
   const { code, stdout, stderr } = await run.ended;
   expect(stdout).toContain('INTERRUPTED');
-  expect(code, stdout + stderr).toBe(2);
+  expect(code, stdout + stderr).toBe(130);
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 

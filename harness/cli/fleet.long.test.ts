@@ -52,7 +52,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     running.child.kill('SIGKILL');
     await eventually(() => expect(others.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
-  });
+  }, 240_000);
 
   it('exits 1 and names robot and ids when one robot of many delivers its events in the wrong order', async () => {
     const { code, stdout } = await fleets.run(
