@@ -37,7 +37,7 @@ const shape = ['--only', 'device.deployment.shape'];
 test('0: what ran holds, and the report says what was left out', async () => {
   const { code, stdout: out } = await muster('check', 'device', '--socket', good, ...shape, '--verbose');
   expect(code).toBe(0);
-  expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape 1 request\n/);
+  expect(out).toMatch(/✓ 2.1 .*\n +✓ device.deployment.shape .*1 request.*\n/);
   expect(out).toMatch(/NO FAILURE FOUND {2}1 passed(.|\n)*left out: --only device.deployment.shape/);
 });
 
@@ -63,7 +63,7 @@ test('1: a MUST fails, and every report says so', async () => {
   expect(code).toBe(1);
   expect(out).toMatch(/✗ device.deployment.shape {2}MUST · section 2.1 Deployment/);
   expect(out).toMatch(
-    /try +curl -s -i --max-time 10 --unix-socket \S+bad.sock (?:-A \S+ )?http:\/\/localhost\/v0.2\/deployments\/current/,
+    /try +curl -s -i --max-time 10 --unix-socket \S+bad.sock .*http:\/\/localhost\/v0.2\/deployments\/current/,
   );
   expect(out).toMatch(/NOT CONFORMANT {2}1 failed/);
   const text = (format: string): string => readFileSync(at(`bad.${format}`), 'utf8');
