@@ -1,26 +1,15 @@
 /** However much a target sends, the command takes no more memory than a small container has. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
 import { FaultyProxy } from './fleet-faults/testing/faults.ts';
+import { keepingStatus, mostBytesIn } from './testing/memory.ts';
 import { Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
 /** A small container has 512 MiB. */
 const MOST_BYTES = 512 * 2 ** 20;
-
-/** Writes the most memory that the process ever had, when it exits. */
-const measure = at('measure.mjs');
-writeFileSync(
-  measure,
-  `import { readFileSync, writeFileSync } from 'node:fs';
-import process from 'node:process';
-process.on('exit', () => writeFileSync(process.env.MEMORY_FILE, readFileSync('/proc/self/status')));
-`,
-);
 
 const CREDENTIALS = {
   device: ['--token', 'token_0123456789abcdef'],
@@ -39,18 +28,17 @@ test.skipIf(process.platform !== 'linux').each(subjects)(
     const file = at(`${api}-${name}`);
     const place = ['--url', server.address, ...CREDENTIALS[api]];
     const words = typed`check ${api} ${place} --patience 2 --report json=${file}.json`;
-    const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: file };
-    await using run = new Running(words, { env });
+    await using run = new Running(words, { env: keepingStatus(file) });
     const { code } = await run.ended;
     expect([1, 2]).toContain(code);
     const { checks } = reportIn(`${file}.json`);
     const named = checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
     expect(named.length).toBeGreaterThan(0);
     for (const { actual, reason } of named) expect(`${actual ?? ''}${reason ?? ''}`).not.toBe('');
-    const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1]);
+    const bytes = mostBytesIn(file);
     // Node alone takes more than that.
-    expect(kibibytes).toBeGreaterThan(30_000);
-    expect(kibibytes * 1024).toBeLessThan(MOST_BYTES);
+    expect(bytes).toBeGreaterThan(30_000 * 1024);
+    expect(bytes).toBeLessThan(MOST_BYTES);
   },
   LONGEST_MS,
 );

@@ -1,23 +1,13 @@
 /** A device whose log holds a million events: a check of it ends, with no more memory than a small machine has. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import { keepingStatus, mostBytesIn } from './testing/memory.ts';
 import { ask, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 const EVENTS = 1_000_000;
 const PORTION = 10_000;
 const MOST_BYTES = 1024 * 2 ** 20;
-
-const measure = at('measure.mjs');
-writeFileSync(
-  measure,
-  `import { readFileSync, writeFileSync } from 'node:fs';
-process.on('exit', () => writeFileSync(process.env.MEMORY_FILE, readFileSync('/proc/self/status')));
-`,
-);
-const mostBytes = (status: string): number => 1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]);
 
 test.skipIf(process.platform !== 'linux')(
   'a check ends, finds nothing and keeps little of them',
@@ -31,13 +21,12 @@ test.skipIf(process.platform !== 'linux')(
       expect(status).toBe(200);
     }
     const words = typed`check device --socket ${socket} --control ${control} --fast --report json=${at('report.json')}`;
-    const env = { NODE_OPTIONS: `--import=${pathToFileURL(measure).href}`, MEMORY_FILE: at('memory') };
-    const { code, stderr } = await new Running(words, { env }).ended;
+    const { code, stderr } = await new Running(words, { env: keepingStatus(at('memory')) }).ended;
     const { checks } = reportIn(at('report.json'));
     expect(checks.filter(({ outcome }) => outcome === 'fail').map(({ id, actual }) => [id, actual])).toEqual([]);
     expect([0, 2], stderr).toContain(code);
     for (const status of [at('memory'), `/proc/${device.child.pid}/status`])
-      expect(mostBytes(readFileSync(status, 'utf8'))).toBeLessThan(MOST_BYTES);
+      expect(mostBytesIn(status)).toBeLessThan(MOST_BYTES);
   },
   1_200_000,
 );
