@@ -253,7 +253,7 @@ test('what an agent writes to its standard error cannot command the terminal', a
   for (const text of [ended.stdout, ended.stderr, failing.stdout, failing.stderr, readFileSync(report, 'utf8')])
     for (const character of nasty.replaceAll(/[\x20-\x7e]/g, '')) expect(text).not.toContain(character);
   expect(failing.code).toBe(2);
-}, 120_000);
+});
 
 // An error that nobody awaits, planted into the real command: the report is written, and the exit code is 3.
 

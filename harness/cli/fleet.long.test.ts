@@ -9,7 +9,7 @@ import { printed, refusal, unlessSaturated, useFleetRuns } from './testing/muste
 
 const fleets = useFleetRuns();
 
-describe('muster fleet', { timeout: 60_000 }, () => {
+describe('muster fleet', () => {
   it('exits 99 when a threshold is missed', async () => {
     const { code, stdout } = await fleets.run(
       fleets.words('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }),
@@ -24,7 +24,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     );
     expect(stdout).toMatch(/load generator: invalid (.|\n)*started late(.|\n)*use --/);
     expect(code).toBe(98);
-  }, 240_000);
+  });
 
   it.each([
     ['the command alone gets', 1],
@@ -52,7 +52,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     running.child.kill('SIGKILL');
     await eventually(() => expect(others.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
     expect(readdirSync(fleets.path('tmp'))).toEqual([]);
-  }, 240_000);
+  });
 
   it('exits 1 and names robot and ids when one robot of many delivers its events in the wrong order', async () => {
     const { code, stdout } = await fleets.run(

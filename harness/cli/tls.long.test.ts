@@ -135,7 +135,7 @@ test('renegotiation in mid-request changes no verdict', async () => {
   expect(outcomes).toEqual(plain.outcomes);
   expect(code).toBe(plain.code);
   expect(renegotiated).toBeGreaterThan(3);
-}, 300_000);
+});
 
 test.each([
   ['no TLS any more', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), /what came is no TLS/],

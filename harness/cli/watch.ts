@@ -67,8 +67,8 @@ export async function watching(
   const names = files.map((file) => basename(file)).join(', ');
   for (let code = await once(); ; code = await onceMore(once, say)) {
     if (code > SIGNALLED) return code;
-    say(`\nwatching ${names}: runs again after a change; Ctrl+C ends it with exit ${code}`);
     using interrupt = interruptSignal();
+    say(`\nwatching ${names}: runs again after a change; Ctrl+C ends it with exit ${code}`);
     const changed = await changes.next(interrupt.signal);
     if (changed === undefined) return code;
     say(`changed: ${basename(changed)}\n`);

@@ -90,7 +90,7 @@ test('the command says what client and server do', async () => {
   await using playing = new Running(['simulate', 'device', '--socket', socket, '--scenario', 'retry-after']);
   expect(await playing.ready()).toEqual({ ready: true, scenario: 'retry-after', socket });
   rmSync(folder, { recursive: true, force: true });
-}, 120_000);
+});
 
 test.each([
   [['--scenario', 'list'], 0, 'torn-data '],

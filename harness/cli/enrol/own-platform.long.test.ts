@@ -105,7 +105,7 @@ test('an agent enrols over TLS in another dialect, and what a platform lacks com
   await opened.control.stop('SIGKILL');
   await opened.control.start();
   expect((await opened.control.deploy()).status).toBe('deployed');
-}, 120_000);
+});
 
 test('a system over TLS is one command as well', async () => {
   const words = typed`--platform-tls --only system.deploy --only system.ping`;
@@ -114,7 +114,7 @@ test('a system over TLS is one command as well', async () => {
   const { code, stdout } = await muster('check', 'system', ...given, ...words);
   expect(stdout).toContain('NO FAILURE FOUND');
   expect(code).toBe(0);
-}, 120_000);
+});
 
 test('a port that is taken is a usage error, and so is a platform that cannot be Muster’s own', async () => {
   await using other = createServer().listen(0, '127.0.0.1');
@@ -132,7 +132,7 @@ test('a port that is taken is a usage error, and so is a platform that cannot be
   );
   const container = typed`check device --image example/agent --control platform`;
   expect(await refusal(container)).toContain('docker run --rm --network host');
-}, 60_000);
+});
 
 test('an agent that compacts by itself is made to by filling its log, and a kill leaves no call waiting', async () => {
   const [target, socket, dir] = [at('fills.yaml'), at('fills.sock'), at('fills')];

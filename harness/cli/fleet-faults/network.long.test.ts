@@ -167,7 +167,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
   expect(said).toMatch(/not by the scenario: .* certificate has expired/);
   expect(code).toBe(unlessSaturated(0, result));
   await scene.agree(platform.url, 2);
-}, 240_000);
+});
 
 const CASES = [
   ['an expired certificate', LAST_WEEK, true, /certificate has expired/, /cannot connect \(certificate has expired\)/],
