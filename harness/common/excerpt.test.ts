@@ -28,6 +28,12 @@ test('what differs between expected and actual tells more than what they share',
   expect(excerpt(body, 200, about)).toContain(event(30, '2026-01-01T00:00:00Z'));
 });
 
+test('a value that expected names as well is shown when actual has nothing else', () => {
+  const body = Array.from({ length: 50 }, (_, at) => `id: ${at + 10}\nevent: a.b\n\n`).join('');
+  const about = telling({ expected: 'event 11, the first retained after 10', actual: 'event 10' });
+  expect(excerpt(body, 100, about)).toContain('id: 10\n');
+});
+
 test('the words of a finding lead to it, not the value that it repeats', () => {
   const body = `{"padding":"${'x'.repeat(300)}","created_at":17,"more":"${'y'.repeat(300)}"}`;
   const about = telling({ expected: 'a Deployment', actual: `/created_at must be string in ${body}` });

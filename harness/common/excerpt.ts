@@ -13,8 +13,11 @@ const INTEGER = /^\d{1,15}$/;
 export function telling({ expected = '', actual = '' }: { expected?: string; actual?: string }): Telling {
   const weights = new Map<string, number>();
   const texts = { actual, expected };
+  const seen = new Set(wordsOf(actual).map(({ word }) => word));
+  const due = new Set(wordsOf(expected).map(({ word }) => word));
   for (const kind of ['actual', 'expected'] as const) {
-    const other = new Set(wordsOf(texts[kind === 'actual' ? 'expected' : 'actual']).map(({ word }) => word));
+    // A value may be wrong here and be named by what was expected: of an actual with no word of its own, all count.
+    const other = kind === 'expected' ? seen : seen.isSubsetOf(due) ? new Set<string>() : due;
     const repeated = texts[kind].indexOf('{');
     for (const { word, at } of wordsOf(texts[kind])) {
       const inValue = repeated !== -1 && at > repeated ? WEIGHTS.repeated : 1;
