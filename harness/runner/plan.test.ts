@@ -179,6 +179,36 @@ describe('premises', () => {
   });
 });
 
+describe('the order of a run', () => {
+  const orderOf = async (seed: number, options: (name: string) => Partial<Check<object>>): Promise<string> => {
+    const order: string[] = [];
+    const checks = [...'abcdefgh'].map((name) =>
+      declared(`test.${name}`, options(name), async () => void order.push(name)),
+    );
+    await run(checks, { seed });
+    return order.join('');
+  };
+
+  it('is drawn from the seed', async () => {
+    const drive = () => ({ sharing: 'exclusive' }) as const;
+    const [one, same, other] = [await orderOf(1, drive), await orderOf(1, drive), await orderOf(2, drive)];
+    expect(same).toBe(one);
+    expect(other).not.toBe(one);
+    expect([...other].toSorted().join('')).toBe('abcdefgh');
+  });
+
+  it.each([1, 2, 3])('begins and ends with those that say so, and with what they rest on: seed %i', async (seed) => {
+    const order = await orderOf(seed, (name) => ({
+      sharing: name === 'c' || name === 'd' ? 'shared' : 'exclusive',
+      ...(name === 'h' && { turn: 'first' as const }),
+      ...(name === 'c' && { turn: 'last' as const }),
+      ...(name === 'a' && { premises: ['test.c'] }),
+    }));
+    expect(order.replace('d', '')[0]).toBe('h');
+    expect(order.slice(-2)).toBe('ca');
+  });
+});
+
 describe('the end of a run', () => {
   const untilAborted = (seen: string[]): Check<object>['run'] =>
     function waits({ signal }: CheckContext) {
@@ -209,7 +239,9 @@ describe('the end of a run', () => {
   });
 
   it('comes after N failed MUSTs with --bail, not counting those that the baseline excuses', async () => {
-    const checks = ['a', 'b', 'c', 'd'].map((name) => declared(`test.${name}`, { sharing: 'exclusive' }, broken));
+    const checks = ['a', 'b', 'c', 'd'].map((name) =>
+      declared(`test.${name}`, { sharing: 'exclusive', turn: name === 'd' ? 'last' : 'first' }, broken),
+    );
     const report = await run(checks, { bail: 2, excuses: ({ id }) => id === 'test.a' });
     expect(report.checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'fail', 'blocked']);
     expect(report.checks.at(-1)?.reason).toBe('not run to its end: --bail 2');
@@ -224,7 +256,7 @@ describe('the end of a run', () => {
       order.push('stopped');
     };
     const checks = [
-      declared('test.hangs', { sharing: 'exclusive' }, slowToStop),
+      declared('test.hangs', { sharing: 'exclusive', turn: 'first' }, slowToStop),
       declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
     ];
     // Half of the run's time is the limit of one check.

@@ -279,10 +279,18 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
+/** The checks whose turn is `last`, and those that rest on one of them. Premises come first in `ordered`. */
+function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readonly C[]): Set<C> {
+  const last = new Set<C>();
+  for (const check of ordered)
+    if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);
+  return last;
+}
+
 /**
- * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time,
- * disruptive ones alone at the end. A check starts when the results of its premises are known, which `runOne` gets. It
- * must not reject.
+ * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time, then
+ * those whose turn is last, and disruptive ones alone at the end. A check starts when the results of its premises are
+ * known, which `runOne` gets. It must not reject.
  */
 export async function schedule<Context>(
   checks: readonly Check<Context>[],
@@ -298,13 +306,20 @@ export async function schedule<Context>(
     );
     results.get(check)?.resolve(await runOne(check, premises));
   };
-  const lanes = Map.groupBy(ordered, laneOf);
+  const last = lastOf(ordered);
+  const lane = (which: Lane, isLast: boolean): Check<Context>[] =>
+    ordered.filter((check) => laneOf(check) === which && last.has(check) === isLast);
+  const inTurn = async (isLast: boolean): Promise<unknown> =>
+    Promise.all([pool(lane('shared', isLast), concurrency, start), pool(lane('exclusive', isLast), 1, start)]);
   await Promise.all([
-    ...(lanes.get('slow') ?? []).map(start),
-    pool(lanes.get('shared') ?? [], concurrency, start),
-    pool(lanes.get('exclusive') ?? [], 1, start),
+    ...ordered.filter((check) => laneOf(check) === 'slow').map(start),
+    inTurn(false).then(() => inTurn(true)),
   ]);
-  await pool(lanes.get('disruptive') ?? [], 1, start);
+  await pool(
+    ordered.filter((check) => laneOf(check) === 'disruptive'),
+    1,
+    start,
+  );
 }
 
 async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {

@@ -4,7 +4,7 @@ import { tryAgain } from './again.ts';
 import { type Plan, schedule, type Tries } from './plan.ts';
 import { Attempts, isDecided } from './rate.ts';
 import { resultOf } from './results.ts';
-import { whyOver } from './run-check.ts';
+import { seedOf, whyOver } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
 
@@ -21,6 +21,8 @@ export interface RoundsOptions<Context> {
   concurrency?: number;
   /** Whether a baseline excuses that failure. */
   excuses?(result: CheckResult): boolean;
+  /** Draws the order of the checks. */
+  seed: number;
   /** Of the first round. */
   session: Session;
   /** Aborts when the run is over. */
@@ -49,7 +51,7 @@ export interface Rounds {
 }
 
 export async function runRounds<Context>(options: RoundsOptions<Context>): Promise<Rounds> {
-  const { plan, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
+  const { plan, seed, unreachable, repeat = 1, concurrency = 8, excuses = () => false, signal } = options;
   const started = performance.now();
   const attempts = new Attempts();
   const due: Check<Context>[] = [];
@@ -69,7 +71,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
-    await schedule(due, concurrency, oneOf(options, attempts, session, rounds === 0));
+    await schedule(drawn(due, seed), concurrency, oneOf(options, attempts, session, rounds === 0));
     if (signal.aborted) break;
     rounds += 1;
     session = session.again();
@@ -89,6 +91,14 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     ),
     rounds,
   };
+}
+
+const TURNS = ['first', undefined, 'last'];
+
+/** The checks in an order by which no target can tell that it is tested. */
+function drawn<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
+  const place = ({ turn }: Check<Context>): number => TURNS.indexOf(turn);
+  return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
 }
 
 /** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */

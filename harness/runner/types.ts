@@ -56,6 +56,11 @@ export interface Check<Context> {
   slow?: boolean;
   /** Checks how the target is found, such as its discovery file; runs even when nothing answers there. */
   runsWhenUnreachable?: boolean;
+  /**
+   * The order of checks is drawn from the seed of the run. `first`: before the others of its lane, as it needs a log that
+   * nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left.
+   */
+  turn?: 'first' | 'last';
   /** Sends a platform more than GET requests: left out by `--read-only`. */
   writes?: boolean;
   /** Runs with `--profile core` too. */

@@ -27,7 +27,7 @@ const shape = requirement({
     'GET /deployments/current answers 200 with application/json: a Deployment with all required fields, their types, ' +
     'the prefixes dpl_, dvc_ and rls_, the enumerations, and ISO 8601 timestamps.',
 });
-check(shape, { profile: 'core', premises: SERVED }, async (t: Device) => {
+check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response))
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');

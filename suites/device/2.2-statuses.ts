@@ -20,7 +20,7 @@ const merge = requirement({
     'status equals error_status when that is failed or retrying, and activity_status when error_status is none, ' +
     'on every deployment seen.',
 });
-check(merge, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   let seen = 0;
   const body = await currentDeployment(t);
   if (body !== undefined && expectMergedStatus(t, body, 'the current deployment')) seen += 1;

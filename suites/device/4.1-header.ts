@@ -62,7 +62,7 @@ check(afterWins, { needs: ['drive'], profile: 'core', premises: [header.id] }, a
   );
 });
 
-const zeroWins = { aspect: 'zero', needs: ['drive'], premises: [afterWins.id] } as const;
+const zeroWins = { aspect: 'zero', turn: 'first', needs: ['drive'], premises: [afterWins.id] } as const;
 check(afterWins, zeroWins, async (t: Device, streams) => {
   const { all, cursor } = await record(t, streams, 5);
   const newest = all.at(-1)?.id ?? cursor;

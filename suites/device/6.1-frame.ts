@@ -131,7 +131,13 @@ function checkFrames(
     for (const subscription of both) expectAll(t, subscription);
     if (problem !== undefined) throw problem;
   });
-  const retained = { ...allowed, aspect: 'retained', profile: 'core', premises: premises.retained } as const;
+  const retained = {
+    ...allowed,
+    aspect: 'retained',
+    turn: 'last',
+    profile: 'core',
+    premises: premises.retained,
+  } as const;
   check(requirement, retained, async (t: Device, streams) => expectAll(t, await requireRetained(t, streams)));
 }
 
@@ -213,6 +219,7 @@ check(
   payload,
   {
     aspect: 'retained',
+    turn: 'last',
     profile: 'core',
     premises: ['device.events.envelope.retained', 'device.events.type-form.retained'],
   },

@@ -38,6 +38,7 @@ check(
   monotonic,
   {
     aspect: 'retained',
+    turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
     // One alone is in any order.

@@ -18,6 +18,7 @@ const COMPARED = 'compared replays';
 /** A replay of what is compacted away meanwhile is compared with nothing. */
 const comparing = {
   aspect: 'retained',
+  turn: 'last',
   profile: 'core',
   least: { [COMPARED]: 1 },
   orElse: 'a log that is not compacted meanwhile shows it',
@@ -147,7 +148,7 @@ check(
   },
 );
 
-check(exclusive, { aspect: 'future.retained', premises: RETAINED_REPLAY }, async (t: Device, streams) => {
+check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_REPLAY }, async (t: Device, streams) => {
   const newest = (await retainedEvents(t, streams)).at(-1)?.id;
   if (newest === undefined) return t.undecided('the device replays no event that it retained');
   const after = newest + 2n ** 40n;
