@@ -54,7 +54,7 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 300_000,
     pool: 'forks',
     // Tests wait for sockets and processes: short ones about a third of their time, long ones most of it.
-    maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2.5 : 1.5)),
+    maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },
     projects: [

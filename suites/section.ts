@@ -1,5 +1,5 @@
 /** How a file of a suite declares its requirements and checks. */
-import { type checks, requirement } from '../harness/runner/define.ts';
+import { type checks, requirement, rules } from '../harness/runner/define.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
@@ -20,6 +20,9 @@ export const sections =
         checks.push(declared);
         return declared;
       },
+      /** What must hold of all that the run sees, whichever check asks for it. */
+      rule: (...given: Parameters<ReturnType<typeof rules<Context>>>): void =>
+        void checks.push(rules<Context>()(...given)),
     };
   };
 

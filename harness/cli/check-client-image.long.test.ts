@@ -12,7 +12,7 @@ import { findClientImage } from '../targets/client/client-run.ts';
 import { hasDocker, muster, needsDocker, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 // Where every layer is copied, a container takes its time.
-vi.setConfig({ testTimeout: 400_000 });
+vi.setConfig({ testTimeout: 900_000 });
 const ROOT = join(import.meta.dirname, '../..');
 const at = useFolder();
 const IMAGES = {
@@ -41,7 +41,7 @@ beforeAll(() => {
   importTree(tree, IMAGES.broken, [started('items-twice'), USER]);
   importTree(tree, IMAGES.endsAtOnce, ['ENTRYPOINT ["node", "-e", "console.error(\'no config\'); process.exit(7)"]']);
   importTree(tree, IMAGES.noProgram, ['ENTRYPOINT ["/bin/my-client"]']);
-}, 600_000);
+}, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', ...Object.values(IMAGES)], { stdio: 'ignore' }));
 
 const check = (image: string, ...words: string[]) => muster('check', 'client', '--image', image, ...words);

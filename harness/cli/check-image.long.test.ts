@@ -14,14 +14,14 @@ import { hasDocker, muster, needsDocker, Running, refusal, reportIn, typed, useF
 
 const IMAGE = 'muster-test:scratch';
 // Where every layer is copied, a container takes its time.
-vi.setConfig({ testTimeout: 400_000 });
+vi.setConfig({ testTimeout: 900_000 });
 const place = useFolder();
 
 beforeAll(() => {
   // The reaper is an image of its own, which no registry is asked for here; everything is removed by name below.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   if (hasDocker()) buildImage(IMAGE, 'scratch');
-}, 600_000);
+}, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 

@@ -236,7 +236,7 @@ test('the command ends although what the agent left behind holds its output', as
   } finally {
     process.kill(pid, 'SIGKILL');
   }
-}, 400_000);
+}, 900_000);
 
 test('what an agent writes to its standard error cannot command the terminal', async () => {
   const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\u007f\u202e';

@@ -41,7 +41,7 @@ const script = (port: number): string =>
       ]),
   ].join('\n');
 
-it('shows blocks that work, from top to bottom', { timeout: 600_000 }, async () => {
+it('shows blocks that work, from top to bottom', { timeout: 1_200_000 }, async () => {
   expect(blocks).toEqual(expect.arrayContaining(RUN_BY_CI));
   const home = mkdtempSync(join(tmpdir(), 'muster-readme-'));
   try {

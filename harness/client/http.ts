@@ -195,7 +195,9 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      return wholeAnswer(open, bytes);
+      const answer = wholeAnswer(open, bytes);
+      this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
+      return answer;
     } catch (error) {
       throw this.#failed(exchange, error);
     } finally {

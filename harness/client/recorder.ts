@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
 import { Redactor } from '../common/redact.ts';
+import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /**
@@ -122,8 +123,12 @@ export class Recorder {
   readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
 
-  constructor(redactor: Redactor = new Redactor()) {
+  /** Called with each whole answer and each frame of a stream. Must not throw. */
+  readonly happened: (happening: Happening) => void;
+
+  constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}) {
     this.redactor = redactor;
+    this.happened = happened;
     this.#timeline = new Timeline((text, limit) => redactor.excerpt(text, limit));
   }
 

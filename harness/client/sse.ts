@@ -207,6 +207,7 @@ export class EventStream {
     this.#paused = options.paused ?? false;
     this.#parser = new SseParser({
       frame: (frame) => {
+        recorder.happened({ kind: 'frame', asked: response.recorded, stream: this, frame });
         const read = options.read === undefined ? frame : options.read(frame);
         if (read !== undefined) this.frames.push(read);
         this.#marks?.came('frame', `${frame.id ?? 'no id'} ${frame.event ?? ''}`.trimEnd());

@@ -2,11 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownedFolder, sweep } from './owner.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-test-owner-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'muster-test-owner-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A folder with a file, of a process that was killed. */
 function leftBehind(parent: string): string {

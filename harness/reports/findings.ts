@@ -216,6 +216,7 @@ export function findingText(result: CheckResult): string {
     line('cause', followsIn(result)),
     line('later', allowanceIn(result)),
     line('allows for', result.allowed_for?.join(', ')),
+    line('seen by', result.seen_by?.join(', ')),
     line('try', tryLine(result)),
     (scriptLines(result) ?? []).map((text, index) => `${(index === 0 ? 'script' : '').padEnd(10)} ${text}`),
     exchangesOf(result).flatMap(({ headline, lines: shown }) => [

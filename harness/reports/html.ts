@@ -325,6 +325,7 @@ function findingCard({ lead: result, consequences, blocked }: FindingGroup, open
 <dl>${row('Expected', result.expected, 'good')}${row('Actual', result.actual, 'bad')}
 ${row('How often', howOften(result))}${row('Reason', result.reason)}
 ${row('Later', allowanceIn(result))}${row('Allows for', result.allowed_for?.join(', '))}
+${row('Seen by', result.seen_by?.join(', '))}
 ${short ? html`<dt>Smallest</dt><dd><code>${printable(smallest)}</code></dd>` : NOTHING}</dl>
 ${smallest === undefined || short ? NOTHING : part('Smallest counterexample', html`<pre>${printable(smallest)}</pre>`)}
 ${result.stderr === undefined ? NOTHING : part('Its standard error', html`<pre>${printable(result.stderr)}</pre>`)}

@@ -91,6 +91,9 @@ const check = Type.Object({
   script: told('POSIX shell script that drives the target and asks it again, in the order of the check'),
   blocked_by: told('Id of the failed check without which it could not be asked'),
   consequence_of: told('Id of the failed check from which it may follow: it shows the cause more plainly'),
+  seen_by: Type.Optional(
+    Type.Array(Type.String(), { description: 'Of a finding of a rule: the checks that asked for what it is about' }),
+  ),
   allowed_for: Type.Optional(
     Type.Array(Type.String(), { description: 'Names of the deviations that its readers allowed for' }),
   ),

@@ -116,6 +116,7 @@ function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOp
     ...field('wrote', result.stderr),
     ...field('later', allowanceIn(result)),
     ...field('allows for', result.allowed_for?.join(', ')),
+    ...field('seen by', result.seen_by?.join(', ')),
     ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [
       `    ${label(paint, index === 0 ? which : '')}${headline}`,

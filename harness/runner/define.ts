@@ -1,5 +1,6 @@
 /** How a suite declares requirements and checks, so that the requirement stands above its check. */
 import { REQUIREMENT_SETS } from './requirements.ts';
+import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, Suite } from './types.ts';
 
 /** Declares a requirement: one sentence of the specification, with the date of the first set that holds it. */
@@ -28,6 +29,22 @@ export function checks<Context>() {
     });
   };
 }
+
+/** Makes the function that declares rules for one API: each must have seen something that it is about. */
+export function rules<Context>() {
+  return (
+    requirement: Requirement,
+    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs'>,
+    rule: () => Rule,
+  ): Check<Context> => {
+    const { aspect = 'always', ...rest } = options;
+    const id = `${requirement.id}.${aspect}`;
+    const orElse = 'a rule judges what other checks ask';
+    return Object.freeze({ least: { sightings: 1 }, orElse, ...rest, id, requirement, rule, run: asksNothing });
+  };
+}
+
+const asksNothing = (): Promise<void> => Promise.resolve();
 
 /**
  * Joins lists of checks into a suite.

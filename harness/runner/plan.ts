@@ -254,10 +254,12 @@ function refuseUnknownSections(suite: Suite<never>, set: string, given: Given): 
 
 // When each check of a run starts: in lanes, and after its premises.
 
-type Lane = Sharing | 'slow';
+type Lane = Sharing | 'slow' | 'rules';
 
-const laneOf = ({ sharing = 'shared', slow = false }: Pick<Check<never>, 'sharing' | 'slow'>): Lane =>
-  sharing === 'shared' && slow ? 'slow' : sharing;
+const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, 'sharing' | 'slow' | 'rule'>): Lane => {
+  if (rule !== undefined) return 'rules';
+  return sharing === 'shared' && slow ? 'slow' : sharing;
+};
 
 /** As much of a check as decides which others it rests on. */
 export type Premised = Pick<Check<never>, 'id' | 'premises'>;
@@ -289,8 +291,8 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 
 /**
  * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time, then
- * those whose turn is last, and disruptive ones alone at the end. A check starts when the results of its premises are
- * known, which `runOne` gets. It must not reject.
+ * those whose turn is last, then disruptive ones alone, and at the end what rules have made of it all. A check starts
+ * when the results of its premises are known, which `runOne` gets. It must not reject.
  */
 export async function schedule<Context>(
   checks: readonly Check<Context>[],
@@ -307,19 +309,13 @@ export async function schedule<Context>(
     results.get(check)?.resolve(await runOne(check, premises));
   };
   const last = lastOf(ordered);
-  const lane = (which: Lane, isLast: boolean): Check<Context>[] =>
-    ordered.filter((check) => laneOf(check) === which && last.has(check) === isLast);
+  const lane = (which: Lane, isLast?: boolean): Check<Context>[] =>
+    ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
   const inTurn = async (isLast: boolean): Promise<unknown> =>
     Promise.all([pool(lane('shared', isLast), concurrency, start), pool(lane('exclusive', isLast), 1, start)]);
-  await Promise.all([
-    ...ordered.filter((check) => laneOf(check) === 'slow').map(start),
-    inTurn(false).then(() => inTurn(true)),
-  ]);
-  await pool(
-    ordered.filter((check) => laneOf(check) === 'disruptive'),
-    1,
-    start,
-  );
+  await Promise.all([...lane('slow').map(start), inTurn(false).then(() => inTurn(true))]);
+  await pool(lane('disruptive'), 1, start);
+  await pool(lane('rules'), concurrency, start);
 }
 
 async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
@@ -331,14 +327,14 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
   );
 }
 
-const ORDER: readonly Sharing[] = ['shared', 'exclusive', 'disruptive'];
+const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
 
 /**
  * What is wrong with the premises of a suite's checks: unknown ones, circles, and premises that start later than what
  * rests on them.
  */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
-  const place = ({ sharing = 'shared' }: Check<Context>): number => ORDER.indexOf(sharing);
+  const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
   const problems = checks.flatMap((check) => [
     ...(check.premises ?? [])
       .filter((premise) => !checks.some(({ id }) => id === premise))

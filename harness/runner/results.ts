@@ -78,7 +78,7 @@ export interface ReplayOptions {
  */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
-  return [command, '--only', result.id, '--seed', String(seed)].join(' ');
+  return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
 /** Most characters of each field; of any other text in a result as many as `ANY`. */

@@ -110,13 +110,18 @@ async function triedAgain<Context>(
 ): Promise<Map<string, string | undefined>> {
   const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run } = options;
   if (tries.times === 0) return new Map();
-  const found = group(results.filter((result) => isFinding(result) && !excuses(result)));
+  const checkOf = ({ id }: CheckResult): Check<Context> =>
+    plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
+  // Nothing of a rule can be tried alone.
+  const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
+    (result) => checkOf(result).rule === undefined,
+  );
   const why = await tryAgain(found, {
     tries,
     elapsedMs: performance.now() - started,
     signal,
     async again(finding, until) {
-      const check = plan.checks.find((planned) => planned.check.id === finding.id)?.check as Check<Context>;
+      const check = checkOf(finding);
       const anew = session.again();
       for (const { check: other } of plan.checks)
         if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)

@@ -79,6 +79,8 @@ interface CheckRecord {
   allowedFor: Set<string>;
   /** What the check counted itself, by name. */
   counts: Map<string, number>;
+  /** Of a finding of a rule: the checks that asked for what it is about. */
+  seenBy?: string[];
   /** The first SHOULD that did not hold. */
   warning?: Violation;
   /** The end of what the target wrote to its standard error. */
@@ -133,7 +135,26 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
+/** What came of a rule: its finding has the exchanges that it is about, and says which checks made them. */
+function judge<Context>({ check, session, recorder }: CheckRun<Context>, record: CheckRecord, t: CheckContext): void {
+  const { sightings, broken, fault } = session.history.judged(check.id);
+  record.counts.set('sightings', sightings);
+  if (fault !== undefined) throw fault;
+  if (broken === undefined) return;
+  for (const { asked, text } of broken.seen) recorder.add({ ...asked, request_headers: {}, response_body: text() });
+  record.seenBy = [...new Set(broken.seen.map((sighting) => sighting.check))];
+  t.must(false, broken.finding);
+}
+
 async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, signal: AbortSignal): Promise<void> {
+  if (run.check.rule !== undefined) {
+    judge(
+      run,
+      record,
+      toolsFor(run, record, signal, async (error) => error),
+    );
+    return;
+  }
   const context = await run.context(signal);
   const hooks: TargetHooks = Object(context);
   if (hooks.wrote !== undefined) record.wrote = hooks.wrote;
@@ -172,12 +193,13 @@ function passed<Context>(
   return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }
 
-function recorded({ observations, observed, allowedFor }: CheckRecord): Partial<CheckResult> {
+function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): Partial<CheckResult> {
   const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
   return {
     ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
     ...(choices.length === 0 ? {} : { observed: choices }),
     ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
+    ...defined({ seen_by: seenBy }),
   };
 }
 

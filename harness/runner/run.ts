@@ -11,6 +11,7 @@ import { type Declaration, differences } from './declarations.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
 import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
+import { History } from './rules.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
 import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
@@ -107,7 +108,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       repeat: options.repeat ?? 1,
     }),
   );
-  const session = new Session(undefined, undefined, plan.shrinkMs);
+  const session = new Session(undefined, undefined, plan.shrinkMs, new History(plan.checks.map(({ check }) => check)));
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -168,7 +169,7 @@ async function runChecks<Context>(
     run(check, session, { again, follows = false } = {}) {
       const told = check as Check<never>;
       audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
-      const recorder = new Recorder(options.redactor);
+      const recorder = new Recorder(options.redactor, session.history.of(check.id));
       const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
       return runCheck({

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
+import { History } from './rules.ts';
 
 /** A place for one thing that checks find out about their target, empty or new in each session. */
 export class Fact<T> {
@@ -228,6 +229,8 @@ export class Session {
   shrinkMs: number;
   /** What the target declares of itself, as far as it was seen. */
   readonly declarations: Declarations;
+  /** What rules make of the run. */
+  readonly history: History;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
@@ -237,11 +240,12 @@ export class Session {
   readonly #shrinkMs: number;
 
   /** `before`: how long things take is known from there already. */
-  constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS) {
+  constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
     this.waits = before === undefined ? policies : before.waits;
     this.declarations = before === undefined ? new Declarations() : before.declarations;
+    this.history = before === undefined ? history : before.history;
     this.#gates = before === undefined ? new Map() : before.#gates;
     this.#measured = before === undefined ? new Map() : before.#measured;
     this.#now = now;

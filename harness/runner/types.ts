@@ -3,6 +3,7 @@ import type { Recorded } from '../client/recorder.ts';
 import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
 import type { Declaration } from './declarations.ts';
+import type { Rule } from './rules.ts';
 import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
@@ -57,8 +58,8 @@ export interface Check<Context> {
   /** Checks how the target is found, such as its discovery file; runs even when nothing answers there. */
   runsWhenUnreachable?: boolean;
   /**
-   * The order of checks is drawn from the seed of the run. `first`: before the others of its lane, as it needs a log that
-   * nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left.
+   * The order of checks is drawn from the seed of the run. `first`: before the others of its lane, as it needs a log
+   * that nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left.
    */
   turn?: 'first' | 'last';
   /** Sends a platform more than GET requests: left out by `--read-only`. */
@@ -81,6 +82,8 @@ export interface Check<Context> {
   essential?: boolean;
   /** What the readers of later checks allow for once this one has failed. */
   deviation?: Deviation;
+  /** It asks nothing itself, and judges what other checks see. Made anew for each run. */
+  rule?: () => Rule;
   run(context: Context & CheckContext): Promise<void>;
 }
 
@@ -251,6 +254,8 @@ export interface CheckResult extends Partial<Finding> {
   blocked_by?: string;
   /** Id of the failed check from which this finding may follow: it shows the cause more plainly. */
   consequence_of?: string;
+  /** Of a finding of a rule: the checks that asked for what it is about. */
+  seen_by?: string[];
   /** Names of the deviations that its readers allowed for, so that it looked at what it is about. */
   allowed_for?: string[];
   /** Of a failed check: the deviation that later checks allowed for. */

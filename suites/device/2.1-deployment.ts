@@ -8,6 +8,7 @@ import { expectDeployment, sameJson } from './support/events.ts';
 import {
   CURRENT,
   currentDeployment,
+  deploymentIn,
   describeResponse,
   meansNoDeployment,
   mediaType,
@@ -16,7 +17,7 @@ import {
 } from './support/requests.ts';
 import { section } from './support/section.ts';
 
-export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '4.1', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'device.deployment.shape',
@@ -42,6 +43,13 @@ const shapeDrivenCheck = check(
     expectCurrentDeployment(t, await request(t, { path: CURRENT }, '200 with a Deployment'));
   },
 );
+
+rule(shape, { premises: [shape.id] }, () => (seen, judge) => {
+  const body = deploymentIn(seen);
+  if (body === undefined) return;
+  judge.saw(() => JSON.stringify(body));
+  expectDeployment(judge, body, 'GET /deployments/current');
+});
 
 function expectCurrentDeployment(t: Device, response: HttpResponse): void {
   t.must(response.status === 200 && mediaType(response.headers) === 'application/json', {

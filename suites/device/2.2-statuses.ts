@@ -4,11 +4,11 @@ import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../h
 import { CURRENT_SHOWN, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';
-import { currentDeployment, isObject } from './support/requests.ts';
+import { currentDeployment, deploymentIn, isObject } from './support/requests.ts';
 import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 
-export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const merge = requirement({
   id: 'device.deployment.merge',
@@ -33,6 +33,13 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
     if (event === 'deployment.removed') observeStatus(t, payload);
   }
   if (seen === 0) t.undecided('the device shows no deployment: neither a current one nor one in a retained event');
+});
+
+rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
+  const body = deploymentIn(seen);
+  if (body === undefined) return;
+  judge.saw(() => JSON.stringify(body));
+  expectMergedStatus(judge, body, 'the current deployment');
 });
 
 function observeStatus(t: Device, { status, activity_status, error_status }: Record<string, unknown>): void {

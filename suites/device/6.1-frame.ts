@@ -4,7 +4,16 @@ import { defined } from '../../harness/common/defined.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import type { Deviation } from '../../harness/runner/session.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
-import { DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM, TYPED } from './support/check.ts';
+import {
+  type Assertions,
+  DEPLOYMENT_EVENTS,
+  type Device,
+  EVENTS,
+  RETAINED,
+  SERVED,
+  STREAM,
+  TYPED,
+} from './support/check.ts';
 import { CONTENT_TYPE_ODD, FRAME_ODD } from './support/deviations.ts';
 import {
   ignoreRefusal,
@@ -23,6 +32,7 @@ import {
   expectEnvelope,
   expectEventFrame,
   expectTypeForm,
+  ofFrames,
   parseObject,
   type SeenEvent,
 } from './support/events.ts';
@@ -32,7 +42,7 @@ import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Subscription, staysOpen } from './support/streams.ts';
 
-export const { requirement, check, checks } = section({ level: 'MUST', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
 const contentType = requirement({
   id: 'device.events.content-type',
@@ -104,12 +114,12 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
 });
 
 /**
- * Two checks of a requirement that holds for each frame: events that the check causes, live and replayed; and retained
- * ones.
+ * The checks of a requirement that holds for each frame: events that the check causes, live and replayed; retained
+ * ones; and all that ever come.
  */
 function checkFrames(
   requirement: Requirement,
-  expectOne: (t: Device, frame: SseFrame) => void,
+  expectOne: (t: Assertions, frame: SseFrame) => void,
   premises: { driven: string[]; retained: string[] },
   deviation?: Deviation,
 ): void {
@@ -139,6 +149,7 @@ function checkFrames(
     premises: premises.retained,
   } as const;
   check(requirement, retained, async (t: Device, streams) => expectAll(t, await requireRetained(t, streams)));
+  rule(requirement, { premises: [requirement.id] }, ofFrames(expectOne));
 }
 
 const payload = requirement({
@@ -230,3 +241,7 @@ check(
     if (deployed.length === 0) t.undecided('the device replays no deployment.deployed that it retained');
   },
 );
+const everyPayload = ofFrames((judge, { event, data = '' }) => {
+  if (event === 'deployment.deployed') expectDeployedPayload(judge, parseObject(data)?.['data']);
+});
+rule(payload, { premises: [payload.id] }, everyPayload);

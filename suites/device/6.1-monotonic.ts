@@ -1,13 +1,15 @@
 /** Section 6.1: ids rise within a connection. */
+import type { Happening } from '../../harness/client/happening.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
 import type { Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
-import { eventsOf, type SeenEvent, sameEnvelope } from './support/events.ts';
+import { carriesNoEvent, DECIMAL, eventsOf, frameText, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { retainedFrom } from './support/retention.ts';
 import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/streams.ts';
 
-export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '6.1', since: '2026-11-21' });
 
 const monotonic = requirement({
   id: 'device.events.monotonic',
@@ -47,6 +49,22 @@ check(
   },
   async (t: Device, streams) => expectRisingIds(t, await requireRetained(t, streams)),
 );
+
+rule(monotonic, { premises: [monotonic.id] }, () => {
+  const newest = new WeakMap<object, bigint>();
+  return (seen: Happening, judge: Judge): void => {
+    if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
+    const id = BigInt(seen.frame.id ?? '');
+    const before = newest.get(seen.stream);
+    newest.set(seen.stream, before === undefined || id > before ? id : before);
+    judge.saw(() => frameText(seen.frame));
+    // Whether an event comes again is for the checks.
+    judge.must(before === undefined || id >= before, {
+      expected: `an id above ${before}, the highest so far on this stream`,
+      actual: `event ${id}`,
+    });
+  };
+});
 
 function expectRisingIds(t: Device, { stream }: Subscription): void {
   const seen = new Map<bigint, SeenEvent>();

@@ -1,9 +1,22 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
+
+import type { Happening } from '../../harness/client/happening.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
+import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { eventsOf, expectSameEvents, showIds } from './support/events.ts';
+import {
+  DECIMAL,
+  eventsOf,
+  expectSameEvents,
+  frameText,
+  LONGEST_REMEMBERED,
+  parseObject,
+  Recollection,
+  sameEnvelope,
+  showIds,
+} from './support/events.ts';
 import {
   cursorIn,
   firstLiveEvent,
@@ -17,7 +30,7 @@ import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 import { describeOpen, quietMs } from './support/streams.ts';
 
-export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
 const describeAfter = (cursor: bigint): string => `after=${cursor}`;
 
@@ -109,6 +122,26 @@ check(
     );
   },
 );
+
+rule(complete, { premises: [complete.id] }, () => {
+  const known = new Recollection<{ type: string; text: string; sighting: Sighting }>();
+  return (seen: Happening, judge: Judge): void => {
+    if (seen.kind !== 'frame') return;
+    const { id = '', event: type = 'message', data: text } = seen.frame;
+    if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
+    const before = known.get(id);
+    if (before === undefined) {
+      known.set(id, { type, text, sighting: judge.saw(() => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`) });
+      return;
+    }
+    judge.saw(() => frameText(seen.frame));
+    const isSame = before.text === text || sameEnvelope(parseObject(before.text), parseObject(text));
+    judge.agrees(before.type === type && isSame, before.sighting, {
+      expected: `event ${id} as it was sent before: ${before.type} ${before.text.slice(0, 300)}`,
+      actual: `${type} ${text.slice(0, 300)}`,
+    });
+  };
+});
 
 /** Control says which events it published. */
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {

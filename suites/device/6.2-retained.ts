@@ -163,7 +163,7 @@ const BEGINS_MS = 500;
 
 async function firstFrame(stream: EventStream): Promise<void> {
   const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
-  await stream.activity(none, { within: BEGINS_MS, for: 'a replay' }).catch((error: unknown) => {
+  await stream.activity(none, { within: BEGINS_MS, atMost: BEGINS_MS, for: 'a replay' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
   });
 }

@@ -123,7 +123,8 @@ async function deployAndCompare(
 async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   const read = stream.frames.length - stream.unread;
   const seen = { frames: read, comments: Number.POSITIVE_INFINITY };
-  await stream.activity(seen, { within: LONGEST_CONTROL_MS, for: 'an event' }).catch(() => t.signal.throwIfAborted());
+  const wait = { within: LONGEST_CONTROL_MS, atMost: LONGEST_CONTROL_MS, for: 'an event' };
+  await stream.activity(seen, wait).catch(() => t.signal.throwIfAborted());
 }
 
 /** Control answers within a minute. */

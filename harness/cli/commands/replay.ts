@@ -10,6 +10,7 @@ import { coordinatesOf } from '../../runner/run-check.ts';
 import { APIS, type CheckResult, type Report } from '../../runner/types.ts';
 import { isRemembered, partsOf } from '../last-run.ts';
 import {
+  type Again,
   type CommandContext,
   command,
   commandLine,
@@ -53,7 +54,7 @@ export const replay = command({
     const { command: check, given } = anew;
     const before = await optionsBefore(report, file, { given, table: check.options, parse });
     const options = { ...withoutExcluded(before, given, check.options), ...given };
-    const again = { file, outcomes, keep, checks: failed.map(coordinatesOf), seed: report.seed };
+    const again = { file, outcomes, keep, checks: failed.flatMap(toRunFor), seed: report.seed };
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
 });
@@ -105,6 +106,12 @@ function readReport(file: string): ReplayableReport {
   }
   return reportFrom(report, file) as ReplayableReport;
 }
+
+/** A rule judges what the checks ask that have seen it broken. */
+const toRunFor = (finding: CheckResult): Again['checks'] => [
+  coordinatesOf(finding),
+  ...(finding.seen_by ?? []).map((check) => ({ check })),
+];
 
 function chosen(report: Report, file: string, only: readonly string[] | undefined): CheckResult[] {
   const failed = report.checks.filter(({ outcome }) => ['fail', 'warn', 'known', 'flaky'].includes(outcome));

@@ -40,7 +40,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   );
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);
   expect(verified.code).toBe(0);
-}, 400_000);
+}, 900_000);
 
 test('an agent that is started by hand is awaited, and the terminal shows what it needs', async () => {
   const [socket, dir] = [at('hand.sock'), at('hand')];
@@ -160,4 +160,4 @@ test('an agent that compacts by itself is made to by filling its log, and a kill
   expect(passed).toEqual(expect.arrayContaining(only));
   expect(judged.capabilities).toContain('compact');
   expect(code).toBe(0);
-}, 400_000);
+}, 900_000);

@@ -62,7 +62,8 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
 
   it.each(FORMS)('tells all of it in $name', async (form) => {
     await using page = await openIn(browser, form, file);
-    expect(await page.locator('h1').textContent()).toBe('FAILED');
+    // A machine with other work may not keep up: then no threshold counts.
+    expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
     for (const words of ['6 of 30 arrived in time', '12 of 30 arrived late', '12 of 30 never arrived', 'p95'])
       expect(text).toContain(words);

@@ -3,6 +3,7 @@
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { isIso8601, type Problem, type Shape } from '../../../harness/contract/shape.ts';
+import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Assertions } from './check.ts';
 import { isObject } from './requests.ts';
 
@@ -68,6 +69,45 @@ export function integerIn(text: string, key: string): bigint | undefined {
   const source = written.get(root);
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
 }
+
+/** Of how many events it is remembered what came, and up to which length in characters. */
+const REMEMBERED = 10_000;
+export const LONGEST_REMEMBERED = 4000;
+
+/** A rule about each event as it came: a replay repeats thousands, which are looked at once. */
+export const ofFrames =
+  (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
+  () => {
+    const known = new Recollection<string>();
+    return (seen, judge) => {
+      if (seen.kind !== 'frame' || carriesNoEvent(seen.frame)) return;
+      const { id = '', event = '', data = '' } = seen.frame;
+      const text = `${event}\n${data}`;
+      if (known.get(id) === text) return;
+      if (text.length <= LONGEST_REMEMBERED) known.set(id, text);
+      judge.saw(() => frameText(seen.frame));
+      expectOne(judge, seen.frame);
+    };
+  };
+
+/** What is remembered of the newest events, by id. */
+export class Recollection<T> {
+  readonly #known = new Map<string, T>();
+
+  get(id: string): T | undefined {
+    return this.#known.get(id);
+  }
+
+  set(id: string, value: T): void {
+    this.#known.set(id, value);
+    const [oldest] = this.#known.size > REMEMBERED ? this.#known.keys() : [];
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** The lines of a frame as they came. */
+export const frameText = ({ fields }: SseFrame): string =>
+  `${fields.map(({ name, value }) => `${name}: ${value}\n`).join('')}\n`;
 
 export function showFrame(frame: SseFrame): string {
   const lines = frame.fields.map(

@@ -1,6 +1,7 @@
 /** Replays of what a check published before: a long stretch of the log, or a short one that other replays repeat. */
 
 import fc from 'fast-check';
+import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime, timeoutMs } from './check.ts';
@@ -300,7 +301,8 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
 /** Whether another frame comes within the milliseconds. */
 async function growsWithin(stream: EventStream, frames: number, within: number): Promise<boolean> {
   try {
-    return await stream.activity({ frames, comments: Number.POSITIVE_INFINITY }, { within, for: 'a live event' });
+    const seen = { frames, comments: Number.POSITIVE_INFINITY };
+    return await stream.activity(seen, { within, atMost: LONGEST_ANSWER * within, for: 'a live event' });
   } catch (error) {
     if (error instanceof StreamTimeout || error instanceof StreamEnded) return false;
     throw error;

@@ -5,6 +5,7 @@
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';
+import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { requestText } from '../../../harness/client/raw.ts';
 import type { EventStream } from '../../../harness/client/sse.ts';
@@ -166,6 +167,13 @@ export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};
   return typeof id === 'string' && typeof activity_status === 'string';
+}
+
+/** The body of an answer with the current deployment. */
+export function deploymentIn(seen: Happening): Record<string, unknown> | undefined {
+  if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
+  const isAsked = seen.path.split('?', 1)[0]?.endsWith(CURRENT) === true;
+  return isAsked && isObject(seen.answer.json) ? seen.answer.json : undefined;
 }
 
 /** The current deployment; undefined when the device has none. */

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { Happening } from '../client/happening.ts';
+import { History, type Judge, type Rule, type Sighting } from './rules.ts';
+
+const asked = (url: string) => ({ method: 'GET', url, duration_ms: 1, curl: `curl ${url}` });
+const answered = (text: string): Happening => ({
+  kind: 'answer',
+  asked: asked(`http://target/${text}`),
+  path: `/${text}`,
+  answer: { status: 200, headers: {}, text, json: undefined },
+});
+
+/** The same path is always answered with a text of the same length. */
+const sameLength = (): Rule => {
+  let before: (Sighting & { length: number }) | undefined;
+  return (seen: Happening, judge: Judge): void => {
+    if (seen.kind !== 'answer') return;
+    const { text } = seen.answer;
+    const here = judge.saw(() => text);
+    if (before !== undefined)
+      judge.agrees(before.length === text.length, before, { expected: `${before.length}`, actual: text.length });
+    before ??= { ...here, length: text.length };
+  };
+};
+const history = (rule: () => Rule) => new History([{ id: 'test.rule', rule }, { id: 'test.check' }]);
+
+test('a rule that agrees with all that was seen says how much that was', () => {
+  const run = history(sameLength);
+  for (const text of ['one', 'two']) run.of('test.check')(answered(text));
+  expect(run.judged('test.rule')).toEqual({ sightings: 2 });
+  expect(history(sameLength).judged('test.rule')).toEqual({ sightings: 0 });
+});
+
+test('a contradiction names both exchanges and who asked, and only the first is kept', () => {
+  const run = history(sameLength);
+  run.of('test.check')(answered('one'));
+  run.of('test.other')(answered('three'));
+  run.of('test.other')(answered('fourteen'));
+  const { broken } = run.judged('test.rule');
+  expect(broken?.finding).toEqual({ expected: '3', actual: 5 });
+  expect(broken?.seen.map(({ check, asked: { curl }, text }) => [check, curl, text()])).toEqual([
+    ['test.check', 'curl http://target/one', 'one'],
+    ['test.other', 'curl http://target/three', 'three'],
+  ]);
+});
+
+test('an error of a rule reaches no check, and is told as a fault', () => {
+  const run = history(() => () => {
+    throw new TypeError('of the rule');
+  });
+  expect(() => run.of('test.check')(answered('one'))).not.toThrow();
+  expect(run.judged('test.rule').fault).toEqual(new TypeError('of the rule'));
+});

@@ -1,0 +1,106 @@
+/**
+ * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check of
+ * a requirement that asks nothing itself. It gets each answer and each event as they come, and keeps what it needs.
+ */
+import type { Asked, Happening } from '../client/happening.ts';
+
+/** Where something was seen: by which check, in which exchange, and as what. */
+export interface Sighting {
+  readonly check: string;
+  readonly asked: Asked;
+  /** The part that a finding is about, as it came; made when it is shown. */
+  readonly text: () => string;
+}
+
+/** What does not hold. The actual value is not redacted. */
+interface Contradiction {
+  expected: string;
+  actual: unknown;
+  counterexample?: unknown;
+}
+
+/** What a rule is given to judge with. */
+export interface Judge {
+  /** Ends the rule unless `holds`. */
+  must(holds: unknown, finding: Contradiction): asserts holds;
+  /** The rule is about this happening. `text`: the part of it that a finding would show. */
+  saw(text: () => string): Sighting;
+  /** As `must`, of what contradicts something that was seen before. */
+  agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds;
+}
+
+/** Judges what happens, in order. Is called while a check waits, so it takes no longer than a look at it. */
+export type Rule = (happening: Happening, judge: Judge) => void;
+
+/** What came of a rule. */
+export interface Judged {
+  /** How much of what happened it was about. */
+  sightings: number;
+  /** The first violation. */
+  broken?: { finding: Contradiction; seen: readonly Sighting[] };
+  /** An error of the rule itself. */
+  fault?: unknown;
+}
+
+interface Judging {
+  readonly rule: Rule;
+  judged: Judged;
+}
+
+/** All rules of a run. What they make of it never reaches the checks that are under way. */
+export class History {
+  readonly #rules = new Map<string, Judging>();
+
+  constructor(checks: readonly { readonly id: string; readonly rule?: () => Rule }[]) {
+    for (const { id, rule } of checks)
+      if (rule !== undefined) this.#rules.set(id, { rule: rule(), judged: { sightings: 0 } });
+  }
+
+  /** What came of the rule of that check. */
+  judged(id: string): Judged {
+    return this.#rules.get(id)?.judged ?? { sightings: 0 };
+  }
+
+  /** For what one check sees. */
+  of(check: string): (happening: Happening) => void {
+    return (happening) => {
+      for (const judging of this.#rules.values())
+        if (judging.judged.broken === undefined && judging.judged.fault === undefined) judge(judging, check, happening);
+    };
+  }
+}
+
+/** What a rule ends with. */
+class Broken extends Error {
+  readonly finding: Contradiction;
+  constructor(finding: Contradiction) {
+    super(finding.expected);
+    this.finding = finding;
+  }
+}
+
+function judge({ rule, judged }: Judging, check: string, happening: Happening): void {
+  const { asked } = happening;
+  let seen: Sighting[] = [];
+  try {
+    rule(happening, {
+      saw(text) {
+        judged.sightings += 1;
+        const here = { check, asked, text };
+        seen = [here];
+        return here;
+      },
+      must(holds, finding) {
+        if (!holds) throw new Broken(finding);
+      },
+      agrees(holds, earlier, finding) {
+        seen.unshift(earlier);
+        if (!holds) throw new Broken(finding);
+        seen.shift();
+      },
+    });
+  } catch (error) {
+    if (error instanceof Broken) judged.broken = { finding: error.finding, seen };
+    else judged.fault = error;
+  }
+}
