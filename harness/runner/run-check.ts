@@ -124,7 +124,9 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     });
     ended = record.warning === undefined ? passed(run, record) : warned(record.warning, run, record);
   } catch (error) {
-    ended = endedBy(error, run, record);
+    // What was seen before stays seen.
+    const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
+    ended = isOpen && record.warning !== undefined ? warned(record.warning, run, record) : endedBy(error, run, record);
   }
   return resultOf(run.check, {
     duration_ms: Math.round(performance.now() - started),
