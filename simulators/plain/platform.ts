@@ -297,14 +297,14 @@ function createDeployment({ body }: Call): Deployment {
   const given = fields(body, {
     device_id: text,
     release_id: text,
-    config_instance_ids: listOf(text),
     description: text,
-    target_status: (value) => oneOf(value, ['staged', 'deployed'] as const),
+    config_instance_ids: optional(listOf(text)),
+    target_status: optional((value) => oneOf(value, ['staged', 'deployed'])),
     parent_id: optional(nullable(text)),
   });
   const device = found(store.devices, given.device_id);
   const release = found(store.releases, given.release_id);
-  for (const id of given.config_instance_ids) found(store.config_instances, id);
+  for (const id of given.config_instance_ids ?? []) found(store.config_instances, id);
   const target = targetOf(device.id);
   // `null` asserts that the device has no current target deployment (section 9, rule 3).
   if (given.parent_id === null && target !== undefined) throw new Refusal(409, `the target is ${target.id}`);
