@@ -494,11 +494,14 @@ const formatIn =
 
 /** Everglades, rule 2: slugs are immutable. */
 function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType {
+  const renamed = { name: optional(name) };
   const changes =
     version === EVERGLADES
-      ? fields(body, { name: optional(name) })
-      : fields(body, { name: optional(name), slug: optional(slug) });
-  return Object.assign(type, Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)));
+      ? { slug: type.slug, ...fields(body, renamed) }
+      : fields(body, { ...renamed, slug: optional(slug) });
+  type.name = changes.name ?? type.name;
+  type.slug = changes.slug ?? type.slug;
+  return type;
 }
 
 /** Everglades: device groups are a tree. */
