@@ -8,6 +8,7 @@ import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { UsageError } from '../../common/usage.ts';
 import { readYaml } from '../../common/yaml.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { RunOver } from '../../runner/violation.ts';
@@ -42,10 +43,10 @@ interface Verdict {
   durationMs: number;
 }
 
+type Way = (start: string, dir: string, choice: RunChoice) => Promise<Report>;
+
 /** The ways in which a server is run, the usual one first: what it does not show, another may. */
-const WAYS: Readonly<
-  Record<PlainApi, readonly ((start: string, dir: string, choice: RunChoice) => Promise<Report>)[]>
-> = {
+const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
   device: [
     (start, dir, choice) => runDevice(`${start} --socket {socket} --dir '${dir}'`, choice),
     (start, dir, choice) =>
@@ -62,6 +63,16 @@ const WAYS: Readonly<
 const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
+/** The report; undefined when the server says that it is where nothing can be. */
+async function opened(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
+  try {
+    return await run(...given);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
 /** How the mutant showed; undefined when it did not. The run ends with the first finding. */
 async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
   const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
@@ -69,7 +80,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
     using folder = scratch();
     const over = new AbortController();
     let first: CheckResult | undefined;
-    const report = await run(start, folder.path, {
+    const report = await opened(run, start, folder.path, {
       fast: values.fast,
       maxTimeMs: LONGEST_MS,
       signal: over.signal,
@@ -83,7 +94,8 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
         },
       ],
     });
-    const by = report.unreachable === undefined ? (first?.id ?? left(report)) : 'it does not start';
+    if (report === undefined || report.unreachable !== undefined) return 'it does not start';
+    const by = first?.id ?? left(report);
     if (by !== undefined) return by;
   }
   return undefined;
