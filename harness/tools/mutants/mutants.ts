@@ -1,6 +1,11 @@
 /** Every small change of a source file, switched on by one variable of the environment; and which of them are none. */
-import { basename } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
+import { readYaml } from '../../common/yaml.ts';
+
+export const PLAIN_APIS = ['device', 'platform'] as const;
+export type PlainApi = (typeof PLAIN_APIS)[number];
 
 /** The variable that names the mutant which is on. */
 export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
@@ -27,8 +32,19 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
+/** A plain server with all mutants in it. */
+export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
+  const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
+  return instrumented(source, readFileSync(source, 'utf8'));
+}
+
+interface Instrumented {
+  code: string;
+  mutants: Mutant[];
+}
+
 /** The source with all mutants in it, none of them on, and the mutants. */
-export async function instrumented(name: string, source: string): Promise<{ code: string; mutants: Mutant[] }> {
+export async function instrumented(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
   const made = await new Instrumenter(LOGGER).instrument(files, options);
@@ -81,6 +97,10 @@ export interface Equivalent {
   now?: string;
 }
 
+/** Those of the plain servers. */
+export const readEquivalents = (): Equivalent[] =>
+  readYaml('the mutants that are none', join(import.meta.dirname, 'equivalent.yaml')).value as Equivalent[];
+
 const PATTERNS = ['mutator', 'text', 'within', 'was', 'now'] as const;
 
 export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
@@ -88,15 +108,8 @@ export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
   return equivalent.file === mutant.file && fits;
 }
 
-/** Those that are equivalent to nothing, the reason for each that is, and the entries that fit none any more. */
+/** Those that a suite has to find, and those that it cannot. */
 export function sorted(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
-  const files = new Set(mutants.map(({ file }) => file));
-  const reasons = new Map(
-    mutants.map((mutant) => [mutant, equivalents.find((each) => isEquivalent(mutant, each))?.why]),
-  );
-  return {
-    visible: mutants.filter((mutant) => reasons.get(mutant) === undefined),
-    equivalent: mutants.filter((mutant) => reasons.get(mutant) !== undefined),
-    stale: equivalents.filter((each) => files.has(each.file) && !mutants.some((mutant) => isEquivalent(mutant, each))),
-  };
+  const isOne = (mutant: Mutant): boolean => equivalents.some((each) => isEquivalent(mutant, each));
+  return { visible: mutants.filter((mutant) => !isOne(mutant)), equivalent: mutants.filter(isOne) };
 }

@@ -2,26 +2,31 @@
  * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
  * sentence of the specification that no check holds a server to, or belongs into `equivalent.yaml` with its reason.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { UsageError } from '../../common/usage.ts';
-import { readYaml } from '../../common/yaml.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { RunOver } from '../../runner/violation.ts';
 import { count, inParallel, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { type RunChoice, runDeviceSuite, runPlatformSuite } from '../subjects/run.ts';
-import { ACTIVE_MUTANT, described, type Equivalent, instrumented, type Mutant, sorted } from './mutants.ts';
-
-const APIS = ['device', 'platform'] as const;
-type PlainApi = (typeof APIS)[number];
+import {
+  ACTIVE_MUTANT,
+  described,
+  instrumentedServer,
+  type Mutant,
+  PLAIN_APIS,
+  type PlainApi,
+  readEquivalents,
+  sorted,
+} from './mutants.ts';
 
 const DAY_MS = 86_400_000;
 const values = toolOptions('npm run mutants -- [options]', {
-  api: names('mutants of one server', APIS),
+  api: names('mutants of one server', PLAIN_APIS),
   sample: count('so many of each server, drawn by the seed (all of them)', 0, 0),
   seed: count('which of them: the day', Math.floor(Date.now() / DAY_MS), 0),
   only: { type: 'string', requiresArg: true, describe: 'those whose line in the output holds this text' },
@@ -115,22 +120,17 @@ interface Server {
   program: string;
   mutants: readonly Mutant[];
   equivalent: readonly Mutant[];
-  stale: readonly Equivalent[];
 }
 
 async function serverOf(api: PlainApi, folder: string): Promise<Server> {
-  const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
-  const { code, mutants } = await instrumented(source, readFileSync(source, 'utf8'));
+  const { code, mutants } = await instrumentedServer(api);
   // Outside of the package no package.json says that it is a module.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
-  const { visible, equivalent, stale } = sorted(mutants, EQUIVALENTS);
+  const { visible, equivalent } = sorted(mutants, readEquivalents());
   const asked = visible.filter((mutant) => described(mutant).includes(values.only ?? ''));
-  return { api, program, mutants: drawn(asked), equivalent, stale };
+  return { api, program, mutants: drawn(asked), equivalent };
 }
-
-const EQUIVALENTS = readYaml('the mutants that are none', join(import.meta.dirname, 'equivalent.yaml'))
-  .value as Equivalent[];
 
 function drawn(mutants: readonly Mutant[]): Mutant[] {
   if (values.sample === 0) return [...mutants];
@@ -164,7 +164,7 @@ function byRequirement(verdicts: readonly Verdict[]): string[] {
 
 const started = performance.now();
 using folder = scratch();
-const servers = await Promise.all((values.api ?? APIS).map((api) => serverOf(api, folder.path)));
+const servers = await Promise.all((values.api ?? PLAIN_APIS).map((api) => serverOf(api, folder.path)));
 if (servers.every(({ mutants }) => mutants.length === 0)) refuse('no mutant is left to run');
 if (values.list) {
   process.stdout.write(servers.flatMap(({ mutants }) => mutants.map((each) => `${described(each)}\n`)).join(''));
@@ -173,7 +173,7 @@ if (values.list) {
 const problems: { where: string; what: string }[] = [];
 const found: Verdict[] = [];
 for (const server of servers) {
-  const { api, mutants, equivalent, stale } = server;
+  const { api, mutants, equivalent } = server;
   if (values.sample > 0) process.stdout.write(`${api}: ${mutants.length} mutants, with --seed ${values.seed}\n`);
   const verdicts = await verdictsOn(server);
   const killed = verdicts.filter(({ by }) => by !== undefined);
@@ -185,7 +185,6 @@ for (const server of servers) {
   );
   if (share < values.least)
     problems.push({ where: api, what: `${share.toFixed(1)} % found; ${values.least} % are due` });
-  for (const { why, file } of stale) problems.push({ where: file, what: `no mutant fits any more: ${why}` });
 }
 for (const { where, what } of problems) process.stdout.write(`✗ ${where}: ${what}\n`);
 process.stdout.write(`${readableDuration(performance.now() - started)}\n`);
