@@ -58,7 +58,7 @@ export const SELECTED: readonly Selected[] = [
   {
     name: 'fleets on plain platforms',
     tests: ['fixtures/servers/load.long.test.ts'],
-    about: ['fixtures/servers', 'simulators/fleet', 'simulators/device/uplink'],
+    about: ['fixtures/servers', 'simulators/plain', 'simulators/fleet', 'simulators/device/uplink'],
   },
   {
     name: 'floods',

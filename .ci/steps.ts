@@ -83,6 +83,8 @@ function nightly(): Stage[] {
     { name: 'matrix', command: 'npm run matrix -- --single --timed 12' },
     // Others every night; all of them would take days.
     pairs('100'),
+    // Others every night; all of them take hours. So few say little of the share.
+    { name: 'mutants', command: 'npm run mutants -- --sample 40 --least 85' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 5' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },
     { name: 'soak kills', command: 'npm run soak -- kills --rounds 100' },

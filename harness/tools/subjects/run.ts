@@ -13,7 +13,7 @@ import { EXIT } from '../../common/usage.ts';
 import { CLIENT_JOBS, type ClientPlace } from '../../contract/client.ts';
 import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
 import { makePlan, NO_TRIES, type PlanOptions } from '../../runner/plan.ts';
-import { runSuite } from '../../runner/run.ts';
+import { type RunListener, runSuite } from '../../runner/run.ts';
 import type { Api, Capability, CheckResult, Outcome, Report, Suite } from '../../runner/types.ts';
 import { startsOfOneCheck } from '../../targets/client/client-run.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -44,18 +44,29 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   tries?: boolean;
   /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
   alone?: boolean;
+  /** Ends the run; a `RunOver` as its reason says why. */
+  signal?: AbortSignal;
+  listeners?: readonly RunListener[];
+}
+
+/** A shell line that starts the target, in place of one that is there. */
+interface Commanded {
+  command: string;
 }
 
 const SEED = 11;
 const PATIENCE_MS = 10_000;
 
-export async function runDeviceSuite(place: DevicePlace, choice: RunChoice = {}): Promise<Report> {
+export async function runDeviceSuite(place: DevicePlace | Commanded, choice: RunChoice = {}): Promise<Report> {
   const common = commonOf(choice);
   await using target = await openDeviceTarget({ ...common, ...place });
   return await runOn(deviceSuite, target, common.redactor, choice);
 }
 
-export async function runPlatformSuite(place: PlatformPlace, choice: RunChoice = {}): Promise<Report> {
+export async function runPlatformSuite(
+  place: PlatformPlace | (Commanded & Omit<PlatformPlace, 'url'>),
+  choice: RunChoice = {},
+): Promise<Report> {
   const common = commonOf(choice);
   const { readOnly = false } = choice;
   await using target = await openPlatformTarget({ ...common, ...place, readOnly });
@@ -118,7 +129,7 @@ function runOn<Context>(
   suite: Suite<Context>,
   target: Target<Context>,
   redactor: Redactor,
-  { seed = SEED, alone = false, tries = false, runs, maxTimeMs, concurrency, ...choice }: RunChoice,
+  { seed = SEED, alone = false, tries = false, runs, maxTimeMs, concurrency, signal, listeners, ...choice }: RunChoice,
 ): Promise<Report> {
   const plan = makePlan(suite, { ...choice, capabilities: target.capabilities });
   const withoutPremises = () =>
@@ -131,7 +142,7 @@ function runOn<Context>(
     seed,
     version: 'matrix',
     ...(tries ? {} : { tries: NO_TRIES }),
-    ...defined({ runs, maxTimeMs, concurrency, unreachable: target.unreachable }),
+    ...defined({ runs, maxTimeMs, concurrency, signal, listeners, unreachable: target.unreachable }),
   });
 }
 

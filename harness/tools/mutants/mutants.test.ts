@@ -1,0 +1,58 @@
+/** A mutant is one variable of the environment away, and those that are none are named by their code. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import {
+  ACTIVE_MUTANT,
+  described,
+  instrumented,
+  instrumentedServer,
+  isEquivalent,
+  PLAIN_APIS,
+  readEquivalents,
+  sorted,
+} from './mutants.ts';
+
+const SOURCE = `
+const most: number = 10;
+function isAbove(value: number): boolean {
+  return value > most;
+}
+process.stdout.write(String(isAbove(10)));
+`;
+
+it('runs as it was, and with the one mutant that is named', async () => {
+  using folder = scratch();
+  const { code, mutants } = await instrumented('above.ts', SOURCE);
+  const program = join(folder.path, 'above.mts');
+  writeFileSync(program, code);
+  const said = (id: string): string =>
+    execFileSync(process.execPath, [program], { encoding: 'utf8', env: { [ACTIVE_MUTANT]: id } });
+  const atLeast = mutants.find(({ now }) => now === 'value >= most');
+  expect(atLeast && described(atLeast)).toBe('above.ts:4 EqualityOperator: value > most → value >= most');
+  expect([said('none'), said(atLeast?.id ?? '')]).toEqual(['false', 'true']);
+});
+
+it('leaves out what a reason stands for, wherever that has moved to', async () => {
+  const both = { file: 'above.ts', mutator: 'EqualityOperator', now: '>=', why: 'nobody asks for ten' };
+  for (const source of [SOURCE, `\n\n${SOURCE}`]) {
+    const { mutants } = await instrumented('above.ts', source);
+    const { visible, equivalent } = sorted(mutants, [
+      { ...both, within: '^function isAbove', text: '^return value' },
+      { ...both, within: '^function isBelow', mutator: '' },
+      { ...both, file: 'other.ts', mutator: '' },
+    ]);
+    expect(equivalent.map(({ now }) => now)).toEqual(['value >= most']);
+    expect(visible).toHaveLength(mutants.length - 1);
+  }
+});
+
+it('has no reason that stands for nothing any more', async () => {
+  const servers = await Promise.all(PLAIN_APIS.map(instrumentedServer));
+  const mutants = servers.flatMap((server) => server.mutants);
+  const stale = readEquivalents().filter((each) => !mutants.some((mutant) => isEquivalent(mutant, each)));
+  expect(stale).toEqual([]);
+});

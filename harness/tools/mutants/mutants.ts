@@ -1,0 +1,115 @@
+/** Every small change of a source file, switched on by one variable of the environment; and which of them are none. */
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Instrumenter } from '@stryker-mutator/instrumenter';
+import { readYaml } from '../../common/yaml.ts';
+
+export const PLAIN_APIS = ['device', 'platform'] as const;
+export type PlainApi = (typeof PLAIN_APIS)[number];
+
+/** The variable that names the mutant which is on. */
+export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
+
+export interface Mutant {
+  id: string;
+  file: string;
+  /** From 1. */
+  line: number;
+  /** What kind of change it is, e.g. `ConditionalExpression`. */
+  mutator: string;
+  was: string;
+  now: string;
+  /** The line that it begins in, and the one that begins the top-level statement around it. */
+  text: string;
+  within: string;
+}
+
+const silent = (): void => {};
+const off = (): boolean => false;
+const LOGGER = {
+  ...{ trace: silent, debug: silent, info: silent, warn: silent, error: silent, fatal: silent },
+  ...{ isTraceEnabled: off, isDebugEnabled: off, isInfoEnabled: off, isWarnEnabled: off, isErrorEnabled: off },
+  isFatalEnabled: off,
+};
+
+/** A plain server with all mutants in it. */
+export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
+  const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
+  return instrumented(source, readFileSync(source, 'utf8'));
+}
+
+interface Instrumented {
+  code: string;
+  mutants: Mutant[];
+}
+
+/** The source with all mutants in it, none of them on, and the mutants. */
+export async function instrumented(name: string, source: string): Promise<Instrumented> {
+  const options = { plugins: null, excludedMutations: [], ignorers: [] };
+  const files = [{ name, mutate: true, content: source }];
+  const made = await new Instrumenter(LOGGER).instrument(files, options);
+  const lines = source.split('\n');
+  const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }) => ({
+    id,
+    file: basename(name),
+    line: start.line + 1,
+    mutator,
+    was: inOneLine(between(lines, start, end)),
+    now: inOneLine(replacement),
+    text: (lines[start.line] ?? '').trim(),
+    within: lines.slice(0, start.line + 1).findLast((line) => /^\w/.test(line)) ?? '',
+  }));
+  return { code: made.files[0]?.content ?? '', mutants };
+}
+
+interface Position {
+  line: number;
+  column: number;
+}
+
+function between(lines: readonly string[], start: Position, end: Position): string {
+  const whole = lines.slice(start.line, end.line + 1);
+  // The end first: it may be in the same line.
+  whole.push((whole.pop() ?? '').slice(0, end.column));
+  return [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
+}
+
+const inOneLine = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
+
+const SHOWN = 100;
+const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice(0, SHOWN)}…` : code);
+
+/** `device.ts:17 BooleanLiteral: true → false`. */
+export const described = ({ file, line, mutator, was, now }: Mutant): string =>
+  `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
+
+/**
+ * Mutants that no test can see, and why: those that every given pattern fits. The patterns are of code and not of line
+ * numbers, which move.
+ */
+export interface Equivalent {
+  file: string;
+  why: string;
+  mutator?: string;
+  text?: string;
+  within?: string;
+  was?: string;
+  now?: string;
+}
+
+/** Those of the plain servers. */
+export const readEquivalents = (): Equivalent[] =>
+  readYaml('the mutants that are none', join(import.meta.dirname, 'equivalent.yaml')).value as Equivalent[];
+
+const PATTERNS = ['mutator', 'text', 'within', 'was', 'now'] as const;
+
+export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
+  const fits = PATTERNS.every((name) => new RegExp(equivalent[name] ?? '', 'u').test(mutant[name]));
+  return equivalent.file === mutant.file && fits;
+}
+
+/** Those that a suite has to find, and those that it cannot. */
+export function sorted(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
+  const isOne = (mutant: Mutant): boolean => equivalents.some((each) => isEquivalent(mutant, each));
+  return { visible: mutants.filter((mutant) => !isOne(mutant)), equivalent: mutants.filter(isOne) };
+}

@@ -1,0 +1,195 @@
+/**
+ * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
+ * sentence of the specification that no check holds a server to, or belongs into `equivalent.yaml` with its reason.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { random } from '../../../simulators/common/random.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { readableDuration } from '../../common/durations.ts';
+import { UsageError } from '../../common/usage.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
+import { RunOver } from '../../runner/violation.ts';
+import { count, inParallel, names, refuse, toolOptions, writeTestResults } from '../options.ts';
+import { type RunChoice, runDeviceSuite, runPlatformSuite } from '../subjects/run.ts';
+import {
+  ACTIVE_MUTANT,
+  described,
+  instrumentedServer,
+  type Mutant,
+  PLAIN_APIS,
+  type PlainApi,
+  readEquivalents,
+  sorted,
+} from './mutants.ts';
+
+const DAY_MS = 86_400_000;
+const values = toolOptions('npm run mutants -- [options]', {
+  api: names('mutants of one server', PLAIN_APIS),
+  sample: count('so many of each server, drawn by the seed (all of them)', 0, 0),
+  seed: count('which of them: the day', Math.floor(Date.now() / DAY_MS), 0),
+  only: { type: 'string', requiresArg: true, describe: 'those whose line in the output holds this text' },
+  least: count('the share of them that has to be found, per cent', 95, 0),
+  fast: { type: 'boolean', default: false, describe: 'leave out the checks that have to wait' },
+  concurrency: count('suites at once', 4),
+  list: { type: 'boolean', default: false, describe: 'name them, and run nothing' },
+  verbose: { type: 'boolean', default: false, describe: 'print each that was found, too' },
+});
+
+/** No run of a suite may take longer, milliseconds. */
+const LONGEST_MS = 240_000;
+
+/** What became of a mutant. */
+interface Verdict {
+  mutant: Mutant;
+  /** Of the check that found it, or another word for how it showed; undefined when it survived. */
+  by: string | undefined;
+  durationMs: number;
+}
+
+type Way = (start: string, dir: string, choice: RunChoice) => Promise<Report>;
+
+/** The ways in which a server is run, the usual one first: what it does not show, another may. */
+const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
+  device: [
+    (start, dir, choice) => runDevice(`${start} --socket {socket} --dir '${dir}'`, choice),
+    (start, dir, choice) =>
+      runDevice(`${start} --discovery {discovery} --dir '${dir}'`, { ...choice, sections: ['5'] }),
+  ],
+  platform: [
+    (start, _dir, choice) => {
+      const command = `${start} --key dev=devices:read --key poor= --devices 130`;
+      return runPlatformSuite({ command, apiKey: 'dev', limitedKey: 'poor' }, choice);
+    },
+  ],
+};
+
+const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
+  runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
+
+/** The report; undefined when the server says that it is where nothing can be. */
+async function opened(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
+  try {
+    return await run(...given);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** How the mutant showed; undefined when it did not. The run ends with the first finding. */
+async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
+  const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
+  for (const run of WAYS[api]) {
+    using folder = scratch();
+    const over = new AbortController();
+    let first: CheckResult | undefined;
+    const report = await opened(run, start, folder.path, {
+      fast: values.fast,
+      maxTimeMs: LONGEST_MS,
+      signal: over.signal,
+      listeners: [
+        {
+          onCheckEnd(result) {
+            if (result.outcome !== 'fail' && result.outcome !== 'warn') return;
+            first ??= result;
+            over.abort(new RunOver('one finding is enough'));
+          },
+        },
+      ],
+    });
+    if (report === undefined || report.unreachable !== undefined) return 'it does not start';
+    const by = first?.id ?? left(report);
+    if (by !== undefined) return by;
+  }
+  return undefined;
+}
+
+/** Nothing was found, and the verdict is another one all the same. */
+function left({ checks, exit_code, profile_coverage }: Report): string | undefined {
+  const blocked = checks.find(({ outcome }) => outcome === 'blocked');
+  if (blocked !== undefined) return `blocked: ${blocked.id}`;
+  const [open] = profile_coverage.undecided;
+  return exit_code === 0 ? undefined : `incomplete: ${open === undefined ? 'differs from what it declares' : open.why}`;
+}
+
+interface Server {
+  api: PlainApi;
+  /** The file with all mutants. */
+  program: string;
+  mutants: readonly Mutant[];
+  equivalent: readonly Mutant[];
+}
+
+async function serverOf(api: PlainApi, folder: string): Promise<Server> {
+  const { code, mutants } = await instrumentedServer(api);
+  // Outside of the package no package.json says that it is a module.
+  const program = join(folder, `${api}.mts`);
+  writeFileSync(program, code);
+  const { visible, equivalent } = sorted(mutants, readEquivalents());
+  const asked = visible.filter((mutant) => described(mutant).includes(values.only ?? ''));
+  return { api, program, mutants: drawn(asked), equivalent };
+}
+
+function drawn(mutants: readonly Mutant[]): Mutant[] {
+  if (values.sample === 0) return [...mutants];
+  const { next } = random(values.seed);
+  const ordered = mutants.map((mutant) => ({ mutant, order: next() })).toSorted((a, b) => a.order - b.order);
+  return ordered.map(({ mutant }) => mutant).slice(0, values.sample);
+}
+
+async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]> {
+  const without = await foundBy(api, program, 'none');
+  if (without !== undefined) throw new Error(`the plain ${api} itself, without a mutant: ${without}`);
+  const verdicts: Verdict[] = [];
+  await inParallel(mutants, values.concurrency, async (mutant) => {
+    const started = performance.now();
+    const by = await foundBy(api, program, mutant.id);
+    verdicts.push({ mutant, by, durationMs: performance.now() - started });
+    if (by === undefined || values.verbose)
+      process.stdout.write(`${by === undefined ? '✗ SURVIVED' : '✓'} ${described(mutant)}  ${by ?? ''}\n`);
+    if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${mutants.length}\r`);
+  });
+  return verdicts;
+}
+
+/** How many each requirement found; those of one server, most first. */
+function byRequirement(verdicts: readonly Verdict[]): string[] {
+  const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
+  return [...counts]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([by, all]) => `${String(all.length).padStart(6)}  ${by}`);
+}
+
+const started = performance.now();
+using folder = scratch();
+const servers = await Promise.all((values.api ?? PLAIN_APIS).map((api) => serverOf(api, folder.path)));
+if (servers.every(({ mutants }) => mutants.length === 0)) refuse('no mutant is left to run');
+if (values.list) {
+  process.stdout.write(servers.flatMap(({ mutants }) => mutants.map((each) => `${described(each)}\n`)).join(''));
+  process.exit();
+}
+const problems: { where: string; what: string }[] = [];
+const found: Verdict[] = [];
+for (const server of servers) {
+  const { api, mutants, equivalent } = server;
+  if (values.sample > 0) process.stdout.write(`${api}: ${mutants.length} mutants, with --seed ${values.seed}\n`);
+  const verdicts = await verdictsOn(server);
+  const killed = verdicts.filter(({ by }) => by !== undefined);
+  found.push(...killed);
+  const share = (100 * killed.length) / Math.max(1, verdicts.length);
+  process.stdout.write(
+    `${byRequirement(verdicts).join('\n')}\n${api}: ${killed.length} of ${verdicts.length} found ` +
+      `(${share.toFixed(1)} %), ${verdicts.length - killed.length} survived, ${equivalent.length} equivalent\n`,
+  );
+  if (share < values.least)
+    problems.push({ where: api, what: `${share.toFixed(1)} % found; ${values.least} % are due` });
+}
+for (const { where, what } of problems) process.stdout.write(`✗ ${where}: ${what}\n`);
+process.stdout.write(`${readableDuration(performance.now() - started)}\n`);
+writeTestResults('harness/tools/mutants/run.ts', found.length, [
+  ...found.map(({ mutant, durationMs }) => ({ fullName: described(mutant), duration: durationMs })),
+  ...problems.map(({ where, what }) => ({ fullName: where, failureMessages: [what] })),
+]);
+process.exitCode = problems.length > 0 ? 1 : 0;

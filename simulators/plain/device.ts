@@ -1,0 +1,409 @@
+/**
+ * The Device API: the specification in executable form, section by section, with Node's standard library alone. What
+ * the specification does not show is marked "not shown", and is as simple as it can be.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+const { values: options } = parseArgs({
+  options: {
+    /** One of these two: where it serves (section 5). */
+    socket: { type: 'string' },
+    discovery: { type: 'string' },
+    /** Folder of the event log, the state and the config files. */
+    dir: { type: 'string', default: '.' },
+    heartbeat: { type: 'string', default: '30' },
+    /** The most events that the log keeps; not shown. */
+    retain: { type: 'string', default: '1000' },
+    /** The control API of Muster, so that a test can drive it. */
+    control: { type: 'string' },
+  },
+});
+const HEARTBEAT_SECONDS = Number(options.heartbeat);
+const RETAIN = Number(options.retain);
+const EVENTS = path.join(options.dir, 'events.jsonl');
+const STATE = path.join(options.dir, 'state.json');
+const ROOT = path.join(options.dir, 'root');
+
+// Section 2.1: the deployment.
+
+interface Deployment {
+  object: 'deployment';
+  id: string;
+  description: string;
+  status: Activity | Failure;
+  activity_status: Activity;
+  error_status: 'none' | Failure;
+  target_status: Target;
+  device_id: string;
+  release_id: string;
+  created_at: string;
+}
+
+const newId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
+const now = (): string => new Date().toISOString();
+
+// Section 2.2: enumerations, and the rule that merges two of them.
+
+type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'archived';
+type Failure = 'failed' | 'retrying';
+type Target = 'staged' | 'deployed' | 'archived';
+
+/** `status` equals `error_status` when an error is present, and `activity_status` when there is none. */
+const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
+  error === 'none' ? activity : error;
+
+// Section 2.3: the envelope of events.
+
+interface Event {
+  object: 'event';
+  id: number;
+  type: EventType;
+  occurred_at: string;
+  data: object;
+}
+
+// Section 2.4: the payload of `deployment.deployed`. That of `deployment.removed` is not shown: the same fields.
+
+type EventType = 'deployment.deployed' | 'deployment.removed';
+
+type Told = Omit<Deployment, 'object' | 'description' | 'device_id' | 'created_at'>;
+
+const payloadOf = ({ id, release_id, status, activity_status, error_status, target_status }: Told): object => {
+  return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
+};
+
+// Section 6.2, rule 5: events are stored as JSONL, and the log is compacted to bound disk use.
+
+/** Replaces a file as a whole: after a crash it is the old one or the new one. */
+function writeFile(file: string, text: string, mode = 0o644): void {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const next = `${file}.new`;
+  fs.writeFileSync(next, text, { flush: true, mode });
+  fs.renameSync(next, file);
+}
+
+const readFile = (file: string): string => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '');
+
+const lineOf = (event: Event): string => `${JSON.stringify(event)}\n`;
+
+/** The event in a line; undefined where a crash has cut the line off: nobody has seen that event. */
+function eventIn(line: string): Event | undefined {
+  try {
+    const event = JSON.parse(line) as Event;
+    return Number.isInteger(event.id) ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Emits `change` with every event that is stored. */
+class EventLog extends EventEmitter {
+  events: Event[];
+  #file: number;
+
+  constructor() {
+    super();
+    this.setMaxListeners(0);
+    const text = readFile(EVENTS);
+    this.events = text
+      .split('\n')
+      .map(eventIn)
+      .filter((event) => event !== undefined);
+    this.#file = fs.openSync(EVENTS, 'a');
+    if (text !== '' && !text.endsWith('\n')) fs.appendFileSync(this.#file, '\n');
+  }
+
+  get earliest(): number {
+    return this.events[0]?.id ?? 1;
+  }
+
+  get latest(): number {
+    return this.events.at(-1)?.id ?? 0;
+  }
+
+  /** Replay is exclusive of the cursor (rule 2). */
+  after(cursor: number): Event[] {
+    const first = this.events.findIndex(({ id }) => id > cursor);
+    return first === -1 ? [] : this.events.slice(first);
+  }
+
+  /** Section 7: older than the earliest retained event. */
+  isExpired(cursor: number): boolean {
+    return cursor < this.earliest - 1;
+  }
+
+  /** Nothing is sent that is not stored, since delivery is at least once (rule 1). */
+  append(type: EventType, payloads: readonly object[]): void {
+    const next = this.latest + 1;
+    const occurred_at = now();
+    const events = payloads.map((data, n): Event => ({ object: 'event', id: next + n, type, occurred_at, data }));
+    fs.appendFileSync(this.#file, events.map(lineOf).join(''));
+    fs.fsyncSync(this.#file);
+    this.events.push(...events);
+    if (this.events.length > RETAIN) this.compact(Math.ceil(RETAIN * 0.8));
+    this.emit('change');
+  }
+
+  /** Keeps the newest, at least one, so that ids go on after a restart. */
+  compact(keep: number): void {
+    this.events = this.events.slice(-Math.max(1, keep));
+    writeFile(EVENTS, this.events.map(lineOf).join(''));
+    fs.closeSync(this.#file);
+    this.#file = fs.openSync(EVENTS, 'a');
+  }
+}
+
+// Section 3: states and transitions. They are not shown; these follow from what the states mean (section 2.2).
+
+interface Wanted {
+  description?: string;
+  release_id?: string;
+  target_status?: Target;
+  activity_status?: Activity;
+  error_status?: 'none' | Failure;
+  config_instances?: { filepath: string; content: string }[];
+}
+
+/** What is there after a restart. */
+interface State {
+  device_id: string;
+  deployment?: Deployment;
+  /** Config files that are on the device. */
+  files: string[];
+}
+
+fs.mkdirSync(ROOT, { recursive: true });
+const log = new EventLog();
+const state = JSON.parse(readFile(STATE) || JSON.stringify({ device_id: newId('dvc'), files: [] })) as State;
+const saveState = (): void => writeFile(STATE, JSON.stringify(state));
+saveState();
+
+/** Path of a config file; never outside of the folder. */
+function pathOf(filepath: string): string {
+  const file = path.join(ROOT, filepath);
+  if (!file.startsWith(ROOT + path.sep)) throw new Refusal(422, `${filepath} is outside of the folder`);
+  return file;
+}
+
+/** `deployed`: the instances are available on the device; those of the deployment before are not any more. */
+function replaceFiles(instances: readonly { filepath: string; content: string }[]): void {
+  const files = instances.map(({ filepath }) => pathOf(filepath));
+  for (const [n, { content }] of instances.entries()) writeFile(files[n] as string, content);
+  for (const old of state.files) if (!files.includes(old)) fs.rmSync(old, { force: true });
+  state.files = files;
+}
+
+/** `failed`: the deployment is archived, and its files are not on the device. */
+function deploy(wanted: Wanted): Deployment {
+  const error_status = wanted.error_status ?? 'none';
+  const activity_status = error_status === 'failed' ? 'archived' : (wanted.activity_status ?? 'deployed');
+  const deployment: Deployment = {
+    object: 'deployment',
+    id: newId('dpl'),
+    description: wanted.description ?? '',
+    status: merged(activity_status, error_status),
+    activity_status,
+    error_status,
+    target_status: wanted.target_status ?? 'deployed',
+    device_id: state.device_id,
+    release_id: wanted.release_id ?? newId('rls'),
+    created_at: now(),
+  };
+  const isDeployed = activity_status === 'deployed';
+  replaceFiles(isDeployed ? (wanted.config_instances ?? []) : []);
+  state.deployment = deployment;
+  saveState();
+  // Section 6.3: emitted when the config instances have been written.
+  if (isDeployed) log.append('deployment.deployed', [{ ...payloadOf(deployment), deployed_at: now() }]);
+  return deployment;
+}
+
+function remove(id: string): Deployment {
+  const { deployment } = state;
+  if (deployment?.id !== id) throw new Refusal(404, `${id} is not the current deployment`);
+  const { error_status } = deployment;
+  Object.assign(deployment, {
+    target_status: 'archived',
+    activity_status: 'archived',
+    status: merged('archived', error_status),
+  });
+  replaceFiles([]);
+  delete state.deployment;
+  saveState();
+  log.append('deployment.removed', [payloadOf(deployment)]);
+  return deployment;
+}
+
+// Section 4.1: endpoints. The path has the version prefix (section 9).
+
+const PREFIX = '/v0.2';
+
+type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => Promise<void> | void;
+
+const deviceApi: Answer = async (request, response) => {
+  if (token !== undefined) requireToken(token, request.headers.authorization);
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://device');
+  const serves = { [`${PREFIX}/deployments/current`]: sendCurrent, [`${PREFIX}/events`]: stream }[pathname];
+  if (serves === undefined) throw new Refusal(404, `no ${pathname} here`);
+  if (request.method !== 'GET') throw new Refusal(405, 'use GET');
+  await serves(request, response, searchParams);
+};
+
+/** Without a current deployment: not shown. */
+function sendCurrent(_request: http.IncomingMessage, response: http.ServerResponse): void {
+  if (state.deployment === undefined) throw new Refusal(404, 'nothing is deployed');
+  send(response, 200, state.deployment);
+}
+
+/** `after` takes precedence over `Last-Event-ID`. Without either, live events alone; not shown. */
+function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number {
+  const given = query.get('after') ?? request.headers['last-event-id'];
+  if (given === undefined) return log.latest;
+  if (!/^\d+$/.test(String(given))) throw new Refusal(400, 'the cursor is not the id of an event');
+  return Number(given);
+}
+
+/** Sections 4.1 and 6: what is retained after the cursor, then what happens. */
+async function stream(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  query: URLSearchParams,
+): Promise<void> {
+  let cursor = cursorOf(request, query);
+  if (log.isExpired(cursor)) throw new Refusal(410, `the earliest event is ${log.earliest}`);
+  const types = query.get('types')?.split(',');
+  const closed = new AbortController();
+  response.on('close', () => closed.abort());
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' }).flushHeaders();
+  // Section 6.2, rule 3.
+  const heartbeat = setInterval(() => response.write(': heartbeat\n\n'), HEARTBEAT_SECONDS * 1000);
+  try {
+    // A reader that was so slow that compaction has overtaken it comes back, and is told so.
+    while (!log.isExpired(cursor)) {
+      const events = log.after(cursor);
+      for (const event of events) {
+        cursor = event.id;
+        const isWanted = types?.includes(event.type) ?? true;
+        if (isWanted && !response.write(frameOf(event))) await once(response, 'drain', closed);
+      }
+      if (events.length === 0) await once(log, 'change', closed);
+    }
+  } finally {
+    clearInterval(heartbeat);
+    response.destroy();
+  }
+}
+
+// Section 5: authentication. On a unix socket the permissions of the socket decide, and no token is used.
+
+const token = options.discovery === undefined ? undefined : randomBytes(32).toString('base64url');
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function requireToken(expected: string, header = ''): void {
+  const [, given = ''] = /^bearer +(\S+)$/i.exec(header) ?? [];
+  if (!timingSafeEqual(digest(given), digest(expected))) throw new Refusal(401, 'the bearer token is missing or wrong');
+}
+
+// Section 6.1: the frame.
+
+const frameOf = (event: Event): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+// Section 7: errors. Statuses but for 410, and all bodies: not shown.
+
+class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function send(response: http.ServerResponse, status: number, body: unknown): void {
+  const headers = { 'Content-Type': 'application/json', ...(status === 405 && { Allow: 'GET' }) };
+  response.writeHead(status, headers).end(JSON.stringify(body));
+}
+
+const serverFor = (answer: Answer): http.Server =>
+  http.createServer(async (request, response) => {
+    try {
+      await answer(request, response);
+    } catch (error) {
+      const status = error instanceof Refusal ? error.status : 500;
+      if (response.headersSent) response.destroy();
+      else send(response, status, { error: { message: String(error) } });
+    }
+  });
+
+/** One that was there before has ended without removing its socket. */
+async function listen(socket: string, answer: Answer): Promise<void> {
+  fs.rmSync(socket, { force: true });
+  await once(serverFor(answer).listen(socket), 'listening');
+}
+
+if (options.discovery === undefined) {
+  if (options.socket === undefined) throw new Error('--socket PATH or --discovery FILE: where to serve');
+  await listen(options.socket, deviceApi);
+} else {
+  const server = serverFor(deviceApi).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  // Whoever can read the token is let in.
+  writeFile(options.discovery, JSON.stringify({ port, token }), 0o600);
+}
+
+// The control API, by which Muster makes it do something: fixtures/control.md.
+
+/** Events of deployments that have come and gone, in batches: streams take each before compaction can. */
+async function publish(count: number): Promise<object> {
+  const first_id = log.latest + 1;
+  const gone = {
+    status: 'archived',
+    activity_status: 'archived',
+    error_status: 'none',
+    target_status: 'archived',
+  } as const;
+  const payload = (): object => payloadOf({ id: newId('dpl'), release_id: newId('rls'), ...gone });
+  const batch = Math.ceil(RETAIN / 10);
+  for (let left = count; left > 0; left -= batch) {
+    log.append('deployment.removed', Array.from({ length: Math.min(left, batch) }, payload));
+    await setImmediate();
+  }
+  return { first_id, last_id: log.latest };
+}
+
+function compact(): object {
+  log.compact(Math.ceil(log.events.length / 2));
+  return { earliest_id: log.earliest, latest_id: log.latest };
+}
+
+const control: Answer = async (request, response) => {
+  const text = Buffer.concat(await request.toArray()).toString();
+  const body = text === '' ? {} : JSON.parse(text);
+  const asked = `${request.method} ${request.url}`;
+  const [, removed] = /^POST \/deployments\/([^/]+)\/remove$/.exec(asked) ?? [];
+  if (removed !== undefined) send(response, 200, remove(removed));
+  else if (asked === 'GET /') send(response, 200, info);
+  else if (asked === 'POST /deployments') send(response, 200, deploy(body));
+  else if (asked === 'POST /events') send(response, 200, await publish(body.count));
+  else if (asked === 'POST /compact') send(response, 200, compact());
+  else throw new Refusal(404, `no ${asked} here`);
+};
+
+const info = {
+  capabilities: ['drive', 'compact', 'log', 'files'],
+  retention: RETAIN,
+  heartbeat_seconds: HEARTBEAT_SECONDS,
+  event_log: EVENTS,
+  config_root: ROOT,
+};
+if (options.control !== undefined) await listen(options.control, control);
+process.stdout.write(`${JSON.stringify({ ready: true, ...(token === undefined && { socket: options.socket }) })}\n`);
