@@ -1,6 +1,6 @@
 /**
- * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check of
- * a requirement that asks nothing itself. It gets each answer and each event as they come, and keeps what it needs.
+ * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check
+ * of a requirement that asks nothing itself. It gets each answer and each event as they come, and keeps what it needs.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 

@@ -47,6 +47,17 @@ test.each<[string, Level, (t: CheckContext) => Promise<unknown>, number]>([
   expect([stands.expected, stands.actual, asked.length]).toEqual(['one', '2', times]);
 });
 
+test.each<[string, (t: CheckContext) => unknown]>([
+  ['undecided', (t) => t.undecided('too little')],
+  ['not applicable', (t) => t.notApplicable('free')],
+])('a SHOULD that did not hold is told though the check ends as %s', async (_, end) => {
+  const run = async (t: CheckContext): Promise<void> => {
+    t.should(false, { expected: 'one', actual: 2 });
+    end(t);
+  };
+  expect(await ending(run)).toMatchObject({ outcome: 'warn', expected: 'one', actual: '2' });
+});
+
 test.each<[string, (t: CheckContext) => Promise<unknown>]>([
   ['failed', broken],
   ['warned', async (t) => t.should(false, { expected: 'one', actual: 2 })],

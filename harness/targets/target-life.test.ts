@@ -196,9 +196,9 @@ test('one that ends after a check is told with its last request', async () => {
   };
   const report = await run(
     [
-      check('first', gone, 'MUST', ALONE),
+      check('first', gone, 'MUST', { ...ALONE, turn: 'first' }),
       check('second', asking, 'MUST', ALONE),
-      check('third', asking, 'MUST', ALONE),
+      check('third', asking, 'MUST', { ...ALONE, turn: 'last' }),
     ],
     place,
   );
@@ -226,7 +226,11 @@ test('one that Muster cannot start again fails one check, and the rest is blocke
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const report = await device(
-    [check('ends', body, 'MUST', ALONE), check('next', asking, 'MUST', ALONE), check('last', asking, 'SHOULD', ALONE)],
+    [
+      check('ends', body, 'MUST', { ...ALONE, turn: 'first' }),
+      check('next', asking, 'MUST', ALONE),
+      check('last', asking, 'SHOULD', ALONE),
+    ],
     { address, patienceMs: 500 },
   );
   expect(outcomes(report)).toEqual(['fail', 'blocked', 'blocked']);
