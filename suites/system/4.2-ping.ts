@@ -14,8 +14,8 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Exclusive, because some agents hear a ping only once they are done with what came before it.
-check(reachesDevice, { writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
+// Alone and first, because some agents hear a ping only once they are done with what came before it.
+check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
 
