@@ -321,6 +321,8 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of body) {
+        // One that had come when the stream was closed would be read from the middle of a line.
+        if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());
         if (this.#ended !== undefined) break;
         await this.#held();

@@ -93,11 +93,15 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
   };
 }
 
-const TURNS = ['first', undefined, 'last'];
+const TURNS = ['first', 'telling', undefined, 'last'];
 
-/** The checks in an order by which no target can tell that it is tested. */
+/**
+ * The checks in an order by which no target can tell that it is tested. Those that tell readers what to allow for come
+ * early.
+ */
 function drawn<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
-  const place = ({ turn }: Check<Context>): number => TURNS.indexOf(turn);
+  const place = ({ turn, deviation }: Check<Context>): number =>
+    TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
   return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
 }
 
