@@ -4,7 +4,8 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname } from 'node:path';
-import { NoAnswer, Unreachable } from '../../harness/client/errors.ts';
+import type { Readable } from 'node:stream';
+import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
 import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
 import { type Device, STREAM } from './support/check.ts';
@@ -49,7 +50,7 @@ socket.on('error', (error) => { process.stdout.write(error.code); process.exit()
 
 /** `connected`, or the code of the error; undefined when no process can be started as another user. */
 function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
       uid: user,
       gid: user,
@@ -59,10 +60,11 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
       signal: t.signal,
     });
     let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
+    // It is not there where this machine has no descriptor for it.
+    (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
-    child.once('error', () => resolve(undefined));
     child.once('close', () => resolve(said === '' ? undefined : said));
   });
 }

@@ -30,7 +30,8 @@ check(
     for (const subscription of opened) {
       await readUpTo(subscription, end);
       const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-      expectSameEvents(t, subscription.events, live.events, what);
+      // Where control has named an event that was yet to come, the live stream has it, and no replay after it.
+      expectSameEvents(t, subscription.events, laterThan(cursor, live.events), what);
     }
   },
 );

@@ -191,9 +191,11 @@ const NOTHING = /^$/;
  */
 const LACKED_ON_ROBOTS = {
   'unix socket':
-    /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$|.*after-wins\.zero$)/,
-  loopback: /\.retained$|^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$|.*after-wins\.zero$)/,
-  'before its first event': /\.retained$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)/,
+    /\.retained$|slow-reader(\.complete)?$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$|.*after-wins\.zero$)/,
+  loopback:
+    /\.retained$|slow-reader(\.complete)?$|^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$|.*after-wins\.zero$)/,
+  'before its first event':
+    /\.retained$|slow-reader(\.complete)?$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)/,
 } as const;
 type RobotName = keyof typeof LACKED_ON_ROBOTS;
 

@@ -71,20 +71,20 @@ export function integerIn(text: string, key: string): bigint | undefined {
 }
 
 /** Of how many events it is remembered what came, and up to which length in characters. */
-const REMEMBERED = 10_000;
-export const LONGEST_REMEMBERED = 4000;
+const REMEMBERED = 2000;
+export const LONGEST_REMEMBERED = 2000;
 
 /** A rule about each event as it came: a replay repeats thousands, which are looked at once. */
 export const ofFrames =
   (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
   () => {
-    const known = new Recollection<string>();
+    const known = new Recollection<{ event: string | undefined; data: string }>();
     return (seen, judge) => {
       if (seen.kind !== 'frame' || carriesNoEvent(seen.frame)) return;
-      const { id = '', event = '', data = '' } = seen.frame;
-      const text = `${event}\n${data}`;
-      if (known.get(id) === text) return;
-      if (text.length <= LONGEST_REMEMBERED) known.set(id, text);
+      const { id = '', event, data = '' } = seen.frame;
+      const before = known.get(id);
+      if (before?.event === event && before?.data === data) return;
+      if (data.length <= LONGEST_REMEMBERED) known.set(id, { event, data });
       judge.saw(() => frameText(seen.frame));
       expectOne(judge, seen.frame);
     };
