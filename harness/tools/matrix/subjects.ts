@@ -186,16 +186,17 @@ const LONG_LOG = 100_000;
 /** Of a reference that has all that the suite asks for. */
 const NOTHING = /^$/;
 
+/** What any of them may lack, beside what is named. */
+const lackedBut = ({ source }: RegExp): RegExp =>
+  new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.(shape|merge)$|${source}`);
+
 /**
  * Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine.
  */
 const LACKED_ON_ROBOTS = {
-  'unix socket':
-    /\.retained$|slow-reader(\.complete)?$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$|.*after-wins\.zero$)/,
-  loopback:
-    /\.retained$|slow-reader(\.complete)?$|^device\.(socket\.|deployment\.(shape|merge)$|loopback\.only$|.*after-wins\.zero$)/,
-  'before its first event':
-    /\.retained$|slow-reader(\.complete)?$|^device\.(loopback\.|deployment\.(shape|merge)$|socket\.permissions$)/,
+  'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
+  loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
+  'before its first event': lackedBut(/^device\.(loopback\.|socket\.permissions$)/),
 } as const;
 type RobotName = keyof typeof LACKED_ON_ROBOTS;
 
