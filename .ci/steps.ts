@@ -81,9 +81,9 @@ function nightly(): Stage[] {
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Step[] = [
     { name: 'matrix', command: 'npm run matrix -- --single --timed 12' },
-    // Others every night; all of them would take days.
+    // A new sample every night: all pairs would take days.
     pairs('100'),
-    // Others every night; all of them take hours. So few say little of the share.
+    // A new sample every night: all mutants take hours. The share of a sample varies, so its bound is lower.
     { name: 'mutants', command: 'npm run mutants -- --sample 40 --least 85' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 5' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },

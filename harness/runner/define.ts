@@ -37,7 +37,7 @@ export function rules<Context>() {
     options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs'>,
     rule: () => Rule,
   ): Check<Context> => {
-    const { aspect = 'always', ...rest } = options;
+    const { aspect = 'everywhere', ...rest } = options;
     const id = `${requirement.id}.${aspect}`;
     const orElse = 'a rule judges what other checks ask';
     return Object.freeze({ least: { sightings: 1 }, orElse, ...rest, id, requirement, rule, run: asksNothing });

@@ -1,6 +1,7 @@
 /**
  * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check
- * of a requirement that asks nothing itself. It gets each answer and each event as they come, and keeps what it needs.
+ * of a requirement that asks nothing itself. It gets each whole answer of the HTTP client and each event of its
+ * streams as they come, and keeps what it needs. What raw sockets and the `eventsource` package get is not seen.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 

@@ -1,8 +1,10 @@
 /** What becomes of a check: what its target says of an error, how it ends early, and what its finding shows. */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Happening } from '../client/happening.ts';
 import { Recorder } from '../client/recorder.ts';
 import { sampleExchange } from '../reports/testing/samples.ts';
+import { History, type Judge, type Rule } from './rules.ts';
 import { runCheck, seedOf } from './run-check.ts';
 import { Session } from './session.ts';
 import { one } from './testing/checks.ts';
@@ -45,6 +47,29 @@ test.each<[string, Level, (t: CheckContext) => Promise<unknown>, number]>([
   const stands = await ending(run, { level, hooks: meaning((error) => error) });
   expect(['fail', 'warn']).toContain(stands.outcome);
   expect([stands.expected, stands.actual, asked.length]).toEqual(['one', '2', times]);
+});
+
+const neverTwo: Rule = (seen: Happening, judge: Judge): void => {
+  if (seen.kind !== 'answer') return;
+  const { text } = seen.answer;
+  judge.saw(() => text);
+  judge.must(text !== 'two', { expected: 'another text', actual: text });
+};
+
+test('a rule fails with what it is about and who asked, and is undecided when it saw nothing', async () => {
+  const check: Check<object> = { ...one(async () => {}, 'MUST'), least: { sightings: 1 }, rule: () => neverTwo };
+  const session = new Session(undefined, undefined, undefined, new History([check]));
+  expect(await ending(check.run, { check, session })).toMatchObject({ outcome: 'undecided' });
+  for (const text of ['one', 'two']) {
+    const asked = { method: 'GET', url: `http://target/${text}`, duration_ms: 1, curl: 'curl' };
+    const answer = { status: 200, headers: {}, text, json: undefined };
+    session.history.of(`test.${text}`)({ kind: 'answer', asked, path: `/${text}`, answer });
+  }
+  const failed = await ending(check.run, { check, session });
+  expect(failed).toMatchObject({ outcome: 'fail', actual: 'two', seen_by: ['test.two'] });
+  expect(failed.exchanges?.map(({ url, response_body }) => [url, response_body])).toEqual([
+    ['http://target/two', 'two'],
+  ]);
 });
 
 test.each<[string, (t: CheckContext) => unknown]>([

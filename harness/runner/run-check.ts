@@ -149,14 +149,8 @@ function judge<Context>({ check, session, recorder }: CheckRun<Context>, record:
 }
 
 async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, signal: AbortSignal): Promise<void> {
-  if (run.check.rule !== undefined) {
-    judge(
-      run,
-      record,
-      toolsFor(run, record, signal, async (error) => error),
-    );
-    return;
-  }
+  const asIs: Reconsider = async (error) => error;
+  if (run.check.rule !== undefined) return judge(run, record, toolsFor(run, record, signal, asIs));
   const context = await run.context(signal);
   const hooks: TargetHooks = Object(context);
   if (hooks.wrote !== undefined) record.wrote = hooks.wrote;

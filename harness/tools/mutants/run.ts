@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
- * sentence of the specification that no check holds a server to, or belongs into `equivalent.yaml` with its reason.
+ * sentence of the specification that no check holds a server to, or belongs in `equivalent.yaml` with its reason.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
