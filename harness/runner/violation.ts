@@ -42,7 +42,7 @@ export class AskAgain extends Blocked {
   override name = 'AskAgain';
 }
 
-/** The same, since the target answered nobody for a while: what came late says nothing about it. */
+/** The same, since the target or Muster stood still for a while: what came late, or never, says nothing about it. */
 export class StoodStill extends AskAgain {
   override name = 'StoodStill';
 }

@@ -425,3 +425,22 @@ test.each([
     ['fail', expect.stringMatching(/no answer within \d+ ms$/)],
   ]);
 });
+
+test.each([
+  ['while Muster itself was stopped is asked again', 2200, 'pass'],
+  ['while Muster ran is a finding', 0, 'fail'],
+])('an answer broken off %s', async (_, ms, outcome) => {
+  let asked = 0;
+  const address = newSocket();
+  const dropsFirst = createServer((request, response) => {
+    if (request.url?.endsWith('/ok') && ++asked === 1) request.socket.destroy();
+    else response.end('{}');
+  }).listen(address);
+  onTestFinished(() => void dropsFirst.close());
+  const held: Body = (http) => {
+    if (asked === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    return http.get('/ok');
+  };
+  const report = await device([checkOf('device')('held', held, 'MUST', ALONE)], { address, patienceMs: 500 });
+  expect(outcomes(report)).toEqual([outcome]);
+});

@@ -24,6 +24,8 @@ const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
 /** A target that takes longer for the plainest answer, just when a wait was in vain, may have stood still. */
 const STILL_MS = 100;
+/** A server may give up a connection on which nothing comes for a few seconds, as when Muster itself was stopped. */
+const HELD_UP_MS = 2000;
 /** Patiences until it is taken to hang. */
 const STILL_PATIENCES = 2;
 
@@ -45,6 +47,8 @@ interface Running {
   id: string;
   readonly recorder: Recorder;
   readonly signal: AbortSignal;
+  /** How long Muster had been held up when it began, milliseconds. */
+  heldUpMs: number;
   /** It is run once more, with no other beside it: lets the next have its turn. */
   leave?: () => void;
 }
@@ -95,10 +99,11 @@ export class TargetLife {
 
   /** The hooks of one check; `inner` are asked once it is known that the target serves. */
   hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<Omit<TargetHooks, 'wrote'>> {
-    const run: Running = { id: '', recorder, signal };
+    const run: Running = { id: '', recorder, signal, heldUpMs: heldUpMs() };
     return {
       prepare: async (requirement, id) => {
         run.id = id;
+        run.heldUpMs = heldUpMs();
         await this.#begin(run);
         await inner.prepare?.(requirement, id);
       },
@@ -188,12 +193,18 @@ export class TargetLife {
   }
 
   /**
-   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. It was stopped, or its machine
-   * slept, which says nothing about what it was asked. Once for each check.
+   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. Where an answer was broken off:
+   * whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about what was
+   * asked. Once for each check.
    */
-  async #stoodStill({ id, signal }: Running, error: unknown): Promise<unknown> {
-    if (this.#hangs || this.#metStill.has(id) || !(error instanceof Error && IN_VAIN.test(error.message)))
-      return undefined;
+  async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
+    if (this.#metStill.has(id)) return undefined;
+    const held = Math.round(heldUpMs() - before);
+    if (held >= HELD_UP_MS && isBrokenOff(error, recorder)) {
+      this.#metStill.add(id);
+      return new StoodStill(`Muster was held up for ${held} ms, in which the target may have given it up`);
+    }
+    if (this.#hangs || !(error instanceof Error && IN_VAIN.test(error.message))) return undefined;
     const timeoutMs = STILL_PATIENCES * this.#options.patienceMs;
     const since = runningMs();
     const answered = await this.#options.ask(signal, (http) =>
@@ -350,6 +361,9 @@ export class TargetLife {
     return this.#over === undefined;
   }
 }
+
+/** How long this process has been held up since it began, milliseconds. */
+const heldUpMs = (): number => performance.now() - runningMs();
 
 /** Of a request that was never sent, as no connection could be made. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
