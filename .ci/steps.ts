@@ -101,7 +101,7 @@ function nightly(): Stage[] {
       [AGENT],
       [
         { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
-        { name: 'tests', command: `npm run test:all -- --exclude ${AGENT_TEST}` },
+        { name: 'tests', command: `npm run test:all -- --project long --exclude ${AGENT_TEST}` },
       ],
     ],
     [alone],

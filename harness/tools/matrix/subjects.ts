@@ -188,7 +188,7 @@ const NOTHING = /^$/;
 
 /** What any of them may lack, beside what is named. */
 const lackedBut = ({ source }: RegExp): RegExp =>
-  new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.(shape|merge)$|${source}`);
+  new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
 /**
  * Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine.
