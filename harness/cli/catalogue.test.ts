@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { painter } from '../common/terminal.ts';
+import { deciding, SENTENCES } from '../contract/sentences.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import type { Suite } from '../runner/types.ts';
 import { catalogue, loadSuites } from './catalogue.ts';
-import { explainText } from './commands/explain.ts';
+import { coverageText, explainText } from './commands/explain.ts';
 import { listText } from './commands/list.ts';
 
 const check = checks<object>();
@@ -103,6 +104,37 @@ test.each([
   ['zzz', /muster list/],
 ])('%s is not known, and what is near is named', (id, words) => {
   expect(() => explainText(all, id, plain, 100)).toThrow(words);
+});
+
+test('each sentence of the specification is decided, or says why not, and each clause quotes one', async () => {
+  const { requirements } = catalogue(await loadSuites());
+  const cited = new Set<string>();
+  for (const sentence of SENTENCES) {
+    const by = deciding(sentence, requirements).map(({ id }) => id);
+    expect(by.length > 0, sentence.text).toBe(sentence.open === undefined);
+    expect(by, sentence.text).toEqual(expect.arrayContaining([...(sentence.by ?? [])]));
+    for (const id of by) cited.add(id);
+  }
+  const uncited = requirements.filter(({ id, clause }) => clause !== undefined && !cited.has(id));
+  expect(uncited.filter(({ clause }) => clause?.endsWith('not shown.') === false)).toEqual([]);
+});
+
+test('coverage names who decides a sentence, how many defects prove it, and what nobody decides', async () => {
+  const whole = catalogue(await loadSuites());
+  const text = coverageText(
+    whole,
+    [['platform.list.items'], ['platform.timestamps', 'platform.list.items']],
+    plain,
+    100,
+  );
+  expect(text).toContain(
+    '2 Resources and their fields\n  All JSON timestamps are ISO 8601 date-time strings.\n' +
+      '      MUST   platform.timestamps: 1 check, 1 rule\n      1 defect planted\n',
+  );
+  expect(text).toContain('MUST   platform.list.items: 1 check, 1 rule\n      2 defects planted\n');
+  expect(text).toContain('      no defect planted\n');
+  expect(text).toContain('announced for the future.\n      not decided: ');
+  expect(text).toMatch(/\n118 of 120 sentences are decided, \d+ by a MUST · requirements of \S+\n$/);
 });
 
 test('every suite of the project can be listed, and everything in it explained', async () => {

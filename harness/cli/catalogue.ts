@@ -11,6 +11,8 @@ type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'esse
 /** What a check declares, defaults filled in. */
 export type CataloguedCheck = Required<Pick<Check<never>, Told>> & {
   waits: boolean;
+  /** Asks nothing, and judges what other checks ask. */
+  rule: boolean;
   /** `core`, and the profiles that hold a target to it. */
   profiles: string[];
 };
@@ -54,8 +56,9 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
       const entry: CataloguedRequirement = byId.get(id) ?? made;
       const { needs = [], sharing = 'shared', slow: waits = false, writes = false, least = {} } = check;
       const { id: name, premises = [], essential = false } = check;
+      const rule = check.rule !== undefined;
       const profiles = [...(check.profile === 'core' ? ['core'] : []), ...profilesOf(suite.api, check)];
-      entry.checks.push({ id: name, needs, sharing, waits, writes, least, profiles, premises, essential });
+      entry.checks.push({ id: name, needs, sharing, waits, rule, writes, least, profiles, premises, essential });
       byId.set(id, entry);
     }
   }

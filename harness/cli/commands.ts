@@ -93,7 +93,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/list.ts')).list,
   ),
   entry(
-    'explain <id>',
+    'explain [id]',
     'Explain what a requirement or check asks for, and how it is decided',
     async () => (await import('./commands/explain.ts')).explain,
   ),

@@ -1,9 +1,11 @@
-/** `muster explain`: what a requirement, a check, a capability or a profile asks for. */
+/** `muster explain`: what a requirement, a check, a capability or a profile asks for, and what all of them cover. */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
 import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
+import { sectionTitle } from '../../contract/sections.ts';
+import { deciding, SENTENCES } from '../../contract/sentences.ts';
 import { counted } from '../../runner/results.ts';
 import { APIS } from '../../runner/types.ts';
 import {
@@ -21,18 +23,29 @@ export const explain = command({
       'Id of a requirement or check (muster list), a capability such as drive, or a profile such as full',
       {
         positional: true,
-        required: true,
       },
+    ),
+    coverage: OPTION.flag(
+      'Each sentence of the specification, what decides it, and how many planted defects prove that',
     ),
   },
   examples: [
     ['muster explain device.events.replay.exclusive', 'one requirement and its checks'],
     ['muster explain drive', 'a capability, and how a target gets it'],
     ['muster explain driven', 'a profile, and what it holds a target to'],
+    ['muster explain --coverage', 'what is decided, sentence by sentence, and what is not'],
   ],
-  async run({ id }) {
+  async run({ id, coverage }) {
+    if (id === undefined && !coverage) throw new UsageError('explain: ID is missing');
+    if (id !== undefined && coverage)
+      throw new UsageError(`explain: --coverage is about all sentences; leave out ${id}`);
     const all = catalogue(await loadSuites());
-    process.stdout.write(explainText(all, id, painter(process.stdout, process.env), columns()));
+    const paint = painter(process.stdout, process.env);
+    const text =
+      id === undefined
+        ? coverageText(all, await brokenByDefects(), paint, columns())
+        : explainText(all, id, paint, columns());
+    process.stdout.write(text);
     return 0;
   },
 });
@@ -98,7 +111,9 @@ function how(check: CataloguedCheck): string {
     check.sharing
   ];
   const does = [
-    `${drives.length === 0 ? 'only asks' : `${listed(drives)}, and asks`}, ${place}`,
+    check.rule
+      ? 'a rule, which judges what other checks ask'
+      : `${drives.length === 0 ? 'only asks' : `${listed(drives)}, and asks`}, ${place}`,
     ...(others.length > 0 ? [`needs ${others.join(', ')}`] : []),
     ...(check.waits ? ['waits for seconds (--fast leaves it out)'] : []),
     ...(check.writes ? ['sends the platform more than GET (--read-only leaves it out)'] : []),
@@ -175,6 +190,64 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
       '',
     ];
   }).join('\n');
+}
+
+/** The ids that the planted defects break, of requirements or checks, once for each defect. */
+async function brokenByDefects(): Promise<readonly (readonly string[])[]> {
+  const [device, client, platform] = await Promise.all([
+    import('../../../simulators/defects/device/index.ts'),
+    import('../../../simulators/defects/client/index.ts'),
+    import('../../../simulators/defects/platform/index.ts'),
+  ]);
+  return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flatMap((all) =>
+    all.map(({ breaks }) => breaks),
+  );
+}
+
+/** Every sentence of the specification with the requirements that decide it, and those that none decides. */
+export function coverageText(
+  { requirements, requirements_version }: Catalogue,
+  defects: readonly (readonly string[])[],
+  paint: Paint,
+  columns: number,
+): string {
+  const covered = SENTENCES.map((sentence) => ({ sentence, by: deciding(sentence, requirements) }));
+  const proofs = (by: readonly CataloguedRequirement[]): number => {
+    const ids = new Set(by.flatMap(({ id, checks }) => [id, ...checks.map((check) => check.id)]));
+    return defects.filter((breaks) => breaks.some((id) => ids.has(id))).length;
+  };
+  const lines = ({ sentence: { text, open = '' }, by }: (typeof covered)[number]): string[] => [
+    ...wrap(text, columns - 2).map((line) => `  ${line}`),
+    ...(by.length === 0
+      ? wrap(`not decided: ${open}`, columns - 6).map((line) => `      ${paint('yellow', line)}`)
+      : [
+          ...by.map(
+            ({ id, level, checks }) => `      ${paint('dim', `${level.padEnd(6)} ${id}: ${checksOf(checks)}`)}`,
+          ),
+          paint('dim', `      ${proofs(by) === 0 ? 'no defect' : counted('defects', proofs(by))} planted`),
+        ]),
+  ];
+  const decided = covered.filter(({ by }) => by.length > 0);
+  const firmly = decided.filter(({ by }) => by.some(({ level }) => level === 'MUST')).length;
+  return [
+    ...[...Map.groupBy(covered, ({ sentence }) => sentence.section)].flatMap(([section, group]) => [
+      paint(['bold', 'cyan'], `${section} ${sectionTitle(section)}`),
+      ...group.flatMap(lines),
+      '',
+    ]),
+    `${decided.length} of ${covered.length} sentences are decided, ${firmly} by a MUST · requirements of ` +
+      requirements_version,
+    '',
+  ].join('\n');
+}
+
+function checksOf(checks: readonly CataloguedCheck[]): string {
+  const rules = checks.filter(({ rule }) => rule).length;
+  const parts = [
+    ...(checks.length > rules ? [counted('checks', checks.length - rules)] : []),
+    ...(rules > 0 ? [counted('rules', rules)] : []),
+  ];
+  return parts.join(', ');
 }
 
 function unknown(all: Catalogue, id: string): string {
