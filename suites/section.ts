@@ -5,10 +5,13 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 /**
  * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })`. It says
  * what the requirements of the file share; each may say otherwise. `checks` are those that the file has declared, in
- * their order there. `declare`: declares a check of the suite.
+ * their order there. `declare`: declares a check of the suite; `declareRule`: a rule of it.
  */
 export const sections =
-  <Context, Given extends readonly unknown[]>(declare: (...given: Given) => Check<Context>) =>
+  <Context, Given extends readonly unknown[]>(
+    declare: (...given: Given) => Check<Context>,
+    declareRule: ReturnType<typeof rules<Context>> = rules<Context>(),
+  ) =>
   <Common extends Partial<Requirement>>(common: Common) => {
     const checks: Check<Context>[] = [];
     return {
@@ -21,8 +24,7 @@ export const sections =
         return declared;
       },
       /** What must hold of all that the run sees, whichever check asks for it. */
-      rule: (...given: Parameters<ReturnType<typeof rules<Context>>>): void =>
-        void checks.push(rules<Context>()(...given)),
+      rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };
 

@@ -2,13 +2,16 @@
  * Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a
  * deployment.
  */
+import type { Happening } from '../../harness/client/happening.ts';
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
 import type { Item } from './support/lists.ts';
 import { inVersion, ok, send } from './support/requests.ts';
+import { resourcesIn } from './support/seen.ts';
 
-export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '2.2', since: '2026-11-21' });
 
 const shape = requirement({
   id: 'platform.deployment.shape',
@@ -37,6 +40,21 @@ check(shape, { sharing: 'exclusive', profile: 'core', premises: SHOWN_RIGHT }, a
   }
 });
 
+rule(shape, { premises: [shape.id] }, () => (seen, judge: Judge) => {
+  for (const shown of deploymentsIn(seen)) {
+    judge.saw(() => JSON.stringify(shown));
+    const problems = deploymentShape.problems(shown).map(({ path, message }) => `${path} ${message}`.trim());
+    const wrong = problems.filter((problem) => !problem.startsWith('lacks '));
+    judge.must(wrong.length === 0, {
+      expected: 'the fields of section 2.1 in every deployment',
+      actual: wrong.slice(0, 5).join('; '),
+      counterexample: `${shown.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
+    });
+  }
+});
+
+const deploymentsIn = (seen: Happening) => resourcesIn(seen).filter(({ object }) => object === 'deployment');
+
 const merge = requirement({
   id: 'platform.deployment.merge',
   level: 'MUST',
@@ -61,6 +79,19 @@ check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
     mustMergeStatuses(t, json as Partial<Item>, `GET ${path}`);
   }
   t.note(`pairs of activity and error seen: ${[...idByPair.keys()].sort().join(', ')}`);
+});
+
+rule(merge, { premises: [merge.id] }, () => (seen, judge: Judge) => {
+  for (const shown of deploymentsIn(seen)) {
+    const { status, activity_status: activity, error_status: error } = shown;
+    if (activity === undefined || error === undefined || status === undefined) continue;
+    judge.saw(() => JSON.stringify(shown));
+    judge.must(status === mergedStatus(activity, error), {
+      expected: `status ${mergedStatus(activity, error)} with activity_status ${activity} and error_status ${error}`,
+      actual: `status ${status}`,
+      counterexample: `${shown.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
+    });
+  }
 });
 
 /** Returns the pair of activity and error; undefined if the deployment does not show all three statuses. */

@@ -2,6 +2,7 @@
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import {
   COLLECTIONS,
@@ -16,8 +17,9 @@ import {
 } from './support/lists.ts';
 import { collectionWith } from './support/pages.ts';
 import { describeResponse, isJson } from './support/requests.ts';
+import { listIn, pageIn, resourcesIn } from './support/seen.ts';
 
-export const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '2.6', since: '2026-11-21' });
 
 const envelope = requirement({
   id: 'platform.list.envelope',
@@ -51,6 +53,20 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
   });
 });
 
+rule(envelope, { premises: [envelope.id] }, () => (seen, judge: Judge) => {
+  const list = listIn(seen);
+  if (list === undefined) return;
+  judge.saw(() => bodyOf(list.body));
+  const problems = envelopeProblems(list.body);
+  judge.must(problems.length === 0, {
+    expected: 'the list envelope: {object: "list", limit, offset, has_more, data: [{object, id, …}, …]}',
+    actual: problems.slice(0, 5).join('; '),
+    counterexample: seen.asked.url,
+  });
+});
+
+const bodyOf = (body: unknown): string => JSON.stringify(body) ?? '';
+
 /**
  * The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501.
  */
@@ -79,6 +95,21 @@ check(items, {}, async (t: Platform) => {
     collectionByType.set(type, collection);
   }
   if (collectionByType.size === 0) t.undecided('no collection has an item');
+});
+
+rule(items, { premises: [items.id] }, () => (seen, judge: Judge) => {
+  const list = pageIn(seen);
+  if (list === undefined || list.page.data.length < 2) return;
+  judge.saw(() => bodyOf(list.page));
+  const shown = new Set<string>();
+  for (const { id } of list.page.data) {
+    judge.must(!shown.has(id), {
+      expected: 'every item of a page once',
+      actual: `${id} more than once`,
+      counterexample: seen.asked.url,
+    });
+    shown.add(id);
+  }
 });
 
 function mustBeDistinct(t: Platform, collection: Collection, data: readonly Item[]): void {
@@ -140,6 +171,19 @@ check(timestamps, { sharing: 'exclusive' }, async (t: Platform) => {
     }
   }
   if (seen === 0) t.undecided('no listed item has a timestamp');
+});
+
+rule(timestamps, { premises: [timestamps.id] }, () => (seen, judge: Judge) => {
+  for (const resource of resourcesIn(seen))
+    for (const [name, value] of Object.entries(resource)) {
+      if (!TIMESTAMP_NAME.test(name) || value === null) continue;
+      judge.saw(() => bodyOf(resource));
+      judge.must(typeof value === 'string' && isIso8601(value), {
+        expected: `an ISO 8601 date-time in ${name}`,
+        actual: value,
+        counterexample: `${name} of ${resource.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
+      });
+    }
 });
 
 const collections = requirement({

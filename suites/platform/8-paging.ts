@@ -1,13 +1,15 @@
 /** Sections 2.6 and 8: how many items a page holds, where it begins, and whether there is more. */
 import fc from 'fast-check';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import { type Collection, getList, getPage, ids, pageFrom, servedCollections } from './support/lists.ts';
 import { anyLimit, collectionsToPage, describePage, type PageRequest, tryPages } from './support/pages.ts';
 import { refused } from './support/requests.ts';
+import { pageIn } from './support/seen.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
-export const { requirement, check, checks } = section({ level: 'MUST', section: '2.6', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '2.6', since: '2026-11-21' });
 
 /** What makes a check decidable that saw no item, or too few. */
 const EMPTY = 'a collection with items in it shows more';
@@ -33,6 +35,17 @@ check(pageSize, { profile: 'core', least: { items: 1 }, orElse: EMPTY }, async (
       actual: `${data.length} items`,
       counterexample: describePage(asked),
     });
+  });
+});
+
+rule(pageSize, { premises: [pageSize.id] }, () => (seen, judge: Judge) => {
+  const page = pageIn(seen)?.page;
+  if (page === undefined || page.data.length === 0) return;
+  judge.saw(() => JSON.stringify(page));
+  judge.must(page.data.length <= page.limit, {
+    expected: `at most ${page.limit} items, which is the limit of the answer`,
+    actual: `${page.data.length} items`,
+    counterexample: seen.asked.url,
   });
 });
 
@@ -76,7 +89,31 @@ check(inRange, { premises: [pageSize.id] }, async (t: Platform) => {
   });
 });
 
-/** The first item of the page is the one at that offset when the list is read from its beginning. */
+rule(inRange, { premises: [inRange.id] }, () => (seen, judge: Judge) => {
+  const { page, query } = pageIn(seen) ?? {};
+  const [limit, offset] = ['limit', 'offset'].map((name) => integerIn(query, name));
+  if (page === undefined || (limit === undefined && offset === undefined)) return;
+  judge.saw(() => JSON.stringify(page));
+  const isClamped = limit === undefined || limit < LIST_LIMITS.limitMinimum || limit > LIST_LIMITS.limitMaximum;
+  judge.must(isClamped || page.limit === limit, {
+    expected: `limit ${limit}`,
+    actual: `limit ${page.limit}`,
+    counterexample: seen.asked.url,
+  });
+  // Beyond the end it may be clamped too.
+  judge.must(offset === undefined || page.offset <= offset, {
+    expected: `offset ${offset}, or one at the end of the list`,
+    actual: `offset ${page.offset}`,
+    counterexample: seen.asked.url,
+  });
+});
+
+/** The parameter, where it is given once, in digits that a double holds. */
+function integerIn(query: URLSearchParams | undefined, name: string): number | undefined {
+  const [text = '', ...others] = query?.getAll(name) ?? [];
+  return others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
 /** Items from the start of the list up to the one at that offset. */
 const fromStart = async (t: Platform, { collection, offset }: PageRequest): Promise<string[]> =>
   ids((await getPage(t, collection, { limit: offset + 1, offset: 0 })).data);
@@ -84,6 +121,7 @@ const fromStart = async (t: Platform, { collection, offset }: PageRequest): Prom
 const isBeyondEnd = async (t: Platform, asked: PageRequest): Promise<boolean> =>
   (await fromStart(t, asked)).length <= asked.offset;
 
+/** The first item of the page is the one at that offset when the list is read from its beginning. */
 async function mustBeginAtOffset(t: Platform, asked: PageRequest): Promise<void> {
   const { collection, limit, offset } = asked;
   const read = async () => {

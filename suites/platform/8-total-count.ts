@@ -1,6 +1,7 @@
 /** Section 8, rule 4: whether `total_count` is there exactly when it is asked for, and is right. */
 import fc from 'fast-check';
 import { eachAtOnce } from '../../harness/runner/property.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import {
   type Collection,
@@ -13,9 +14,10 @@ import {
 } from './support/lists.ts';
 import { COUNTED_BY_PAGES, countItems, itemCount, type PageRequest } from './support/pages.ts';
 import { ok, refused } from './support/requests.ts';
+import { pageIn } from './support/seen.ts';
 import { whileUnchanged } from './support/unchanged.ts';
 
-export const { requirement, check, checks } = section({ section: '8', since: '2026-11-21' });
+export const { requirement, check, rule, checks } = section({ section: '8', since: '2026-11-21' });
 
 const totalCount = requirement({
   id: 'platform.list.total-count',
@@ -35,6 +37,18 @@ check(totalCount, { aspect: 'omitted', profile: 'core' }, async (t: Platform) =>
       mustOmitCount(t, page, 'no total_count without expand=total_count', describeList(collection, query));
     }
     await mustOmitCountWithOtherExpansion(t, collection);
+  });
+});
+
+rule(totalCount, { premises: [`${totalCount.id}.omitted`] }, () => (seen, judge: Judge) => {
+  const { page, query } = pageIn(seen) ?? {};
+  // A name that only begins so may be taken for it.
+  if (page === undefined || query?.getAll('expand').some((name) => name.includes('total_count'))) return;
+  judge.saw(() => JSON.stringify(page));
+  judge.must(!('total_count' in page), {
+    expected: 'no total_count without expand=total_count',
+    actual: `total_count ${JSON.stringify(page.total_count)}`,
+    counterexample: seen.asked.url,
   });
 });
 

@@ -1,5 +1,5 @@
 /** How a check of this suite is declared. */
-import { checks } from '../../../harness/runner/define.ts';
+import { checks, rules } from '../../../harness/runner/define.ts';
 import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/runner/property.ts';
 import type { Check } from '../../../harness/runner/types.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
@@ -11,6 +11,7 @@ import { blockIfUndecided } from './unchanged.ts';
 export type { Platform } from './requests.ts';
 
 const declare = checks<PlatformContext>();
+const declareRule = rules<PlatformContext>();
 
 /** The check that at least one collection answers with a list: where none does, no other check means anything. */
 export const ANY_LIST = 'platform.list.envelope.any';
@@ -43,8 +44,7 @@ function check(
   run: (t: Platform) => Promise<void>,
 ): Check<PlatformContext> {
   const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
-  const plainer = [ANY_LIST, ENVELOPE];
-  const premises = [...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...(options.premises ?? [])];
+  const premises = restingOn(id, options.premises);
   return declare(requirement, { ...writing(options), premises }, async (given) => {
     const t: Platform = { ...given, state: new CheckState(), property: boundedProperty(given, BOUNDS) };
     try {
@@ -56,4 +56,12 @@ function check(
   });
 }
 
-export const section = sections(check);
+/** Every check rests on the plainest ones, which come before it. */
+function restingOn(id: string, premises: readonly string[] = []): string[] {
+  const plainer = [ANY_LIST, ENVELOPE];
+  return [...new Set([...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...premises])];
+}
+
+export const section = sections<PlatformContext, Parameters<typeof check>>(check, (requirement, options, rule) =>
+  declareRule(requirement, { ...options, premises: restingOn(requirement.id, options.premises) }, rule),
+);

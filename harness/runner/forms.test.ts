@@ -1,0 +1,89 @@
+/** What becomes of a check whose requests are written in another form than the usual one. */
+import { expect, test } from 'vitest';
+import { FORMS, type Form } from '../client/forms.ts';
+import { Forms } from './forms.ts';
+import { resultOf } from './results.ts';
+import { declared, run } from './testing/checks.ts';
+import type { CheckContext, CheckResult, Outcome } from './types.ts';
+
+const SEED = 1;
+/** Results by the form that was asked in; `asked`: the names of the forms, in order. */
+function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
+  const asked: (string | undefined)[] = [];
+  const once = async (form?: Form): Promise<CheckResult> => {
+    asked.push(form?.name);
+    const ended = outcome(form, asked.length);
+    const actual = `answer ${asked.length}`;
+    return resultOf(declared('test.asked'), { outcome: ended, duration_ms: 1, ...(ended === 'fail' && { actual }) });
+  };
+  return { asked, once };
+}
+
+/** Ids of checks that are asked in another form, by a run that has seen nothing yet. */
+async function inForms(forms = new Forms(SEED)): Promise<[string, Form][]> {
+  const found: [string, Form][] = [];
+  for (let at = 0; at < 200; at += 1) {
+    await forms.run(`test.${at}`, async (form) => {
+      if (form !== undefined) found.push([`test.${at}`, form]);
+      return scripted(() => 'pass').once();
+    });
+  }
+  return found;
+}
+
+test('about every second check is asked in another form, and each form has its turn', async () => {
+  const found = await inForms();
+  expect(found.length).toBeGreaterThan(60);
+  expect(found.length).toBeLessThan(140);
+  expect(new Set(found.map(([, form]) => form))).toEqual(new Set(FORMS));
+  expect((await inForms(new Forms(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
+});
+
+test.each<[string, Outcome[], Outcome, number]>([
+  ['passes in it: nothing more is asked', ['pass'], 'pass', 1],
+  ['fails in both: the usual one stands', ['fail', 'fail'], 'fail', 2],
+  ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
+  ['fails in it each time, and never in the usual one', ['fail', 'pass', 'fail', 'pass'], 'pass', 4],
+  ['fails now and then: once in it', ['fail', 'pass', 'pass'], 'fail', 3],
+  ['fails now and then: in the usual one, too', ['fail', 'pass', 'fail', 'fail'], 'fail', 4],
+])('a check that %s', async (_, outcomes, outcome, times) => {
+  const forms = new Forms(SEED);
+  const [[id, form] = ['', undefined]] = await inForms();
+  const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked');
+  const result = await forms.run(id, once);
+  expect(result.outcome).toBe(outcome);
+  expect(asked).toEqual(Array.from({ length: times }, (_one, at) => (at % 2 === 0 ? form?.name : undefined)));
+  const isOfForm = times === 4 && outcome === 'pass';
+  expect(result.observed ?? []).toEqual(
+    isOfForm ? [{ name: `asked ${form?.name}`, value: 'does not hold: answer 1' }] : [],
+  );
+});
+
+test('a form that made a difference is not asked in again', async () => {
+  const forms = new Forms(SEED);
+  const [[id, form] = ['', undefined]] = await inForms();
+  await forms.run(id, scripted((asked) => (asked === undefined ? 'pass' : 'fail')).once);
+  const others = (await inForms(forms)).map(([, one]) => one);
+  expect(others).not.toContain(form);
+  expect(new Set(others).size).toBe(FORMS.length - 1);
+});
+
+test('a target that is wrong in every form is soon asked in the usual one alone', async () => {
+  const forms = new Forms(SEED);
+  const found = await inForms();
+  for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => 'fail').once);
+  expect(await inForms(forms)).toEqual([]);
+});
+
+test('a run counts the check once, whatever it was asked in', async () => {
+  let runs = 0;
+  const list = Array.from({ length: 12 }, (_, at) =>
+    declared(`test.${at}`, { sharing: 'exclusive' }, async (t: CheckContext) => {
+      runs += 1;
+      t.must(false, { expected: 'an answer', actual: 'none' });
+    }),
+  );
+  const report = await run(list, { varied: true, tries: { times: 0, leastMs: 0, mostMs: 0 } });
+  expect(report.checks.map(({ outcome }) => outcome)).toEqual(list.map(() => 'fail'));
+  expect(runs).toBe(list.length + 2);
+});

@@ -1,0 +1,65 @@
+/**
+ * Each check writes its requests in one of the forms that mean the same, drawn by the seed of the run. What it finds in
+ * an unusual one is looked at in the usual one before it is told: the specification promises none of the others.
+ */
+import { FORMS, type Form } from '../client/forms.ts';
+import { choicesInWords } from './results.ts';
+import { seedOf } from './run-check.ts';
+import type { CheckResult } from './types.ts';
+
+/** After so many findings that were the same in the usual form, a run asks in no other. */
+const MOST_ALIKE = 2;
+/** How often each form is tried again until a difference is taken to be one of the form. */
+const TRIES = 2;
+
+/** Runs the check, with requests of that form. */
+type Once = (form?: Form) => Promise<CheckResult>;
+
+export class Forms {
+  readonly #seed: number;
+  /** Forms that have made no difference yet. */
+  readonly #left = new Set(FORMS);
+  #alike = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** The result in the usual form, or in another one that made no difference. */
+  async run(id: string, once: Once): Promise<CheckResult> {
+    const form = this.#of(id);
+    if (form === undefined) return once();
+    const first = await once(form);
+    if (isRight(first)) return first;
+    const usual = await once();
+    if (!isRight(usual)) {
+      this.#alike += 1;
+      return usual;
+    }
+    // What comes now and then is no matter of the form.
+    for (let time = 1; time < TRIES; time += 1) if (isRight(await once(form)) || !isRight(await once())) return first;
+    this.#left.delete(form);
+    return { ...usual, ...told(usual, form, first) };
+  }
+
+  /** Undefined: the usual one, as for every second check. */
+  #of(id: string): Form | undefined {
+    const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
+    const form = FORMS[Math.floor(drawn / 2) % FORMS.length];
+    return drawn % 2 === 0 || this.#alike >= MOST_ALIKE || form === undefined || !this.#left.has(form)
+      ? undefined
+      : form;
+  }
+}
+
+const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
+
+/** That the form made a difference, which is no finding. */
+function told({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult): Partial<CheckResult> {
+  const how = first.outcome === 'fail' || first.outcome === 'warn' ? 'does not hold' : first.outcome;
+  const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
+  return {
+    observations: [...observations, ...choicesInWords([choice])],
+    observed: [...observed, choice],
+  };
+}

@@ -1,0 +1,59 @@
+/** What rules read from the answers of a platform: lists, and resources wherever they are shown. */
+import type { Happening } from '../../../harness/client/happening.ts';
+import { COLLECTIONS, type Collection, envelopeProblems, type Page } from './lists.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The answer to GET of a collection. */
+export interface ListSeen {
+  collection: Collection;
+  query: URLSearchParams;
+  body: unknown;
+}
+
+/** The list that an answer holds; undefined where it is no 200 to GET of a collection. */
+export function listIn(seen: Happening): ListSeen | undefined {
+  if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
+  const [path = '', query = ''] = seen.path.split('?', 2);
+  const collection = COLLECTIONS.find((name) => path.endsWith(`/${name}`));
+  return collection && { collection, query: new URLSearchParams(query), body: seen.answer.json };
+}
+
+/** The same, where its envelope is right. */
+export function pageIn(seen: Happening): { page: Page; query: URLSearchParams } | undefined {
+  const list = listIn(seen);
+  if (list === undefined || envelopeProblems(list.body).length > 0) return undefined;
+  return { page: list.body as Page, query: list.query };
+}
+
+/** A resource as an answer shows it. */
+export type ResourceSeen = Members & { readonly object: string; readonly id: string };
+
+/** Several rules ask about the same answer. */
+const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
+
+/** The resources of an answer: what was read or written, the items of a list, and those that are expanded in them. */
+export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
+  if (seen.kind !== 'answer' || seen.answer.status >= 300 || !isObject(seen.answer.json)) return [];
+  const { json } = seen.answer;
+  const known = RESOURCES.get(json);
+  if (known !== undefined) return known;
+  const found = [...resources(json)];
+  RESOURCES.set(json, found);
+  return found;
+}
+
+/** What a user has written himself may look like a resource, and is none. */
+const CONTENT = 'content';
+
+function* resources(value: unknown): Generator<ResourceSeen> {
+  if (Array.isArray(value)) for (const item of value) yield* resources(item);
+  if (!isObject(value)) return;
+  const { object, id } = value;
+  if (typeof object !== 'string') return;
+  if (typeof id === 'string') yield value as ResourceSeen;
+  for (const [name, member] of Object.entries(value))
+    if (typeof member === 'object' && name !== CONTENT) yield* resources(member);
+}
