@@ -1,7 +1,7 @@
 /** HTTP to the target, over a unix socket or TCP. Every exchange is recorded. */
 
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
@@ -9,6 +9,7 @@ import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
+import type { Form } from './forms.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
@@ -245,9 +246,11 @@ export class HttpClient {
     const { method = 'GET', timeoutMs = this.#timeoutMs } = request;
     if (this.#options.readOnly === true && method !== 'GET' && method !== 'HEAD')
       throw new Error(`${method} ${request.path} was not sent: this run only reads`);
-    const path = (request.absolute === true ? '' : this.basePath) + request.path + queryText(request.query);
-    const headers = mergeHeaders(this.headers, request.headers);
-    const body = bodyOf(request.body, headers);
+    const form: Partial<Form> = this.recorder.form ?? {};
+    const path = (request.absolute === true ? '' : this.basePath) + request.path + written(request, form);
+    const merged = mergeHeaders(this.headers, request.headers);
+    const body = bodyOf(request.body, merged);
+    const headers = form.headers?.(merged) ?? merged;
     const url = this.endpoint.origin + path;
     const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
@@ -264,14 +267,20 @@ export class HttpClient {
         timeoutMs,
         socketPath: this.endpoint.socketPath,
         caFile: this.endpoint.caFile,
-        stream: headers['accept'] === 'text/event-stream',
+        stream: merged['accept'] === 'text/event-stream',
         variable: (secret) => this.recorder.redactor.variable(secret),
       }),
     });
     const over = new AbortController();
     const patience = new Patience(timeoutMs, longest * timeoutMs);
     return {
-      request: { method: method as Dispatcher.HttpMethod, path, headers, body: body ?? null },
+      request: {
+        method: method as Dispatcher.HttpMethod,
+        path,
+        headers,
+        // A stream has no length that could be told.
+        body: body !== undefined && form.chunked === true ? Readable.from([Buffer.from(body)]) : (body ?? null),
+      },
       timeoutMs,
       recorded,
       over,
@@ -324,6 +333,12 @@ export class HttpClient {
     this.recorder.failed(recorded, failure.message);
     return failure;
   }
+}
+
+/** The query of a request. One that is text stays as it is, as does one that is in the path already. */
+function written({ path, query }: HttpRequest, form: Partial<Form>): string {
+  if (form.query === undefined || typeof query === 'string' || path.includes('?')) return queryText(query);
+  return form.query(query ?? {});
 }
 
 /** Text and JSON are made when they are first read: many answers are only counted. */

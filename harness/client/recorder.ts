@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
 import { Redactor } from '../common/redact.ts';
+import type { Form } from './forms.ts';
 import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
@@ -125,10 +126,13 @@ export class Recorder {
 
   /** Called with each whole answer and each frame of a stream. Must not throw. */
   readonly happened: (happening: Happening) => void;
+  /** How the requests are written that it records. Default: as usual. */
+  readonly form: Form | undefined;
 
-  constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}) {
+  constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}, form?: Form) {
     this.redactor = redactor;
     this.happened = happened;
+    this.form = form;
     this.#timeline = new Timeline((text, limit) => redactor.excerpt(text, limit));
   }
 

@@ -2,8 +2,9 @@
 
 import { cut } from './timeline.ts';
 
+export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
 /** Name and value pairs, encoded here; a string is sent as it is. */
-export type Query = Record<string, string | number | readonly string[]> | string;
+export type Query = Parameters | string;
 
 /** Headers with lower-case names; `undefined` in `change` removes one. */
 export function mergeHeaders(

@@ -1,5 +1,6 @@
 /** Runs a plan, within its time, and puts every result into the report. */
 
+import type { Form } from '../client/forms.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -8,6 +9,7 @@ import { interruptedCode } from '../common/signals.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
+import { Forms } from './forms.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
 import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
 import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
@@ -80,6 +82,8 @@ export interface RunOptions<Context> {
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
+  /** Asks in other forms that mean the same, too. Default true. */
+  varied?: boolean;
 }
 
 /** Milliseconds that a run may take unless it is told otherwise. */
@@ -160,31 +164,38 @@ async function runChecks<Context>(
   started: number,
   session: Session,
 ): Promise<Rounds> {
-  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS } = options;
+  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied = true } = options;
+  const forms = new Forms(seed);
   using end = endOfRun(options);
   return await runRounds({
     ...options,
     session,
     signal: end.signal,
-    run(check, session, { again, follows = false } = {}) {
+    async run(check, session, { again, follows = false } = {}) {
       const told = check as Check<never>;
       audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
-      const recorder = new Recorder(options.redactor, session.history.of(check.id));
       const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
-      return runCheck({
-        check,
-        recorder,
-        session,
-        follows,
-        seed,
-        runs,
-        signal: again?.signal ?? end.signal,
-        context: (signal) => options.context(recorder, signal),
-        limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
-        deadline: started + maxTimeMs,
-        ...defined({ replay }),
-      });
+      const once = (form?: Form): Promise<CheckResult> => {
+        // A rule would hold a form against the target.
+        const happened = form?.query === undefined ? session.history.of(check.id) : undefined;
+        const recorder = new Recorder(options.redactor, happened, form);
+        return runCheck({
+          check,
+          recorder,
+          session,
+          follows,
+          seed,
+          runs,
+          signal: again?.signal ?? end.signal,
+          context: (signal) => options.context(recorder, signal),
+          limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
+          deadline: started + maxTimeMs,
+          ...defined({ replay }),
+        });
+      };
+      const isPlain = check.rule !== undefined || again !== undefined || replay !== undefined;
+      return isPlain || !varied ? once() : forms.run(check.id, once);
     },
     tell(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));

@@ -41,6 +41,7 @@ export function run(
     redactor: new Redactor(),
     seed: 1,
     version: '0',
+    varied: false,
     ...options,
   });
 }

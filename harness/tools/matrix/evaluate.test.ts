@@ -86,8 +86,8 @@ describe('a subject', () => {
     ]);
     expect(await withRate(/: 2 of 3/, { whole: true })).toEqual([]);
     const only = [...breaks, 'device.events.frame'];
-    const narrowed = { fast: false, only, tries: true };
-    expect(asked).toEqual([narrowed, narrowed, { fast: false }]);
+    const narrowed = { fast: false, varied: false, only, tries: true };
+    expect(asked).toEqual([narrowed, narrowed, { fast: false, varied: false }]);
   });
 
   it.for(['reference', 'variant'] as const)(

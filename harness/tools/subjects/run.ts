@@ -42,6 +42,8 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   concurrency?: number;
   /** Tries findings again alone. */
   tries?: boolean;
+  /** Asks in other forms, too: what makes a difference in one is asked again. Default false. */
+  varied?: boolean;
   /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
   alone?: boolean;
   /** Ends the run; a `RunOver` as its reason says why. */
@@ -129,7 +131,18 @@ function runOn<Context>(
   suite: Suite<Context>,
   target: Target<Context>,
   redactor: Redactor,
-  { seed = SEED, alone = false, tries = false, runs, maxTimeMs, concurrency, signal, listeners, ...choice }: RunChoice,
+  {
+    seed = SEED,
+    alone = false,
+    tries = false,
+    varied = false,
+    runs,
+    maxTimeMs,
+    concurrency,
+    signal,
+    listeners,
+    ...choice
+  }: RunChoice,
 ): Promise<Report> {
   const plan = makePlan(suite, { ...choice, capabilities: target.capabilities });
   const withoutPremises = () =>
@@ -141,6 +154,7 @@ function runOn<Context>(
     redactor,
     seed,
     version: 'matrix',
+    varied,
     ...(tries ? {} : { tries: NO_TRIES }),
     ...defined({ runs, maxTimeMs, concurrency, signal, listeners, unreachable: target.unreachable }),
   });

@@ -78,6 +78,16 @@ export const defects = [
 
 export const variants = [
   variant(
+    'unknown-parameters-refused',
+    'Answers 400 to a parameter that it does not know.',
+    onSome(({ url = '' }, response) => {
+      const known = url.includes('/events') ? ['after', 'types'] : [];
+      if ([...new URL(url, 'http://device').searchParams.keys()].every((name) => known.includes(name))) return false;
+      response.writeHead(400, { 'Content-Length': 0 }).end();
+      return true;
+    }),
+  ),
+  variant(
     'bad-method-is-404',
     'Answers a method that a path does not have with 404.',
     refusals(({ status }) => status === 405, { status: 404, headers: {} }),
