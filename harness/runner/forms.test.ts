@@ -75,6 +75,17 @@ test('a target that is wrong in every form is soon asked in the usual one alone'
   expect(await inForms(forms)).toEqual([]);
 });
 
+test('what sees too little is asked again in the usual form, unless it took long', async () => {
+  const forms = new Forms(SEED);
+  const [[id] = ['']] = await inForms();
+  const { asked, once } = scripted(() => 'undecided');
+  await forms.run(id, once);
+  await forms.run(id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
+  expect(asked.length).toBe(3);
+  // Nothing is known against the target.
+  expect((await inForms(forms)).length).toBeGreaterThan(60);
+});
+
 test('a run counts the check once, whatever it was asked in', async () => {
   let runs = 0;
   const list = Array.from({ length: 12 }, (_, at) =>

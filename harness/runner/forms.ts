@@ -9,6 +9,8 @@ import type { CheckResult } from './types.ts';
 
 /** After so many findings that were the same in the usual form, a run asks in no other. */
 const MOST_ALIKE = 2;
+/** What has taken longer, and is no finding, is not asked again, milliseconds. */
+const LONG_MS = 10_000;
 /** How often each form is tried again until a difference is taken to be one of the form. */
 const TRIES = 2;
 
@@ -30,10 +32,11 @@ export class Forms {
     const form = this.#of(id);
     if (form === undefined) return once();
     const first = await once(form);
-    if (isRight(first)) return first;
+    if (isRight(first) || (!isFinding(first) && first.duration_ms > LONG_MS)) return first;
     const usual = await once();
     if (!isRight(usual)) {
-      this.#alike += 1;
+      // What saw too little says nothing about the target.
+      if (usual.outcome !== 'undecided') this.#alike += 1;
       return usual;
     }
     // What comes now and then is no matter of the form.
@@ -52,11 +55,12 @@ export class Forms {
   }
 }
 
+const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 
 /** That the form made a difference, which is no finding. */
 function told({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult): Partial<CheckResult> {
-  const how = first.outcome === 'fail' || first.outcome === 'warn' ? 'does not hold' : first.outcome;
+  const how = isFinding(first) ? 'does not hold' : first.outcome;
   const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
   return {
     observations: [...observations, ...choicesInWords([choice])],
