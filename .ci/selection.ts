@@ -56,6 +56,16 @@ export const SELECTED: readonly Selected[] = [
     about: ['harness/cli/fleet-faults', 'simulators/fleet', 'simulators/device/uplink', 'simulators/platform/broker'],
   },
   {
+    name: 'fleets',
+    tests: ['harness/cli/{fleet,shards}.long.test.ts'],
+    about: ['harness/cli/{fleet*,commands/{fleet,merge}*}', 'simulators/{common,device,fleet,platform}'],
+  },
+  {
+    name: 'enrolled agents',
+    tests: ['harness/cli/enrol/own-platform.long.test.ts'],
+    about: ['harness/cli/enrol', 'harness/targets', 'simulators/device/uplink', 'simulators/platform'],
+  },
+  {
     name: 'fleets on plain platforms',
     tests: ['fixtures/servers/load.long.test.ts'],
     about: ['fixtures/servers', 'simulators/plain', 'simulators/fleet', 'simulators/device/uplink'],

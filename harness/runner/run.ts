@@ -82,7 +82,7 @@ export interface RunOptions<Context> {
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Asks in other forms that mean the same, too. Default true. */
+  /** Asks in other forms that mean the same, too. Default: where Muster asks. */
   varied?: boolean;
 }
 
@@ -114,7 +114,9 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   );
   const session = new Session(undefined, undefined, plan.shrinkMs, new History(plan.checks.map(({ check }) => check)));
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  const { results, rounds } = await runChecks({ ...options, group }, audience, started, session);
+  // A client is answered, and asked nothing.
+  const { varied = suite.api !== 'client' } = options;
+  const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
   const declarations = session.declarations.all;
   const report = presentableReport(
@@ -164,7 +166,7 @@ async function runChecks<Context>(
   started: number,
   session: Session,
 ): Promise<Rounds> {
-  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied = true } = options;
+  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied } = options;
   const forms = new Forms(seed);
   using end = endOfRun(options);
   return await runRounds({
@@ -195,7 +197,7 @@ async function runChecks<Context>(
         });
       };
       const isPlain = check.rule !== undefined || again !== undefined || replay !== undefined;
-      return isPlain || !varied ? once() : forms.run(check.id, once);
+      return isPlain || varied !== true ? once() : forms.run(check.id, once);
     },
     tell(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));
