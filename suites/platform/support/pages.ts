@@ -155,6 +155,7 @@ export async function mustClampOffsetTo0(t: Platform, collection: string, negati
       counterexample,
     });
     const first = await read('0');
+    t.saw('items', first.data.length);
     if (contents(clamped) === contents(first)) return undefined;
     // The list may have changed before the first page was read, or between the two reads.
     const [clampedAgain, firstAgain] = [await read(negative), await read('0')];
