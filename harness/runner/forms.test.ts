@@ -43,17 +43,21 @@ test.each<[string, Outcome[], Outcome, number]>([
   ['passes in it: nothing more is asked', ['pass'], 'pass', 1],
   ['fails in both: the usual one stands', ['fail', 'fail'], 'fail', 2],
   ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
-  ['fails in it each time, and never in the usual one', ['fail', 'pass', 'fail', 'pass'], 'pass', 4],
-  ['fails now and then: once in it', ['fail', 'pass', 'pass'], 'fail', 3],
-  ['fails now and then: in the usual one, too', ['fail', 'pass', 'fail', 'fail'], 'fail', 4],
+  ['fails in it each time, and never in the usual one', ['fail', 'pass', 'pass', 'fail', 'fail', 'pass'], 'pass', 6],
+  ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
+  ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],
+  ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
 ])('a check that %s', async (_, outcomes, outcome, times) => {
   const forms = new Forms(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
   const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked');
-  const result = await forms.run(id, once);
+  const { result, others = [] } = await forms.run(id, once);
   expect(result.outcome).toBe(outcome);
-  expect(asked).toEqual(Array.from({ length: times }, (_one, at) => (at % 2 === 0 ? form?.name : undefined)));
-  const isOfForm = times === 4 && outcome === 'pass';
+  const isNowAndThen = outcome === 'fail' && times > 2;
+  expect(others.map((other) => other.outcome)).toEqual(isNowAndThen ? outcomes.slice(1) : []);
+  const [usual, other] = [undefined, form?.name];
+  expect(asked).toEqual([other, usual, usual, other, other, usual].slice(0, times));
+  const isOfForm = times === 6;
   expect(result.observed ?? []).toEqual(
     isOfForm ? [{ name: `asked ${form?.name}`, value: 'does not hold: answer 1' }] : [],
   );

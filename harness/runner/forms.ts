@@ -11,11 +11,15 @@ import type { CheckResult } from './types.ts';
 const MOST_ALIKE = 2;
 /** What has taken longer, and is no finding, is not asked again, milliseconds. */
 const LONG_MS = 10_000;
-/** How often each form is tried again until a difference is taken to be one of the form. */
-const TRIES = 2;
-
 /** Runs the check, with requests of that form. */
 type Once = (form?: Form) => Promise<CheckResult>;
+
+interface Told {
+  /** In the usual form, or in another one that made no difference. */
+  result: CheckResult;
+  /** Where it comes now and then, and is no matter of the form: what came the other times. */
+  others?: readonly CheckResult[];
+}
 
 export class Forms {
   readonly #seed: number;
@@ -27,22 +31,25 @@ export class Forms {
     this.#seed = seed;
   }
 
-  /** The result in the usual form, or in another one that made no difference. */
-  async run(id: string, once: Once): Promise<CheckResult> {
+  async run(id: string, once: Once): Promise<Told> {
     const form = this.#of(id);
-    if (form === undefined) return once();
     const first = await once(form);
-    if (isRight(first) || (!isFinding(first) && first.duration_ms > LONG_MS)) return first;
+    if (form === undefined || isRight(first) || (!isFinding(first) && first.duration_ms > LONG_MS))
+      return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
       // What saw too little says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      return usual;
+      return { result: usual };
     }
-    // What comes now and then is no matter of the form.
-    for (let time = 1; time < TRIES; time += 1) if (isRight(await once(form)) || !isRight(await once())) return first;
+    const others = [usual];
+    for (const each of [undefined, form, form, undefined]) {
+      const again = await once(each);
+      others.push(again);
+      if (isRight(again) !== (each === undefined)) return { result: first, others };
+    }
     this.#left.delete(form);
-    return { ...usual, ...told(usual, form, first) };
+    return { result: { ...usual, ...told(usual, form, first) } };
   }
 
   /** Undefined: the usual one, as for every second check. */

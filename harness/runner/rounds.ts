@@ -1,6 +1,9 @@
 /** Runs the checks of a plan, as often as it is asked for, and gives one result for each. */
+
+import type { Form } from '../client/forms.ts';
 import { defined } from '../common/defined.ts';
 import { tryAgain } from './again.ts';
+import type { Forms } from './forms.ts';
 import { type Plan, schedule, type Tries } from './plan.ts';
 import { Attempts, isDecided } from './rate.ts';
 import { resultOf } from './results.ts';
@@ -21,6 +24,8 @@ export interface RoundsOptions<Context> {
   concurrency?: number;
   /** Whether a baseline excuses that failure. */
   excuses?(result: CheckResult): boolean;
+  /** Left out: requests are written in the usual form alone. */
+  forms?: Forms;
   /** Draws the order of the checks. */
   seed: number;
   /** Of the first round. */
@@ -41,6 +46,8 @@ interface Turn {
   again?: { finding: CheckResult; signal: AbortSignal };
   /** What it finds may follow from what others have found. */
   follows?: boolean;
+  /** How its requests are written. */
+  form?: Form;
 }
 
 export interface Rounds {
@@ -140,7 +147,7 @@ const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || o
 
 /** Runs a check of one round. */
 function oneOf<Context>(
-  { plan, signal, run, tell }: RoundsOptions<Context>,
+  { plan, signal, forms, run, tell }: RoundsOptions<Context>,
   attempts: Attempts,
   session: Session,
   isFirst: boolean,
@@ -151,12 +158,17 @@ function oneOf<Context>(
     const follows = premises.some(({ id }) => shaky.has(id));
     // What the end of the run cuts off says nothing about a check that was decided before.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
+    let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
       if (signal.aborted) return undecided(check, 'blocked', whyOver(signal));
       const cause = essentialAmong(premises, plan);
-      if (cause === undefined) return await run(check, session, { follows });
-      return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
+      if (cause !== undefined) return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
+      if (forms === undefined || check.rule !== undefined) return await run(check, session, { follows });
+      const told = await forms.run(check.id, (form) => run(check, session, defined({ follows, form })));
+      others = told.others ?? [];
+      return told.result;
     }, counts);
+    for (const other of others) attempts.add(other);
     const { deviation, requirement } = check;
     if (deviation !== undefined && result.outcome === 'fail') session.deviations.set(deviation, requirement.id);
     if (follows || (deviation === undefined && result.outcome === 'fail')) shaky.add(check.id);

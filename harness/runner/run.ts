@@ -1,6 +1,5 @@
 /** Runs a plan, within its time, and puts every result into the report. */
 
-import type { Form } from '../client/forms.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -82,7 +81,7 @@ export interface RunOptions<Context> {
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Asks in other forms that mean the same, too. Default: where Muster asks. */
+  /** Asks in other forms that mean the same, too, in one round. Default: where Muster asks. */
   varied?: boolean;
 }
 
@@ -166,38 +165,32 @@ async function runChecks<Context>(
   started: number,
   session: Session,
 ): Promise<Rounds> {
-  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied } = options;
-  const forms = new Forms(seed);
+  const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied, repeat = 1 } = options;
   using end = endOfRun(options);
   return await runRounds({
     ...options,
     session,
     signal: end.signal,
-    async run(check, session, { again, follows = false } = {}) {
+    ...(varied === true && repeat === 1 && replays.length === 0 && { forms: new Forms(seed) }),
+    run(check, session, { again, follows = false, form } = {}) {
       const told = check as Check<never>;
       audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
       const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
-      const once = (form?: Form): Promise<CheckResult> => {
-        // A rule would hold a form against the target.
-        const happened = form?.query === undefined ? session.history.of(check.id) : undefined;
-        const recorder = new Recorder(options.redactor, happened, form);
-        return runCheck({
-          check,
-          recorder,
-          session,
-          follows,
-          seed,
-          runs,
-          signal: again?.signal ?? end.signal,
-          context: (signal) => options.context(recorder, signal),
-          limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
-          deadline: started + maxTimeMs,
-          ...defined({ replay }),
-        });
-      };
-      const isPlain = check.rule !== undefined || again !== undefined || replay !== undefined;
-      return isPlain || varied !== true ? once() : forms.run(check.id, once);
+      const recorder = new Recorder(options.redactor, session.history.of(check.id), form);
+      return runCheck({
+        check,
+        recorder,
+        session,
+        follows,
+        seed,
+        runs,
+        signal: again?.signal ?? end.signal,
+        context: (signal) => options.context(recorder, signal),
+        limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
+        deadline: started + maxTimeMs,
+        ...defined({ replay }),
+      });
     },
     tell(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));

@@ -1,5 +1,6 @@
 /** Sections 2.6 and 8: how many items a page holds, where it begins, and whether there is more. */
 import fc from 'fast-check';
+import type { Happening } from '../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
@@ -96,8 +97,8 @@ check(
 );
 
 rule(inRange, { premises: [inRange.id] }, () => (seen, judge: Judge) => {
-  const { page, query } = pageIn(seen) ?? {};
-  const [limit, offset] = ['limit', 'offset'].map((name) => integerIn(query, name));
+  const { page } = pageIn(seen) ?? {};
+  const [limit, offset] = ['limit', 'offset'].map((name) => integerIn(seen, name));
   if (page === undefined || (limit === undefined && offset === undefined)) return;
   judge.saw(() => JSON.stringify(page));
   const isClamped = limit === undefined || limit < LIST_LIMITS.limitMinimum || limit > LIST_LIMITS.limitMaximum;
@@ -114,10 +115,12 @@ rule(inRange, { premises: [inRange.id] }, () => (seen, judge: Judge) => {
   });
 });
 
-/** The parameter, where it is given once, in digits that a double holds. */
-function integerIn(query: URLSearchParams | undefined, name: string): number | undefined {
-  const [text = '', ...others] = query?.getAll(name) ?? [];
-  return others.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+/** The parameter, where it is given once, as it stands in the path, in digits that a double holds. */
+function integerIn(seen: Happening, name: string): number | undefined {
+  const path = seen.kind === 'answer' ? seen.path : '';
+  const [given, ...others] = path.split(/[?&]/).filter((pair) => pair.startsWith(`${name}=`));
+  const [, digits] = /=(\d{1,15})$/.exec(given ?? '') ?? [];
+  return others.length === 0 && digits !== undefined ? Number(digits) : undefined;
 }
 
 /** Items from the start of the list up to the one at that offset. */
