@@ -4,7 +4,8 @@
  */
 import type { Happening } from '../../harness/client/happening.ts';
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
-import type { Judge } from '../../harness/runner/rules.ts';
+import { SUPPORTED_CODENAMES } from '../../harness/contract/versions.ts';
+import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
 import type { Item } from './support/lists.ts';
@@ -105,6 +106,70 @@ function mustMergeStatuses(t: Platform, item: Partial<Item>, request: string): s
   });
   return `${activity}/${error}`;
 }
+
+const same = requirement({
+  id: 'platform.deployment.same',
+  level: 'MUST',
+  section: '2.1',
+  since: '2026-11-25',
+  clause: 'Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`). … Creation timestamp.',
+  text:
+    'A deployment has one device, one release and one creation timestamp: in a list, read alone, expanded in another ' +
+    'resource, as it was created, and in every version.',
+});
+const FIXED = ['device_id', 'release_id', 'created_at'] as const;
+/** Each is read in every version. */
+const READ_ALONE = 5;
+
+/** A field that differs though it never changes; one that is not shown says nothing. */
+const differing = (before: Fixed, now: Fixed): (typeof FIXED)[number] | undefined =>
+  FIXED.find((name) => {
+    const [left, right] = [before[name], now[name]];
+    if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
+    return name !== 'created_at' || Math.abs(Date.parse(left) - Date.parse(right)) >= A_SECOND_MS;
+  });
+type Fixed = Readonly<Record<string, unknown>>;
+/** A version may show times in whole seconds. */
+const A_SECOND_MS = 1000;
+
+check(same, { sharing: 'exclusive', premises: [shape.id], least: { readings: 1 } }, async (t: Platform) => {
+  const versions = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename));
+  for (const item of (await listOrCreateDeployments(t)).slice(0, READ_ALONE))
+    for (const reader of [t, ...versions.map((codename) => inVersion(t, codename))]) {
+      const path = `/deployments/${encodeURIComponent(item.id)}`;
+      const response = await send(reader, { path });
+      const alone = response.json as Fixed | null | undefined;
+      if (!ok(response) || typeof alone !== 'object' || alone === null) continue;
+      t.saw('readings');
+      const field = differing(item, alone) ?? 'id';
+      t.must(field === 'id', {
+        expected: `the ${field} of ${item.id} in the list: ${item[field]}`,
+        actual: `${field} ${alone[field]} from GET ${path} in ${reader.apiVersion}`,
+        counterexample: item.id,
+      });
+    }
+});
+
+rule(same, { premises: [same.id] }, () => {
+  const known = new Map<string, Sighting & Fixed>();
+  return (seen, judge: Judge) => {
+    for (const shown of deploymentsIn(seen)) {
+      const here = judge.saw(() => JSON.stringify(shown));
+      const before = known.get(shown.id);
+      const field = before === undefined ? undefined : differing(before, shown);
+      if (before !== undefined && field !== undefined)
+        judge.agrees(false, before, {
+          expected: `the ${field} of ${shown.id} that it had before: ${before[field]}`,
+          actual: `${field} ${shown[field]}`,
+          counterexample: shown.id,
+        });
+      if (known.size < MOST_KNOWN) known.set(shown.id, before ?? { ...here, ...fixedOf(shown) });
+    }
+  };
+});
+/** More of them take more memory, and are seldom seen twice. */
+const MOST_KNOWN = 2000;
+const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 
 const failed = requirement({
   id: 'platform.deployment.failed',

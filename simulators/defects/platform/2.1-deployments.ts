@@ -33,6 +33,18 @@ export const defects = [
     ...deployment,
     description: null,
   })),
+  defect(
+    'release-wrong-singly',
+    'Shows another release of a deployment that is read alone.',
+    ['platform.deployment.same'],
+    answers('getDeployment', (deployment) => ({ ...deployment, release_id: 'rls_another' })),
+  ),
+  defect(
+    'created-when-read',
+    'Shows the time of the reading as the creation of a deployment that is read alone.',
+    ['platform.deployment.same'],
+    answers('getDeployment', (deployment) => ({ ...deployment, created_at: new Date().toISOString() })),
+  ),
   defect('removing-in-tetons', 'Shows removing to clients of tetons.', ['platform.deployment.removing'], {
     downStep: (kind) => kind !== 'deployment',
   }),
