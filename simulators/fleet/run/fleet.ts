@@ -149,7 +149,8 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    this.#clock = setInterval(() => this.#second(), SECOND_MS);
+    // It would tick for ever, and hold the process.
+    if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }
 
   /**

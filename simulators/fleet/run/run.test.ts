@@ -1,9 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { parseScenario } from '../scenario/scenario.ts';
 import { useFolder } from '../testing/scratch.ts';
+import { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError, runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
@@ -36,6 +39,20 @@ it('rejects when it is interrupted while it reaches the platform', async () => {
     server.closeAllConnections();
     server.close();
   }
+});
+
+it('leaves no clock of a fleet that is stopped while it is prepared', async () => {
+  const clocks = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = clocks();
+  // The moment that matters lies between the start of a host and its answer.
+  for (let turns = 0; turns < 12; turns += 1) {
+    const fleet = new Fleet({ ...optionsWith({ dir: folder() }), platform: undefined, workers: 0 });
+    const preparing = fleet.prepare();
+    for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+    await fleet.stop('abandon');
+    await preparing.catch(() => {});
+  }
+  expect(clocks()).toBe(before);
 });
 
 it('rejects, and creates no folder, when the machine is too small', async () => {

@@ -219,6 +219,7 @@ async function carryOut(
     return;
   }
   await fleet.prepare();
+  if (signal.aborted) return;
   view.end();
   await beginTogether(options, fleet, outputs);
   for (const phase of scenario.phases) {
