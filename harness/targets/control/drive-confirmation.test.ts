@@ -26,7 +26,7 @@ const deploy: ControlCall = { name: 'deploy', request: {} };
 const remove: ControlCall = { name: 'remove', deploymentId: 'd1' };
 const ids = (first_id: number | bigint, last_id: number | bigint) => ({ first_id, last_id });
 
-type Shown = Partial<Pick<FakeDevice, 'current' | 'retained' | 'eventsStatus'>>;
+type Shown = Partial<Pick<FakeDevice, 'current' | 'retained' | 'eventsStatus' | 'tells'>>;
 
 /** What control answers, what the device shows then, and what it sends. */
 interface Effect {
@@ -260,6 +260,25 @@ const CASES: Record<string, Case> = {
     untrue: ['compact', 'that the log begins with event 10 after a compaction, and the device still has event 9'],
   },
   'the log begins where control said': { said: [], compacted: 10n, shows: { retained: [10] }, traceMs: 30_000 },
+  'the frames alone tell where the log begins': {
+    said: [],
+    compacted: 10n,
+    shows: { retained: [10], tells: (id: number | bigint) => `id: ${id}\ndata: {"id":"${id}"}` },
+    traceMs: 30_000,
+  },
+  'the frames alone tell that an event is left': {
+    said: [],
+    compacted: 10n,
+    shows: { retained: [9], tells: (id: number | bigint) => `id: ${id}\ndata: {"id":"${id}"}` },
+    traceMs: 30_000,
+    untrue: ['compact', 'still has event 9'],
+  },
+  'nothing tells where the log begins': {
+    said: [],
+    compacted: 10n,
+    shows: { retained: [9], tells: () => 'data: {}' },
+    traceMs: 30_000,
+  },
   'what was published first is left': {
     said: [
       [publish, ids(3, 3)],

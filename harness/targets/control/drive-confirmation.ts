@@ -213,7 +213,7 @@ async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
   for (const cursor of [compacted - 2n, published.at(-1), published[0]]) {
     if (cursor === undefined || cursor < 0n) continue;
     const id = await firstAfter(looking, cursor);
-    if (id === undefined || id >= compacted) continue;
+    if (id === undefined || id === UNTOLD || id >= compacted) continue;
     const why =
       `control said that the log begins with event ${compacted} after a compaction, and the device still ` +
       `has event ${id}`;
@@ -356,11 +356,14 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
   }
 }
 
-/** The id of the next event, 0 for one without; undefined when none comes in time. */
+/** Of an event whose id nobody can read. */
+const UNTOLD = -1n;
+
+/** The id of the next event, as its envelope or its frame tells; undefined when none comes in time. */
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {
-    const { data } = await stream.next({ within: traceMs, for: 'an event' });
-    return idOf(data) ?? 0n;
+    const { id, data } = await stream.next({ within: traceMs, for: 'an event' });
+    return idOf(data) ?? (/^\d+$/.test(id ?? '') ? BigInt(id ?? '') : UNTOLD);
   } catch (error) {
     if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
     throw error;

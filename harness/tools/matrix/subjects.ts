@@ -110,12 +110,15 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Defects of the loopback transport show on it alone, and so does one of the variants. */
-const onLoopback = ({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): boolean =>
-  name === 'unauthorized-is-403' || breaks.some((id) => id.startsWith('device.loopback.'));
+/** Defects of a transport show on it alone, and so does one of the variants. */
+function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
+  const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
+  if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
+  return isOf('socket') ? 'unix' : undefined;
+}
 
 const changesBy = (change: Declared): Changes =>
-  ({ [change.side]: [change], ...(onLoopback(change) && { transport: 'loopback' }) }) as Changes;
+  ({ [change.side]: [change], ...defined({ transport: transportOf(change) }) }) as Changes;
 
 /** `prefixed`: the name says which side differs. */
 const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({

@@ -50,6 +50,8 @@ export class FakeDevice implements AsyncDisposable {
   eventsStatus = 200;
   /** Ids that are replayed. */
   retained: (number | bigint)[] = [];
+  /** In envelopes, and in frames: how the ids are told. */
+  tells: (id: number | bigint) => string = (id) => `data: {"id":${id},"type":"a.b"}`;
   readonly requests: string[] = [];
   origin = '';
   readonly #streams = new Set<ServerResponse>();
@@ -106,6 +108,6 @@ export class FakeDevice implements AsyncDisposable {
     response.once('close', () => this.#streams.delete(response));
     const after = searchParams.get('after');
     if (after === null) return;
-    for (const id of this.retained) if (id > BigInt(after)) response.write(`data: {"id":${id},"type":"a.b"}\n\n`);
+    for (const id of this.retained) if (id > BigInt(after)) response.write(`${this.tells(id)}\n\n`);
   }
 }
