@@ -43,6 +43,7 @@ test.each<[string, Outcome[], Outcome, number]>([
   ['passes in it: nothing more is asked', ['pass'], 'pass', 1],
   ['fails in both: the usual one stands', ['fail', 'fail'], 'fail', 2],
   ['is blocked in it, and fails in the usual one', ['blocked', 'fail'], 'fail', 2],
+  ['ends the target, so that nothing decides after it', ['fail', 'blocked'], 'fail', 2],
   ['fails in it each time, and never in the usual one', ['fail', 'pass', 'pass', 'fail', 'fail', 'pass'], 'pass', 6],
   ['fails every other time', ['fail', 'pass', 'fail'], 'fail', 3],
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],

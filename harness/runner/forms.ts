@@ -40,7 +40,8 @@ export class Forms {
     if (!isRight(usual)) {
       // What saw too little says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      return { result: usual };
+      // A target that is gone by then decides nothing any more.
+      return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }
     const others = [usual];
     for (const each of [undefined, form, form, undefined]) {
