@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { FORMS, type Form } from '../client/forms.ts';
 import { Forms } from './forms.ts';
+import { NO_TRIES } from './plan.ts';
 import { resultOf } from './results.ts';
 import { declared, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult, Outcome } from './types.ts';
@@ -91,15 +92,18 @@ test('what sees too little is asked again in the usual form, unless it took long
   expect((await inForms(forms)).length).toBeGreaterThan(60);
 });
 
-test('a run counts the check once, whatever it was asked in', async () => {
+test.each([
+  ['counts each check once, whatever it was asked in', 1, 12 + 2],
+  ['asks in the usual form alone when it repeats them', 3, 3 * 12],
+])('a run %s', async (_, repeat, times) => {
   let runs = 0;
-  const list = Array.from({ length: 12 }, (_, at) =>
+  const list = Array.from({ length: 12 }, (_one, at) =>
     declared(`test.${at}`, { sharing: 'exclusive' }, async (t: CheckContext) => {
       runs += 1;
       t.must(false, { expected: 'an answer', actual: 'none' });
     }),
   );
-  const report = await run(list, { varied: true, tries: { times: 0, leastMs: 0, mostMs: 0 } });
+  const report = await run(list, { varied: true, repeat, tries: NO_TRIES });
   expect(report.checks.map(({ outcome }) => outcome)).toEqual(list.map(() => 'fail'));
-  expect(runs).toBe(list.length + 2);
+  expect(runs).toBe(times);
 });

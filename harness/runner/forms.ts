@@ -11,6 +11,7 @@ import type { CheckResult } from './types.ts';
 const MOST_ALIKE = 2;
 /** What has taken longer, and is no finding, is not asked again, milliseconds. */
 const LONG_MS = 10_000;
+
 /** Runs the check, with requests of that form. */
 type Once = (form?: Form) => Promise<CheckResult>;
 

@@ -99,7 +99,7 @@ export class TargetLife {
 
   /** The hooks of one check; `inner` are asked once it is known that the target serves. */
   hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<Omit<TargetHooks, 'wrote'>> {
-    const run: Running = { id: '', recorder, signal, heldUpMs: heldUpMs() };
+    const run: Running = { id: '', recorder, signal, heldUpMs: 0 };
     return {
       prepare: async (requirement, id) => {
         run.id = id;

@@ -141,10 +141,10 @@ check(same, { sharing: 'exclusive', premises: [shape.id], least: { readings: 1 }
       const alone = response.json as Fixed | null | undefined;
       if (!ok(response) || typeof alone !== 'object' || alone === null) continue;
       t.saw('readings');
-      const field = differing(item, alone) ?? 'id';
-      t.must(field === 'id', {
-        expected: `the ${field} of ${item.id} in the list: ${item[field]}`,
-        actual: `${field} ${alone[field]} from GET ${path} in ${reader.apiVersion}`,
+      const field = differing(item, alone);
+      t.must(field === undefined, {
+        expected: `the ${field} of ${item.id} in the list: ${item[field ?? '']}`,
+        actual: `${field} ${alone[field ?? '']} from GET ${path} in ${reader.apiVersion}`,
         counterexample: item.id,
       });
     }
@@ -156,14 +156,16 @@ rule(same, { premises: [same.id] }, () => {
     for (const shown of deploymentsIn(seen)) {
       const here = judge.saw(() => JSON.stringify(shown));
       const before = known.get(shown.id);
-      const field = before === undefined ? undefined : differing(before, shown);
-      if (before !== undefined && field !== undefined)
-        judge.agrees(false, before, {
-          expected: `the ${field} of ${shown.id} that it had before: ${before[field]}`,
-          actual: `${field} ${shown[field]}`,
-          counterexample: shown.id,
-        });
-      if (known.size < MOST_KNOWN) known.set(shown.id, before ?? { ...here, ...fixedOf(shown) });
+      if (before === undefined) {
+        if (known.size < MOST_KNOWN) known.set(shown.id, { ...here, ...fixedOf(shown) });
+        continue;
+      }
+      const field = differing(before, shown);
+      judge.agrees(field === undefined, before, {
+        expected: `the ${field} of ${shown.id} that it had before: ${before[field ?? '']}`,
+        actual: `${field} ${shown[field ?? '']}`,
+        counterexample: shown.id,
+      });
     }
   };
 });

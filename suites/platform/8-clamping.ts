@@ -146,8 +146,13 @@ const negativeOffset = requirement({
   clause: 'An invalid `offset` is replaced by the nearest valid value (a negative value yields 0).',
   text: 'A negative offset takes effect as 0, in the offset of the answer and in the items of the page.',
 });
-const seen = { least: { items: 1 }, orElse: 'a collection with items in it shows where a page begins' };
-check(negativeOffset, { profile: 'core', premises: ['platform.list.in-range'], ...seen }, async (t: Platform) => {
+const fromItems = {
+  profile: 'core',
+  premises: ['platform.list.in-range'],
+  least: { items: 1 },
+  orElse: 'a collection with items in it shows where a page begins',
+} as const;
+check(negativeOffset, fromItems, async (t: Platform) => {
   const values = { named: [-1, -10, -1000], drawn: fc.integer({ max: -1 }), count: 7 };
   await askWith(t, 'offset', values, async ({ collection, value }) => {
     // A page that holds the whole collection shows a has_more that was computed from the negative offset.

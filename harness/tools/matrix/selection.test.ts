@@ -101,6 +101,14 @@ describe('defects in pairs', () => {
     expect(paired(['line-ends-crlf', 'line-ends-cr', 'a'])).toEqual(['line-ends-crlf + a', 'line-ends-cr + a']);
   });
 
+  it('are on one transport, since no run is on two', () => {
+    const ofDevice = allSubjects().filter(({ api, kind }) => api === 'device' && kind === 'defect');
+    const drawn = pairsOf(ofDevice, inOrder, 1e5).map(({ members = [] }) => members.map(({ name }) => name));
+    const beside = drawn.filter((pair) => pair.includes('token-on-socket')).flat();
+    expect(beside).not.toContain('loopback-token-prefix');
+    expect(beside).toContain('replay-inclusive');
+  });
+
   it('are as many as asked for, and which is drawn', () => {
     const drawn = (seed: number): string[] => paired(SIX, 5, random(seed).next);
     expect(drawn(1)).toHaveLength(5);

@@ -60,6 +60,8 @@ function fits(subject: Subject, members: readonly Subject[]): boolean {
   const all = [subject, ...members];
   if (all.some(({ api, together, slow }) => together === undefined || slow === true || api !== subject.api))
     return false;
+  // A run is on one transport.
+  if (new Set(all.flatMap(({ together }) => together?.changes.transport ?? [])).size > 1) return false;
   try {
     behavioursWith(changesOf(all));
     return true;

@@ -1,14 +1,13 @@
 /** What rules read from the answers of a platform: lists, and resources wherever they are shown. */
 import type { Happening } from '../../../harness/client/happening.ts';
-import { COLLECTIONS, type Collection, envelopeProblems, type Page } from './lists.ts';
+import { COLLECTIONS, envelopeProblems, type Page } from './lists.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The answer to GET of a collection. */
-export interface ListSeen {
-  collection: Collection;
+interface ListSeen {
   query: URLSearchParams;
   body: unknown;
 }
@@ -17,8 +16,8 @@ export interface ListSeen {
 export function listIn(seen: Happening): ListSeen | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const [path = '', query = ''] = seen.path.split('?', 2);
-  const collection = COLLECTIONS.find((name) => path.endsWith(`/${name}`));
-  return collection && { collection, query: new URLSearchParams(query), body: seen.answer.json };
+  if (!COLLECTIONS.some((name) => path.endsWith(`/${name}`))) return undefined;
+  return { query: new URLSearchParams(query), body: seen.answer.json };
 }
 
 /** The same, where its envelope is right. */
@@ -29,7 +28,7 @@ export function pageIn(seen: Happening): { page: Page; query: URLSearchParams } 
 }
 
 /** A resource as an answer shows it. */
-export type ResourceSeen = Members & { readonly object: string; readonly id: string };
+type ResourceSeen = Members & { readonly object: string; readonly id: string };
 
 /** Several rules ask about the same answer. */
 const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
