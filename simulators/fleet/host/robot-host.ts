@@ -203,6 +203,8 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
+    // What starts after the stop would go on for ever, and hold the process.
+    if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
     if (this.#config.watched === true) this.#watch = setInterval(() => this.#tellStates(), STATES_EVERY_MS).unref();

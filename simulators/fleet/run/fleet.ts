@@ -149,7 +149,7 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // It would tick for ever, and hold the process.
+    // As in a host, a clock that starts after the stop would tick for ever.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }
 
