@@ -232,6 +232,12 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
   return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
 }
 
+/**
+ * An endless event stream is an honest answer to a request for one. Where this machine takes too long to read the
+ * bound of a body from it, the checks that ask only whether streams open have their turn.
+ */
+const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
+
 const deviceSubjects = (): Subject[] => [
   ...named('device', 'reference', Object.keys(LACKED_ON_ROBOTS) as RobotName[], (name) => ({
     summary: 'The simulated device.',
@@ -255,7 +261,9 @@ const deviceSubjects = (): Subject[] => [
     summary: 'Keeps 100,000 events, and they are there (section 8 shows no size).',
     run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
   },
-  ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)),
+  ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)).map((subject) =>
+    subject.name.startsWith('floods-') ? { ...subject, proves: NOT_OF_STREAMS } : subject,
+  ),
   ...named('device', 'null', QUIET, (name) => ({
     name: `${name}-willing`,
     summary: `${NULL_SERVERS[name]}; its control API agrees to everything`,
