@@ -4,6 +4,7 @@ import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { poll } from '../../../harness/common/waiting.ts';
+import { loadCompiler } from '../../../harness/contract/shape.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
@@ -232,6 +233,7 @@ export class RobotHost implements Host {
   async #ready(): Promise<Actions> {
     if (this.#actions !== undefined) return this.#actions;
     this.#defects = await defectsOf(this.#config);
+    if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
       onRetry: (error) => this.#disturbance('request.retries', error),

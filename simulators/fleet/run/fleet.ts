@@ -11,14 +11,18 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { Phase } from '../scenario/scenario.ts';
-import { robotName } from '../scenario/uplinks.ts';
+import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import { membersOf, monotonicMs } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Between the decision to begin a phase and its start, so that every host is ready. */
+/** Between the decision to begin a phase and its start, so that every host has drawn when its robots act. */
+const leadMs = (phase: Phase, robots: number): number =>
+  LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
+/** What one kind of action of one robot takes to draw, in code that has not run before. */
+const STREAM_MS = 0.02;
 const SECOND_MS = 1000;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
@@ -163,7 +167,7 @@ export class Fleet implements AsyncDisposable {
     record.phase = phase.do;
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
     const rolledOut = phase.do === 'rollout' ? (release ?? (await this.createRelease(`phase ${index}`))) : undefined;
-    const epoch = monotonicMs() + LEAD_MS;
+    const epoch = monotonicMs() + leadMs(phase, this.robots);
     record.beginPhase(phase, epoch);
     if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
     const outcomes = await this.#hosts.each((host) =>
@@ -184,7 +188,7 @@ export class Fleet implements AsyncDisposable {
     // A number of its own, so that it takes other robots than the phases of the scenario.
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
-    const epoch = monotonicMs() + LEAD_MS;
+    const epoch = monotonicMs() + leadMs(phase, this.robots);
     const request = defined({ index, phase, epoch, byHand: true, release, only });
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     return this.record.endByHand(phase, epoch, outcomes, note);
