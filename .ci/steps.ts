@@ -81,12 +81,12 @@ function nightly(): Stage[] {
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Step[] = [
     { name: 'matrix', command: 'npm run matrix -- --single --timed 12' },
-    // A new sample every night: all pairs would take days.
-    pairs('100'),
-    // A new sample every night: all mutants take hours. The share of a sample varies, so its bound is lower.
-    { name: 'mutants', command: 'npm run mutants -- --sample 40 --least 85' },
-    { name: 'fuzz', command: 'npm run fuzz -- --minutes 5' },
-    { name: 'soak', command: 'npm run soak -- --minutes 10' },
+    // A new sample every night: all pairs would take days, and all mutants hours.
+    pairs('60'),
+    // The share of a sample varies, so its bound is lower.
+    { name: 'mutants', command: 'npm run mutants -- --sample 24 --least 80' },
+    { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
+    { name: 'soak', command: 'npm run soak -- --minutes 5' },
     { name: 'soak kills', command: 'npm run soak -- kills --rounds 100' },
     { name: 'soak ends', command: 'npm run soak -- kills --ends 200' },
     { name: 'soak crash', command: 'npm run soak -- crash --points 1000' },
