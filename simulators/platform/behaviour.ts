@@ -90,8 +90,8 @@ export interface PlatformBehaviour {
     operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
-  /** `undefined`: refused. */
-  version(header: string | undefined): SupportedVersion | undefined;
+  /** The version to serve the request of that operation in; `undefined`: refused. */
+  version(header: string | undefined, operation: string): SupportedVersion | undefined;
   /** The answer to a refused request. */
   error(facts: ErrorFacts): Answer;
   /** Status of a successful creation. */

@@ -4,10 +4,10 @@
 
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
-import { uniqueName } from '../../harness/common/names.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType } from './support/create.ts';
-import { type Collection, getPage, type Item, readItem, servedCollections } from './support/lists.ts';
+import { type Collection, getPage, readItem, servedCollections } from './support/lists.ts';
+import { ask, everyOperation, type Operation } from './support/operations.ts';
 import { blockIfForbidden, findDevice, MILLISECOND_NANOS, ping, pingAnyDevice, SECOND_NANOS } from './support/ping.ts';
 import { describeResponse, NOT_SERVED, ok, sendOnce } from './support/requests.ts';
 
@@ -70,58 +70,57 @@ check(keyRequired, { profile: 'core' }, async (t: Platform) => {
   mustRefuse(t, answer, 'a ping with no key');
 });
 
-check(
-  keyRequired,
-  { aspect: 'writes', needs: ['write'], premises: [keyRequired.id, 'platform.auth.key-wrong'] },
-  async (t: Platform) => {
-    // The same body is accepted with the right key, so the key is the reason for each refusal.
-    const type = await createConfigType(t);
-    for (const [how, http] of [
-      ['no key', withKey(t, undefined)],
-      ['an invented key', withKey(t, uniqueName('key'))],
-    ] as const) {
-      await mustCreateNothing(t, http, how);
-      await mustNotChange(t, type, http, how);
-      await mustIssueNoToken(t, http, how);
-    }
-  },
-);
+const everywhere = { aspect: 'operations', needs: ['write'], premises: ['platform.auth.key-required'] } as const;
 
-async function mustCreateNothing(t: Platform, http: HttpClient, how: string): Promise<void> {
-  const slug = uniqueName('type');
-  const answer = await sendOnce(t, { method: 'POST', path: '/config_types', body: { name: slug, slug } }, http);
-  mustRefuse(t, answer, `POST /config_types with ${how}`);
-  const { data } = await getPage(t, 'config_types', { limit: 100 });
-  t.must(!data.some((item) => JSON.stringify(item).includes(slug)), {
-    expected: `nothing to be created with ${how}`,
-    actual: `${slug} is listed, though the request was answered ${answer.status}`,
-  });
-}
+check(keyRequired, everywhere, (t: Platform) => mustCarryNothingOut(t, withKey(t, undefined), 'no key'));
 
 /**
- * Tries to rename a config type: the specification names this request and its body. A platform that lacks it refuses it
- * too.
+ * No operation is carried out, and none shows what it is about. The same requests are of the form that the platform has
+ * accepted with the right key, so the key is the reason of each refusal.
  */
-async function mustNotChange(t: Platform, { id }: Item, http: HttpClient, how: string): Promise<void> {
-  const path = `/config_types/${encodeURIComponent(id)}`;
-  const before = await readItem(t, 'config_types', id);
-  const answer = await sendOnce(t, { method: 'PATCH', path, body: { name: uniqueName('renamed') } }, http);
-  mustRefuse(t, answer, `PATCH ${path} with ${how}`, { alsoUsual: NOT_SERVED });
-  const after = await readItem(t, 'config_types', id);
-  t.must(after['name'] === before['name'], {
-    expected: `nothing to be changed with ${how}`,
-    actual: `${id} was renamed, though the request was answered ${answer.status}`,
+async function mustCarryNothingOut(t: Platform, http: HttpClient, how: string): Promise<void> {
+  const { reads, writes, deployment, mark } = await everyOperation(t);
+  const { served, lacking } = await thoseServed(t, reads);
+  await eachAtOnce(t, [...served, ...writes], async (operation) => {
+    const { method, path, body } = operation;
+    const answer = await ask(t, operation, http);
+    // A platform that validates a body before it looks at the key refuses the body.
+    mustRefuse(t, answer, `${method} ${path} with ${how}`, { alsoUsual: body === undefined ? [] : REFUSED_BODIES });
   });
+  await mustShowNoMark(t, mark, how);
+  const after = await readItem(t, 'deployments', deployment.id);
+  const wasArchived = [deployment, after].map((shown) => shown['target_status'] === 'archived');
+  t.must(wasArchived[0] === true || wasArchived[1] !== true, {
+    expected: `no deployment to be archived with ${how}`,
+    actual: `${deployment.id} has the target archived, though the request was refused`,
+    counterexample: deployment.id,
+  });
+  t.saw('operations', served.length + writes.length);
+  if (lacking.length > 0) t.observe('not served with the right key either', lacking.join(', '));
 }
 
-async function mustIssueNoToken(t: Platform, http: HttpClient, how: string): Promise<void> {
-  const answer = await sendOnce(t, { method: 'POST', path: '/provisioning_tokens', body: {} }, http);
-  const token = (answer.json as { token?: unknown } | null | undefined)?.token;
-  if (typeof token === 'string') t.http.recorder.redactor.add(token);
-  // The specification does not show this body, so a platform that validates it first may refuse the body instead of the
-  // key.
-  const alsoUsual = [400, 415, 422, ...NOT_SERVED];
-  mustRefuse(t, answer, `POST /provisioning_tokens with ${how}`, { alsoUsual });
+const REFUSED_BODIES = [400, 415, 422, ...NOT_SERVED];
+
+/** Which of these reads are served with the right key. */
+async function thoseServed(t: Platform, reads: readonly Operation[]) {
+  const answers = await Promise.all(reads.map(async (read) => ({ read, isServed: ok(await sendOnce(t, read)) })));
+  return {
+    served: answers.filter(({ isServed }) => isServed).map(({ read }) => read),
+    lacking: answers.filter(({ isServed }) => !isServed).map(({ read }) => read.path),
+  };
+}
+
+/** What is created or renamed would be on the newest page, or where it was before. */
+async function mustShowNoMark(t: Platform, mark: string, how: string): Promise<void> {
+  for (const collection of await servedCollections(t)) {
+    const { data } = await getPage(t, collection, { limit: 100 });
+    const marked = data.find((item) => JSON.stringify(item).includes(mark));
+    t.must(marked === undefined, {
+      expected: `nothing to be created or changed with ${how}`,
+      actual: `/${collection} lists ${JSON.stringify(marked)}`,
+      counterexample: mark,
+    });
+  }
 }
 
 const keyWrong = requirement({
@@ -147,6 +146,12 @@ check(keyWrong, { profile: 'core' }, async (t: Platform) => {
         `GET /${collection} with ${wrong.how}`,
     },
   );
+});
+
+check(keyWrong, everywhere, async (t: Platform) => {
+  const { how, key } = changedAt(t.apiKey, 0);
+  t.http.recorder.redactor.add(key);
+  await mustCarryNothingOut(t, withKey(t, key), how);
 });
 
 const scope = requirement({

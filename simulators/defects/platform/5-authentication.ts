@@ -33,6 +33,16 @@ export const defects = [
     open((operation) => operation === 'updateConfigType'),
   ),
   defect(
+    'key-optional-to-archive',
+    'Archives a deployment without a key.',
+    ['platform.auth.key-required'],
+    open((operation) => operation === 'archiveDeployment'),
+  ),
+  defect('key-unchecked-for-releases', 'Creates a release with any key.', ['platform.auth.key-wrong'], {
+    authenticate: (found, presented, all, operation) =>
+      found ?? (presented !== undefined && operation === 'createRelease' ? all[0] : undefined),
+  }),
+  defect(
     'key-optional-singly',
     'Serves single resources without a key.',
     ['platform.auth.key-required', 'platform.auth.key-wrong'],

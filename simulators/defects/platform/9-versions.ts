@@ -5,7 +5,7 @@ const SUPPORTED = ['platform.version.supported'];
 
 export const defects = [
   defect('rainier-refused', 'Refuses a version that is supported.', SUPPORTED, ({ version }) => ({
-    version: (header) => (header?.endsWith('.rainier') === true ? undefined : version(header)),
+    version: (header, operation) => (header?.endsWith('.rainier') === true ? undefined : version(header, operation)),
   })),
   defect(
     'newest-fails',
@@ -25,16 +25,16 @@ export const defects = [
     },
   }),
   defect('version-refused', 'Refuses a version that it says it supports.', SUPPORTED, ({ version }) => ({
-    version: (header) => (header === '2026-03-09.tetons' ? undefined : version(header)),
+    version: (header, operation) => (header === '2026-03-09.tetons' ? undefined : version(header, operation)),
   })),
   defect(
     'version-omitted-fails',
     'Fails on a request without a version.',
     ['platform.version.omitted'],
     ({ version }) => ({
-      version: (header) => {
+      version: (header, operation) => {
         if (header === undefined) throw new TypeError('there is no version');
-        return version(header);
+        return version(header, operation);
       },
     }),
   ),
@@ -43,7 +43,30 @@ export const defects = [
     'Serves a version that is no longer supported.',
     ['platform.version.end-of-life'],
     ({ version }) => ({
-      version: (header) => (header === '2025-10-21.zion' ? version('2026-03-09.tetons') : version(header)),
+      version: (header, operation) =>
+        header === '2025-10-21.zion' ? version('2026-03-09.tetons', operation) : version(header, operation),
+    }),
+  ),
+  defect(
+    'end-of-life-served-to-writers',
+    'Carries out writes in a version that is no longer supported.',
+    ['platform.version.end-of-life'],
+    ({ version }) => ({
+      version: (header, operation) =>
+        header === '2025-10-21.zion' && operation.startsWith('create')
+          ? version('2026-03-09.tetons', operation)
+          : version(header, operation),
+    }),
+  ),
+  defect(
+    'version-fails-singly',
+    'Fails to show one release to clients of an older version.',
+    SUPPORTED,
+    ({ version }) => ({
+      version: (header, operation) => {
+        if (operation === 'getRelease' && header === '2026-03-09.tetons') throw new TypeError('there is no such field');
+        return version(header, operation);
+      },
     }),
   ),
   defect(
@@ -51,10 +74,10 @@ export const defects = [
     'Treats a malformed version header as the newest version.',
     ['platform.version.malformed'],
     ({ version }) => ({
-      version: (header) =>
+      version: (header, operation) =>
         header === undefined || /^\d{4}-\d{2}-\d{2}\.[a-z]+$/.test(header)
-          ? version(header)
-          : version('2026-08-17.everglades'),
+          ? version(header, operation)
+          : version('2026-08-17.everglades', operation),
     }),
   ),
   defect(
@@ -62,10 +85,10 @@ export const defects = [
     'Serves versions that were never released as the newest one.',
     ['platform.version.unknown'],
     ({ version }) => ({
-      version: (header) =>
-        version(header) ??
+      version: (header, operation) =>
+        version(header, operation) ??
         (header !== undefined && /^(?!2025)\d{4}-\d{2}-\d{2}\.[a-z]+$/.test(header)
-          ? version('2026-08-17.everglades')
+          ? version('2026-08-17.everglades', operation)
           : undefined),
     }),
   ),
@@ -73,6 +96,6 @@ export const defects = [
 
 export const variants = [
   variant('version-optional', 'Serves requests without a version header in the newest version.', ({ version }) => ({
-    version: (header) => version(header ?? NEWEST_VERSION),
+    version: (header, operation) => version(header ?? NEWEST_VERSION, operation),
   })),
 ];

@@ -31,7 +31,7 @@ export function admit(core: Core, keys: KeyRing, operation: Operation, headers: 
     const problem = presented === undefined ? 'the header X-API-Key is missing' : 'the API key is not known';
     throw new PlatformError(401, 'unauthorized', problem);
   }
-  const version = versionOf(core, headers);
+  const version = versionOf(core, headers, operation.id);
   if (!inVersion(operation, version) && !behaviour.servesForeignOperations) {
     throw new PlatformError(404, 'unknown_route', `${operation.method} ${operation.path} is no part of ${version}`);
   }
@@ -43,10 +43,10 @@ export function admit(core: Core, keys: KeyRing, operation: Operation, headers: 
   return { key, version };
 }
 
-function versionOf(core: Core, headers: RequestHeaders): SupportedVersion {
+function versionOf(core: Core, headers: RequestHeaders, operation: string): SupportedVersion {
   const { versionHeader } = core.names;
   const asked = headerText(headers, versionHeader.toLowerCase());
-  const version = core.behaviour.version(asked);
+  const version = core.behaviour.version(asked, operation);
   if (version !== undefined) return version;
   const accepted = { header: versionHeader, accepted: SUPPORTED_VERSIONS };
   if (asked === undefined)
