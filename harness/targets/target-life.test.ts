@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { Redactor } from '../common/redact.ts';
@@ -109,6 +109,10 @@ async function runOn(
 }
 
 const ALONE = { sharing: 'exclusive' } as const;
+/** Tests run beside each other, since most of their time is waiting. */
+const atTheEnd = new DisposableStack();
+afterAll(() => atTheEnd.dispose());
+
 const newSocket = (): string => join(folder, `${randomUUID().slice(0, 8)}.sock`);
 const commandFor = (...place: Parameters<typeof server>): string =>
   `exec "${process.execPath}" -e "${server(...place)}"`;
@@ -134,7 +138,7 @@ async function places(api: Api): Promise<[Run, Place]> {
 
 const outcomes = ({ checks: results }: Report) => results.map(({ outcome }) => outcome);
 
-test.each(
+test.concurrent.each(
   Object.entries(ENDING).flatMap(([name, given]) =>
     (['device', 'platform'] as const).map((api) => [api, name, given] as const),
   ),
@@ -159,7 +163,7 @@ test.each(
   expect(report.exit_code).toBe(1);
 });
 
-test('of requests that waited together the one that ends the server is shown', async () => {
+test.concurrent('of requests that waited together the one that ends the server is shown', async () => {
   const [run, place] = await places('device');
   const check = checkOf('device');
   const together: Body = (http) =>
@@ -170,7 +174,7 @@ test('of requests that waited together the one that ends the server is shown', a
   expect(report.checks[0]?.exchanges?.at(-1)?.url).toMatch(/\/b$/);
 });
 
-test('an end that comes only with both of two checks is told of both', async () => {
+test.concurrent('an end that comes only with both of two checks is told of both', async () => {
   const [run, place] = await places('device');
   const check = checkOf('device');
   const pair: Body = async (http) => {
@@ -184,7 +188,7 @@ test('an end that comes only with both of two checks is told of both', async () 
   );
 });
 
-test('one that ends after a check is told with its last request', async () => {
+test.concurrent('one that ends after a check is told with its last request', async () => {
   const [run, place] = await places('device');
   const check = checkOf('device');
   const gone: Body = async (http) => {
@@ -216,14 +220,14 @@ async function external(): Promise<string> {
   const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  onTestFinished(() => void child.kill());
+  atTheEnd.defer(() => void child.kill());
   await once(child.stdout, 'data');
   return address;
 }
 
 const IS_GONE = 'it takes no connections any more';
 
-test('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
+test.concurrent('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
   const address = await external();
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
@@ -242,7 +246,7 @@ test('one that Muster cannot start again fails one check, and the rest is blocke
   expect(report.checks.slice(1).map((each) => each.reason)).toEqual([reason, reason]);
 });
 
-test('of checks that were under way when one went that Muster cannot start, one fails and tells of all', async () => {
+test.concurrent('of checks that were under way when one went that Muster cannot start, one fails and tells of all', async () => {
   const address = await external();
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
@@ -277,7 +281,7 @@ async function supervised({ times, awayMs, breaks }: { times: number; awayMs: nu
     answering.close();
     setTimeout(() => answering.listen(address), awayMs);
   });
-  onTestFinished(() => {
+  atTheEnd.defer(() => {
     answering.closeAllConnections();
     answering.close();
   });
@@ -292,7 +296,7 @@ const ends: Body = async (http) => {
 const CUT_OFF =
   /GET \/v0\.2\/ends of device\.ends.*: the target broke off its answer and took no connections then, but not again /;
 
-describe.each([300, 1500])('one that comes back by itself after %i ms', (awayMs) => {
+describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms', (awayMs) => {
   test.each(['shared', 'exclusive'])('fails no check that it does not fail again, alone (%s)', async (sharing) => {
     const address = await supervised({ times: 1, awayMs, breaks: true });
     const check = checkOf('device');
@@ -339,7 +343,7 @@ describe.each([300, 1500])('one that comes back by itself after %i ms', (awayMs)
   });
 });
 
-test('what a check finds in whole answers stands, though no connection is taken any more', async () => {
+test.concurrent('what a check finds in whole answers stands, though no connection is taken any more', async () => {
   const address = await supervised({ times: 1, awayMs: 300, breaks: false });
   const check = checkOf('device');
   const wrong: Body = async (http) => {
@@ -359,7 +363,7 @@ test('what a check finds in whole answers stands, though no connection is taken 
 const rig = (address: string, pause: number): string =>
   `while :; do "${process.execPath}" -e "${server(address)}"; sleep ${pause}; done`;
 
-test('one that its rig starts anew fails the check that ends it each time', async () => {
+test.concurrent('one that its rig starts anew fails the check that ends it each time', async () => {
   const address = newSocket();
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
@@ -376,7 +380,7 @@ async function stoppable() {
   const address = newSocket();
   const source = server(address).replace('r.end', "q.url.endsWith('/hang') || r.end");
   const child = spawn(process.execPath, ['-e', source], { stdio: 'ignore' });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  atTheEnd.defer(() => void child.kill('SIGKILL'));
   await poll('it to serve', async () => (await accepts({ path: address })) || undefined, { timeoutMs: 60_000 });
   return { address, child };
 }
@@ -438,7 +442,7 @@ test.each([
     if (request.url?.endsWith('/ok') && ++asked === 1) request.socket.destroy();
     else response.end('{}');
   }).listen(address);
-  onTestFinished(() => void dropsFirst.close());
+  atTheEnd.defer(() => void dropsFirst.close());
   const held: Body = (http) => {
     if (asked === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
     return http.get('/ok');
