@@ -72,15 +72,19 @@ export const defects = [
   }),
 ];
 
+/** Once, where two of them are together. */
+const withAfter = (path: string, cursor: string | undefined): string =>
+  cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
+
 export const variants = [
   variant('after-cursor', 'Sends its cursor as after.', {
     follow: ({ request }) => ({
-      request: (path, cursor) => request(cursor === undefined ? path : `${path}?after=${cursor}`, undefined),
+      request: (path, cursor) => request(withAfter(path, cursor), undefined),
     }),
   }),
   variant('both-cursors', 'Sends its cursor both ways.', {
     follow: ({ request }) => ({
-      request: (path, cursor) => request(cursor === undefined ? path : `${path}?after=${cursor}`, cursor),
+      request: (path, cursor) => request(withAfter(path, cursor), cursor),
     }),
   }),
   variant('envelope-id', 'Takes ids from the envelope, and from the frame those beyond 2^53.', {
