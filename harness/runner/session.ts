@@ -315,6 +315,17 @@ export class Session {
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
 
+  /**
+   * Whether this mostly takes long, even if it was quick now and then: an agent that syncs once a second publishes one
+   * event at once, and the next a second later.
+   */
+  isMostlySlow(what: Measure): boolean {
+    const recent = this.#recent(what)
+      .map(({ ms }) => ms)
+      .toSorted((one, other) => one - other);
+    return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
+  }
+
   /** `count` where the target is quick; as many rounds as show something where it is slow. */
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;

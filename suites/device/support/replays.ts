@@ -44,8 +44,8 @@ const SHARE_OF_RETENTION = 0.9;
 /** One event shows no order. */
 const LEAST_STRETCH = 2;
 const FIRST_PORTION = 50;
-/** A slow device gets fewer events. */
-const FILLING_MS = 6000;
+/** A slow device gets fewer events, and one that takes long for each the fewest. */
+export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
 
 /**
@@ -64,7 +64,7 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   // The first portion is small, since it shows how slow the device is; each is twice the last.
   for (
     let wanted = FIRST_PORTION;
-    stretch.events.length < count && performance.now() - started < FILLING_MS;
+    stretch.events.length < count && performance.now() - started < fillingMs(t);
     wanted *= 2
   ) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
@@ -214,7 +214,7 @@ const KEPT_MS = 60_000;
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
-  const kept = session.isSlow('publish') ? session.get(LAST_RECORDING) : undefined;
+  const kept = session.isMostlySlow('publish') ? session.get(LAST_RECORDING) : undefined;
   if (kept !== undefined && isFresh(t, kept)) return kept.recording;
   const recording = await recordAfresh(t, streams, count);
   session.set(LAST_RECORDING, { recording, at: performance.now(), changes: session.get(LOG_STATE).changes });
