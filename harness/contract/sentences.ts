@@ -47,8 +47,8 @@ export const SENTENCES: readonly Sentence[] = [
     ['DeploymentErrorStatus: `none`, `failed`, `retrying`', { by: STATUSES }],
     ['DeploymentTargetStatus: `staged`, `deployed`, `archived`', { by: DEPLOYMENT }],
     [
-      "`drifted`: The device's configurations changed since the deployment was staged",
-      { open: 'No operation that is shown makes a deployment drift.' },
+      "`drifted`: The device's configurations changed since the deployment was staged; it must be reviewed before …",
+      { by: ['platform.deployment.drifted'] },
     ],
     ['`staged`: Ready to be deployed.', { by: ['platform.deployment.forward-only'] }],
     ['`queued`: Config instances wait to be received by the device and are deployed as soon as the device is online.'],

@@ -227,7 +227,7 @@ async function external(): Promise<string> {
 
 const IS_GONE = 'it takes no connections any more';
 
-test.concurrent('one that Muster cannot start again fails one check, and the rest is blocked with that one reason', async () => {
+test.concurrent('one that Muster cannot start again fails one check, and blocks the rest with it', async () => {
   const address = await external();
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
@@ -246,7 +246,7 @@ test.concurrent('one that Muster cannot start again fails one check, and the res
   expect(report.checks.slice(1).map((each) => each.reason)).toEqual([reason, reason]);
 });
 
-test.concurrent('of checks that were under way when one went that Muster cannot start, one fails and tells of all', async () => {
+test.concurrent('of checks under way when one went that Muster cannot start, one fails and tells of all', async () => {
   const address = await external();
   const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();

@@ -118,6 +118,8 @@ export interface PlatformBehaviour {
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   /** The moment to record, or null for none. */
   stamp(moment: 'queued' | 'deployed' | 'archived', facts: StampFacts): string | null;
+  /** Whether one that has drifted is deployed when that is asked for. */
+  deploysDrifted: boolean;
   /** When staged deployments of a device drift: as soon as another is targeted, or once it is on the device. */
   driftsOn: 'target' | 'deployed';
   /** Whether a new target replaces the device's current one. */

@@ -65,6 +65,7 @@ export const referenceBehaviour: PlatformBehaviour = {
     const latest = Math.max(Date.parse(now), Date.parse(after));
     return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
   },
+  deploysDrifted: false,
   driftsOn: 'target',
   replaces: true,
   failureArchives: true,

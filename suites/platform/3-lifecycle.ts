@@ -107,3 +107,30 @@ check(archivedFinal, options, async (t: Platform) => {
     actual: response.status,
   });
 });
+
+const drifted = requirement({
+  id: 'platform.deployment.drifted',
+  level: 'SHOULD',
+  section: '2.2',
+  since: '2026-11-25',
+  clause: "The device's configurations changed since the deployment was staged; it must be reviewed before …",
+  text: 'A deployment that has drifted, and that nobody has reviewed, is not deployed.',
+});
+check(drifted, options, async (t: Platform) => {
+  const fixtures = await createReleaseFixtures(t);
+  const device = (await createDevice(t)).id;
+  const staged = await createDeployment(t, fixtures.slice(0, 1), { device, targets: ['staged'] });
+  await createDeployment(t, fixtures.slice(1), { device, targets: ['deployed'] });
+  const before = await readItem(t, 'deployments', staged.id);
+  if (before['activity_status'] !== 'drifted') {
+    return t.undecided(`a staged deployment whose device got another one is ${before['activity_status']}`);
+  }
+  // How a deployment is reviewed is not shown. Nothing has been asked about this one but how it is.
+  const answer = await actOn(t, staged.id, 'deploy');
+  const after = await readItem(t, 'deployments', staged.id);
+  t.must(!['queued', 'deployed'].includes(String(after['activity_status'])), {
+    expected: `${staged.id}, which has drifted, not to be deployed before it is reviewed`,
+    actual: `${answer.status}, and it is ${after['activity_status']} with target ${after['target_status']}`,
+    counterexample: staged.id,
+  });
+});

@@ -4,7 +4,8 @@ import { isIso8601 } from '../../harness/contract/shape.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { type Platform, section } from './support/check.ts';
-import { requireEndpoint } from './support/create.ts';
+import { createDevice, requireEndpoint } from './support/create.ts';
+import { ask, hideToken } from './support/operations.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
@@ -35,6 +36,17 @@ check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async 
   });
 });
 
+check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Platform) => {
+  const device = await createDevice(t);
+  // Published platforms have it there; the specification shows no path.
+  const path = `/devices/${encodeURIComponent(device.id)}/activation_token`;
+  const answer = await ask(t, { method: 'POST', path, body: {} }, inVersion(t, 'rainier').http);
+  t.should(!ok(answer), {
+    expected: `POST ${path} not to be there in 2026-05-06.rainier, since provisioning tokens replace it`,
+    actual: `${answer.status}`,
+  });
+});
+
 const PATH = '/provisioning_tokens';
 const SERVICE_UNAVAILABLE = 503;
 
@@ -43,8 +55,7 @@ const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
 async function postToken(t: Platform): Promise<HttpResponse> {
   const response = await send(t, { method: 'POST', path: PATH, body: {} });
-  const { token } = (response.json ?? {}) as { token?: unknown };
-  if (typeof token === 'string') t.http.recorder.redactor.add(token);
+  hideToken(t, response);
   return response;
 }
 

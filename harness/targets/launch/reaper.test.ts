@@ -39,7 +39,7 @@ const lives = (group: number): boolean => {
   }
 };
 
-test('what was started ends with a process that is killed, even if it obeys no SIGTERM', async () => {
+test.concurrent('what was started ends with a process that is killed, even if it obeys no SIGTERM', async () => {
   const { groups, end, ended } = await groupsOf('');
   expect(groups.map(lives)).toEqual([true, true]);
   end();
@@ -47,7 +47,7 @@ test('what was started ends with a process that is killed, even if it obeys no S
   await eventually(() => expect(groups.filter(lives)).toEqual([]));
 });
 
-test('and with one that ends by itself without a word', async () => {
+test.concurrent('and with one that ends by itself without a word', async () => {
   const { groups, ended } = await groupsOf('process.exit(3)');
   await ended;
   await eventually(() => expect(groups.filter(lives)).toEqual([]));

@@ -18,6 +18,9 @@ export const defects = [
   defect('archived-is-deployed', 'Deploys an archived deployment again.', ['platform.deployment.archived-final'], {
     mayTarget: () => true,
   }),
+  defect('drifted-is-deployed', 'Deploys a drifted deployment unseen.', ['platform.deployment.drifted'], {
+    deploysDrifted: true,
+  }),
   defect(
     'replaced-is-staged-again',
     'Puts a deployment that was replaced back to staged.',

@@ -118,7 +118,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   const device = find(core, 'device', row.device_id);
   refuseArchived(device);
-  if (row.activity_status === 'drifted') {
+  if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted) {
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
   }
   if (!core.behaviour.mayTarget(row.target_status, 'deployed')) {

@@ -74,7 +74,11 @@ export async function everyOperation(t: Platform): Promise<Operations> {
 /** Sends it once, whatever the answer, of which no token is shown. */
 export async function ask(t: Platform, operation: Operation, http: HttpClient): Promise<HttpResponse> {
   const answer = await sendOnce(t, operation, http);
-  const token = (answer.json as { token?: unknown } | null | undefined)?.token;
-  if (typeof token === 'string') t.http.recorder.redactor.add(token);
+  hideToken(t, answer);
   return answer;
+}
+
+export function hideToken(t: Platform, { json }: HttpResponse): void {
+  const token = (json as { token?: unknown } | null | undefined)?.token;
+  if (typeof token === 'string') t.http.recorder.redactor.add(token);
 }
