@@ -220,7 +220,7 @@ export class Agent implements RequestHandler, ServedAgent {
       retryMs,
       failedMs,
     };
-    const remembered = behaviour.deployments.remembers && !isNew;
+    const remembered = behaviour.deployments.remembers !== 'nothing' && !isNew;
     return new Deployments(options, remembered ? readState(directory) : undefined);
   }
 

@@ -181,8 +181,8 @@ export interface DeploymentBehaviour {
   readonly failedArchives: boolean;
   /** Whether the files of a removed deployment leave the disk. */
   readonly removesFiles: boolean;
-  /** Whether deployments are known after a restart. */
-  readonly remembers: boolean;
+  /** What is known of deployments after a restart. */
+  readonly remembers: 'everything' | 'no removal' | 'nothing';
 }
 
 /** A change of a deployment: it `entered` a state, or it was `archived`. */
@@ -258,7 +258,7 @@ export const referenceBehaviour: DeviceBehaviour = {
     givesUp: true,
     failedArchives: true,
     removesFiles: true,
-    remembers: true,
+    remembers: 'everything',
   },
 };
 

@@ -4,7 +4,7 @@
  */
 import type { Happening } from '../../harness/client/happening.ts';
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
-import { SUPPORTED_CODENAMES } from '../../harness/contract/versions.ts';
+import { SUPPORTED_CODENAMES, versionNamed } from '../../harness/contract/versions.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { type Platform, section } from './support/check.ts';
 import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
@@ -197,7 +197,9 @@ const removing = requirement({
   level: 'MUST',
   section: '9',
   clause: 'the `removing` deployment status is restored',
-  text: 'A client of 2026-03-09.tetons never sees the status removing, which 2026-05-06.rainier restored.',
+  text:
+    'A client of 2026-03-09.tetons never sees the status removing, which 2026-05-06.rainier restored, ' +
+    'and every other status as that version shows it.',
 });
 check(
   removing,
@@ -229,3 +231,36 @@ check(
     });
   },
 );
+
+const alike = { aspect: 'alike', sharing: 'exclusive', premises: [removing.id], least: { readings: 1 } } as const;
+check(removing, alike, async (t: Platform) => {
+  const declared = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename));
+  const others = declared
+    .map((codename) => inVersion(t, codename))
+    .filter((other) => other.apiVersion !== t.apiVersion);
+  if (others.length === 0) t.notApplicable('the platform has no other version');
+  for (const other of others) {
+    const before = await activitiesOf(t);
+    const shown = await activitiesOf(other);
+    const after = await activitiesOf(t);
+    for (const [id, activity] of shown) {
+      const expected = before.get(id);
+      // It moved meanwhile, or one of the two versions has no such status.
+      const isUnknown =
+        (other.apiVersion === WITHOUT_REMOVING && expected === 'removing') ||
+        (t.apiVersion === WITHOUT_REMOVING && activity === 'removing');
+      if (isUnknown || expected !== after.get(id)) continue;
+      t.saw('readings');
+      t.must(expected === undefined || activity === expected, {
+        expected: `the activity_status ${expected} of ${id} in ${other.apiVersion}, as in ${t.apiVersion}`,
+        actual: activity,
+        counterexample: id,
+      });
+    }
+  }
+});
+
+const WITHOUT_REMOVING = versionNamed('tetons');
+
+const activitiesOf = async (t: Platform): Promise<Map<string, unknown>> =>
+  new Map((await listDeployments(t)).map((item) => [item.id, item['activity_status']]));

@@ -263,7 +263,7 @@ export class Deployments implements DeploymentPort {
     if (record.error_status !== 'failed') this.#book.hide(record);
     const events = wasActive || always ? [removedEvent(this.#book.view(record), now)] : [];
     this.#book.announce(events, { kind: 'archived', deployment: this.#book.view(record) });
-    await this.#book.save();
+    if (this.#behaviour.remembers !== 'no removal') await this.#book.save();
     if (wasActive) files.prune();
   }
 
