@@ -86,7 +86,7 @@ function nightly(): Stage[] {
     // The share of a sample varies, so its bound is lower.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
-    { name: 'soak', command: 'npm run soak -- --minutes 5' },
+    { name: 'soak', command: 'npm run soak -- --minutes 10' },
     { name: 'soak kills', command: 'npm run soak -- kills --rounds 100' },
     { name: 'soak ends', command: 'npm run soak -- kills --ends 200' },
     { name: 'soak crash', command: 'npm run soak -- crash --points 1000' },
