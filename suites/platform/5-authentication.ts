@@ -70,9 +70,11 @@ check(keyRequired, { profile: 'core' }, async (t: Platform) => {
   mustRefuse(t, answer, 'a ping with no key');
 });
 
-const everywhere = { aspect: 'operations', needs: ['write'], premises: ['platform.auth.key-required'] } as const;
+const everywhere = { needs: ['write'], premises: ['platform.auth.key-required'] } as const;
 
-check(keyRequired, everywhere, (t: Platform) => mustCarryNothingOut(t, withKey(t, undefined), 'no key'));
+check(keyRequired, { ...everywhere, aspect: 'writes' }, (t: Platform) =>
+  mustCarryNothingOut(t, withKey(t, undefined), 'no key'),
+);
 
 /**
  * No operation is carried out, and none shows what it is about. The same requests are of the form that the platform has
@@ -148,7 +150,7 @@ check(keyWrong, { profile: 'core' }, async (t: Platform) => {
   );
 });
 
-check(keyWrong, everywhere, async (t: Platform) => {
+check(keyWrong, { ...everywhere, aspect: 'operations' }, async (t: Platform) => {
   const { how, key } = changedAt(t.apiKey, 0);
   t.http.recorder.redactor.add(key);
   await mustCarryNothingOut(t, withKey(t, key), how);

@@ -1,6 +1,9 @@
 import { defect } from '../define-device.ts';
 
 export const defects = [
+  defect('removed-comes-back', 'Forgets at a restart what was removed.', ['device.deployment.removed'], {
+    deployments: { remembers: 'no removal' },
+  }),
   defect(
     'failed-stays',
     'Leaves a failed deployment where it is: neither archived nor removed.',

@@ -5,9 +5,6 @@ export const defects = [
   defect('deployments-forgotten', 'Forgets its deployments at a restart.', ['device.deployment.restart'], {
     deployments: { remembers: 'nothing' },
   }),
-  defect('removed-comes-back', 'Forgets at a restart what was removed.', ['device.deployment.removed'], {
-    deployments: { remembers: 'no removal' },
-  }),
   defect('device-id-anew', 'Uses a new device id after each start.', ['device.deployment.restart'], () => {
     let starts = 0;
     return {

@@ -48,7 +48,7 @@ export const defects = [
   defect('removing-in-tetons', 'Shows removing to clients of tetons.', ['platform.deployment.removing'], {
     downStep: (kind) => kind !== 'deployment',
   }),
-  defect('deployed-in-tetons', 'Shows staged as deployed to clients of tetons.', ['platform.deployment.removing'], {
+  defect('deployed-in-tetons', 'Shows staged as deployed to clients of tetons.', ['platform.deployment.alike'], {
     resource: (kind, resource, version) =>
       kind === 'deployment' && version === '2026-03-09.tetons' && resource['activity_status'] === 'staged'
         ? { ...resource, activity_status: 'deployed', status: 'deployed' }
