@@ -86,7 +86,7 @@ check(
     await t.control.remove(id);
     await expectInactive(t, id, files, 'removed');
     await restart(t);
-    await expectInactive(t, id, files, 'removed');
+    await expectInactive(t, id, files, 'removed', ' after a restart');
   },
 );
 
@@ -98,7 +98,13 @@ async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise
 }
 
 /** The deployment is no longer active, and its files are gone where the suite can see them. */
-async function expectInactive(t: Device, id: string, files: ConfigFile[], what: string): Promise<void> {
+async function expectInactive(
+  t: Device,
+  id: string,
+  files: readonly ConfigFile[],
+  what: string,
+  when = '',
+): Promise<void> {
   let state: string | undefined;
   const since = performance.now();
   const inactive = await happens(t, `the ${what} deployment to leave`, async () => {
@@ -106,7 +112,7 @@ async function expectInactive(t: Device, id: string, files: ConfigFile[], what: 
     return state === undefined;
   });
   t.must(inactive, {
-    expected: `the ${what} deployment ${id} archived, or not shown as current any more`,
+    expected: `the ${what} deployment ${id} archived, or not shown as current any more${when}`,
     actual: `${state}, ${Math.round(performance.now() - since)} ms later`,
   });
   if (!t.capabilities.has('files')) return;
@@ -119,7 +125,7 @@ async function expectInactive(t: Device, id: string, files: ConfigFile[], what: 
   };
   const clean = await happens(t, `the files of the ${what} deployment to go`, gone, { wait: 'files' });
   t.must(clean, {
-    expected: `no config file of the ${what} deployment ${id} on the device`,
+    expected: `no config file of the ${what} deployment ${id} on the device${when}`,
     actual: `${left?.filepath} is still there`,
   });
 }

@@ -1,7 +1,7 @@
 /** The table of requests that a whole section is asked of: every operation that this run knows how to ask for. */
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
-import { createDeployment, createDevice, createReleaseFixture, schemaBody } from './create.ts';
+import { createDeployment, createDevice, createdItem, createReleaseFixture, schemaBody } from './create.ts';
 import { type Collection, type Item, servedCollections } from './lists.ts';
 import { type Platform, sendOnce, speaksAtLeast } from './requests.ts';
 
@@ -71,10 +71,12 @@ export async function everyOperation(t: Platform): Promise<Operations> {
   };
 }
 
-/** Sends it once, whatever the answer, of which no token is shown. */
+/** Sends it once, whatever the answer, of which no token is shown. A deployment is archived when the check ends. */
 export async function ask(t: Platform, operation: Operation, http: HttpClient): Promise<HttpResponse> {
   const answer = await sendOnce(t, operation, http);
   hideToken(t, answer);
+  const deployment = operation.path === '/deployments' ? createdItem(answer) : undefined;
+  if (deployment !== undefined) t.state.made.add(deployment.id);
   return answer;
 }
 
