@@ -99,10 +99,26 @@ test('a log is filled while the agent is stopped, and one event more makes it co
   expect(asked.at(-1)?.[0]).toBe('deploy');
 });
 
+test('an agent may compact after it has shown the event that makes it do so', async () => {
+  const log = join(folder, 'late');
+  writeFileSync(log, '{"id":1}\n');
+  const publish = () => {
+    setTimeout(() => writeFileSync(log, '{"id":5}\n'), 50);
+    return { first_id: 8, last_id: 8 };
+  };
+  const { control } = fakeControl({ stop: () => {}, start: () => {}, publish });
+  const filled = withFilling(control, fillingOf(log, `echo '{"id":2}' >> log`));
+  expect(await filled.compact()).toEqual({ earliest_id: 5, latest_id: 8 });
+});
+
 test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins with %j tells nothing', async (text) => {
   const log = join(folder, 'other');
-  writeFileSync(log, text);
-  const { control, calls } = fakeControl({ stop: () => {}, start: () => {}, publish: () => ({ last_id: 1 }) });
+  writeFileSync(log, '{"id":0}');
+  const publish = () => {
+    writeFileSync(log, text);
+    return { last_id: 1 };
+  };
+  const { control, calls } = fakeControl({ stop: () => {}, start: () => {}, publish });
   const filled = withFilling(control, fillingOf(log, 'true'));
   await expect(filled.compact()).rejects.toThrow(`the first line of ${log} has no \`id\``);
   await expect(withFilling(control, fillingOf(log, 'exit 1')).compact()).rejects.toThrow(/control fill: .*exit code 1/);

@@ -2,6 +2,8 @@
  * What stands between a check and a control: controls over other controls, each of which makes some calls itself and
  * passes on the others.
  */
+
+import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Restarter } from '../launch/started.ts';
@@ -116,6 +118,8 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
+/** How long an agent is given to compact. One that does not keeps its oldest events. */
+const COMPACTION_MS = 5000;
 const NEEDED_TO_FILL: readonly ControlCapability[] = ['drive', 'restart', 'log'];
 
 /**
@@ -132,17 +136,28 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
   compact_restarts: true,
 });
 
-/** Compacts by filling the log while the agent is stopped, and publishing one event more. */
+/**
+ * Compacts by filling the log while the agent is stopped, and publishing one event more. An agent may show that event
+ * before it has compacted.
+ */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
+  const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
   const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
     await inner.stop('SIGTERM', signal);
+    const before = firstLine(await readLog());
     try {
       await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', until: 'exited' });
     } finally {
       await inner.start(signal);
     }
     const { last_id } = await inner.publish(1, signal);
-    return { earliest_id: earliestIn((await files.read(log))?.toString('utf8') ?? '', log), latest_id: last_id };
+    let text = '';
+    const hasChanged = async (): Promise<true | undefined> => {
+      text = await readLog();
+      return firstLine(text) === before ? undefined : true;
+    };
+    await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
+    return { earliest_id: earliestIn(text, log), latest_id: last_id };
   };
   return layered(inner, {
     info: async (signal) => withCompaction(await inner.info(signal)),
@@ -151,10 +166,11 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
   });
 }
 
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+
 /** The id in the first line of a log: how a line is laid out beside that is the agent's own matter. */
 function earliestIn(text: string, log: string): number | bigint {
-  const [first = ''] = text.split('\n', 1);
-  const event = eventIn(first);
+  const event = eventIn(firstLine(text));
   if (event !== undefined) return event.id;
   throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
 }
