@@ -143,10 +143,12 @@ export function useHome() {
   beforeEach(() => {
     home.path = mkdtempSync(join(tmpdir(), 'muster-cli-'));
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
-      await ended;
+      const { stderr } = await ended;
+      // A test that waited in vain says nothing of what came instead.
+      if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
     rmSync(home.path, { recursive: true, force: true });
   });

@@ -18,6 +18,46 @@ function keepsFirstNames(): Pick<PlatformBehaviour, 'answer'> {
   };
 }
 
+/** What has changed less than that ago is not known yet, as where each process keeps what it has read. Milliseconds. */
+const STALE_MS = 30;
+
+/** Looks for a circle in groups of which it does not know yet that they were moved. */
+function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
+  const movedAt = new Map<string, number>();
+  const isStale = (id: string): boolean => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
+  return {
+    mayMoveGroup: (group, line) => {
+      const known = line.findIndex(isStale);
+      const may = !line.slice(0, known < 0 ? undefined : known + 1).includes(group);
+      if (may) movedAt.set(group, performance.now());
+      return may;
+    },
+  };
+}
+
+/** A renaming writes the whole group as it was read before a move that came at the same time. */
+function renamesWithStaleParent(): Pick<PlatformBehaviour, 'answer' | 'resource'> {
+  const shown = new Map<unknown, { parent: unknown; before: unknown; at: number }>();
+  const undone = new Map<unknown, unknown>();
+  return {
+    resource: (kind, resource) => {
+      const { id, parent_id: parent } = resource;
+      if (kind !== 'group') return resource;
+      const last = shown.get(id);
+      if (last?.parent !== parent) shown.set(id, { parent, before: last?.parent, at: performance.now() });
+      return undone.has(id) ? { ...resource, parent_id: undone.get(id) } : resource;
+    },
+    answer: (operation, answer) => {
+      const { id } = (answer.body ?? {}) as { id?: unknown };
+      const last = shown.get(id);
+      if (operation === 'moveGroup') undone.delete(id);
+      if (operation === 'updateGroup' && last?.before !== undefined && performance.now() - last.at < STALE_MS)
+        undone.set(id, last.before);
+      return answer;
+    },
+  };
+}
+
 export const defects = [
   defect('group-below-its-child', 'Moves a group below its own descendants.', TREE, {
     mayMoveGroup: (group, line) => line[0] !== group,
@@ -25,6 +65,13 @@ export const defects = [
   defect('group-below-itself', 'Makes a group its own parent.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(1).includes(group),
   }),
+  defect('group-moves-race', 'Lets two moves at the same time make a circle of groups.', TREE, movesByStaleTree),
+  defect(
+    'group-rename-undoes-move',
+    'Puts a group back where it was when it is renamed while it is moved.',
+    TREE,
+    renamesWithStaleParent,
+  ),
   defect('group-rename-lost', 'Answers a renaming with the new name, and keeps the old one.', TREE, keepsFirstNames),
   defect(
     'group-rename-new-id',

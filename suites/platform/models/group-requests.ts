@@ -11,8 +11,8 @@ import { NOT_SERVED, ok, type Platform, send } from '../support/requests.ts';
 export interface Group {
   id: string;
   name: string;
-  /** Id of the group above it; `null` at the top. */
-  parent: string | null;
+  /** Id of the group above it; `null` at the top, undefined where nobody can know. */
+  parent: string | null | undefined;
 }
 
 /** The request that gives a group the name and the parent of its argument. */

@@ -10,9 +10,14 @@ import { type Item, readItem } from '../support/lists.ts';
 import { describeRequest, describeResponse, ok, type Platform, refused, send } from '../support/requests.ts';
 import type { Group, GroupRequests } from './group-requests.ts';
 
+export interface KnownGroup extends Group {
+  /** Names that it may have instead, where the order of writes is not known. */
+  orNames?: readonly string[];
+}
+
 export interface GroupModel {
   /** In the order of creation; the first is the root that was created for this sequence. */
-  groups: Group[];
+  groups: KnownGroup[];
 }
 
 export interface GroupReality {
@@ -116,11 +121,11 @@ export const CIRCLE: Command[] = [createBelow(0), createBelow(1), moveOne(0, 2)]
 const nth = <T>(items: readonly T[], which: number): T | undefined => items[which % items.length];
 
 /** The group itself and every group above it. */
-function pathToTop(model: GroupModel, id: string | null): string[] {
+function pathToTop(model: GroupModel, id: string | null | undefined): string[] {
   const path: string[] = [];
-  for (let at = id; at !== null && !path.includes(at); ) {
+  for (let at = id; typeof at === 'string' && !path.includes(at); ) {
     path.push(at);
-    at = model.groups.find((group) => group.id === at)?.parent ?? null;
+    at = model.groups.find((group) => group.id === at)?.parent;
   }
   return path;
 }
@@ -129,7 +134,7 @@ function pathToTop(model: GroupModel, id: string | null): string[] {
 const LEVELS_ALLOWED = 3;
 
 /** Whether the tree would have too many levels with `id`, and everything below it, under `parent`. */
-function isTooDeep(model: GroupModel, id: string | undefined, parent: string | null): boolean {
+function isTooDeep(model: GroupModel, id: string | undefined, parent: string | null | undefined): boolean {
   const above = pathToTop(model, parent).length;
   const below = model.groups
     .map((group) => pathToTop(model, group.id))
@@ -152,7 +157,7 @@ const READ = 'groups that read as they were written';
 const SHARE_OF_PATIENCE = 1 / 2;
 
 /** Every group reads as in the model, in the end, and its parents lead to a top. */
-async function mustBeTree(model: GroupModel, real: GroupReality): Promise<void> {
+export async function mustBeTree(model: GroupModel, real: GroupReality): Promise<void> {
   const t: Platform = real.t;
   const waits = t.session.waits.platform;
   const timeoutMs = waits.within(READ, t.patienceMs * SHARE_OF_PATIENCE);
@@ -185,11 +190,12 @@ async function problemOf(model: GroupModel, { t, requests }: GroupReality): Prom
       path.add(at);
     }
   }
-  for (const { id, name, parent } of model.groups) {
+  for (const { id, name, orNames = [], parent } of model.groups) {
     const group = seen.get(id);
-    if (group?.['name'] === name && (group[parentField] ?? null) === parent) continue;
+    const isNamed = [name, ...orNames].some((one) => group?.['name'] === one);
+    if (isNamed && (parent === undefined || (group?.[parentField] ?? null) === parent)) continue;
     return {
-      expected: `group ${id} named ${name} below ${parent ?? 'nothing'}`,
+      expected: `group ${id} named ${[name, ...orNames].join(' or ')} below ${parent ?? 'nothing'}`,
       actual: `named ${group?.['name']} below ${group?.[parentField] ?? 'nothing'}`,
     };
   }
