@@ -33,7 +33,7 @@ export const groupCommands = (replayPath: string | undefined) =>
   fc.commands(
     [
       anyGroup.map(createBelow),
-      anyGroup.map(renameOne),
+      fc.tuple(anyGroup, fc.constantFrom(...NAMES)).map(([which, name]) => renameOne(which, name)),
       fc.tuple(anyGroup, fc.option(anyGroup, { nil: undefined, freq: 5 })).map(([which, to]) => moveOne(which, to)),
     ],
     { maxCommands: 14, ...defined({ replayPath }) },
@@ -60,17 +60,27 @@ const createBelow = (below: number): Command =>
 
 const hasGroups = ({ groups }: Readonly<GroupModel>): boolean => groups.length > 0;
 
-/** Gives one of the groups a new name; it stays where it is. */
-const renameOne = (which: number): Command =>
+/** The next name of a group: of the usual length, shorter, longer, and the one that it has. */
+const NAMES: readonly ((name: string) => string)[] = [
+  () => uniqueName('group'),
+  () => uniqueName('g'),
+  () => uniqueName('group-with-a-longer-name'),
+  (name) => name,
+];
+
+/** Gives one of the groups its next name; it stays where it is. */
+const renameOne = (which: number, nextName: (name: string) => string): Command =>
   command('rename a group', hasGroups, async (model, real, show) => {
     const t: Platform = real.t;
     const group = nth(model.groups, which);
     const { rename } = real.requests;
     if (group === undefined || rename === undefined) return;
-    const name = uniqueName('group');
+    const name = nextName(group.name);
     const request = rename({ ...group, name });
     show(describeRequest(request.method, request.path, request.body));
     const response = await send(t, request);
+    // The name that it has may count as taken.
+    if (name === group.name && refused(response)) return;
     t.must(ok(response), { expected: `group ${group.id} to be renamed`, actual: describeResponse(response) });
     const renamed = createdItem(response);
     if (renamed !== undefined && renamed.id !== group.id) {
