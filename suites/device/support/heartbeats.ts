@@ -29,23 +29,36 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
   return beats.length > 0 ? beats : comments;
 }
 
+interface Watching {
+  /** Sees every frame. */
+  onFrame?: (frame: SseFrame) => void;
+  /** A stream that stays idle whatever happens, to be watched instead where events come slowly, for minutes. */
+  apart?: () => Promise<Subscription | undefined>;
+}
+
 /**
  * Waits for `wanted` heartbeats that each end an idle time, and gives them back. Gives fewer when comments come so
- * often that there is no idle time. An idle time without a comment longer than 1.5 intervals is a finding. `onFrame`
- * sees every frame.
+ * often that there is no idle time. An idle time without a comment longer than 1.5 intervals is a finding.
  */
 export async function awaitHeartbeats(
   t: Device,
   subscription: Subscription,
   wanted: number,
-  onFrame: (frame: SseFrame) => void = () => {},
+  { onFrame = () => {}, apart }: Watching = {},
 ): Promise<readonly SseComment[]> {
-  const watch = new HeartbeatWatch(t, subscription, onFrame);
+  let watch = new HeartbeatWatch(t, subscription, onFrame);
   try {
     for (;;) {
       const found = watch.heartbeatsByTheClock();
       if (found.length >= wanted || watch.idleMs >= wanted * LATE * watch.intervalMs) return found;
-      if (await watch.waitForActivity()) watch.readActivity();
+      if ((await watch.waitForActivity()) && watch.readActivity()) {
+        const quiet = await apart?.();
+        if (quiet === undefined) watch.askForQuiet();
+        else {
+          watch.stop();
+          watch = new HeartbeatWatch(t, quiet, onFrame);
+        }
+      }
     }
   } finally {
     watch.stop();
@@ -144,7 +157,9 @@ class HeartbeatWatch {
     }
   }
 
-  readActivity(): void {
+  /** True when events of a slow device have disturbed the stream for the first time. */
+  readActivity(): boolean {
+    let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
     const fresh = frames.slice(this.#seen.frames);
     for (const frame of fresh) this.#onFrame(frame);
@@ -157,21 +172,20 @@ class HeartbeatWatch {
     if (events.length > 0) {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
-      this.#askForQuiet();
+      isDisturbed = !this.#isQuiet && this.#t.session.isSlow('publish', 'deployment');
       if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
     }
     this.#seen = { frames: frames.length, comments: comments.length };
+    return isDisturbed;
   }
 
-  /** A device that is driven slowly is driven for minutes. */
-  #askForQuiet(): void {
-    const { session } = this.#t;
-    if (this.#isQuiet || !session.isSlow('publish', 'deployment')) return;
+  /** The checks that drive the device wait until the watch is over: a slow one is driven for minutes. */
+  askForQuiet(): void {
     this.#isQuiet = true;
-    session.askForQuiet(this.#over.promise);
+    this.#t.session.askForQuiet(this.#over.promise);
   }
 
   /** Milliseconds without a comment that are allowed: more where the machine or the target is slow. */
