@@ -26,8 +26,15 @@ export type DockerContainer = ReturnType<Docker['getContainer']>;
 export async function containerRuntime(
   instead: string,
 ): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
-  // Loaded when an image is asked for: it is the largest dependency.
-  const testcontainers = await import('testcontainers');
+  // Users install it themselves: it brings more packages than all of Muster, and some run scripts then.
+  const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new StartFailed(
+      '--image needs the package testcontainers, and it is not installed. Run ' +
+        `\`npm install --save-dev testcontainers\` beside Muster, or ${instead}`,
+      { cause: error },
+    );
+  });
   const client = await testcontainers.getContainerRuntimeClient().catch((error: unknown) => {
     throw new StartFailed(
       `--image needs Docker, and no container runtime answers (${reasonOf(error)}). Start Docker and try ` +
