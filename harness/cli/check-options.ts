@@ -37,6 +37,8 @@ import {
   type OptionsOf,
   type OptionTable,
   optionsIn,
+  pathAfterEquals,
+  wholePath,
 } from './options.ts';
 
 const WHICH = optionsIn('Which checks');
@@ -80,20 +82,20 @@ export const commonOptions = {
     'Run again when a file of the target changes: one that --command or --target names, or --artifact. ' +
       'Between two runs Ctrl+C ends it with the exit code of the last one',
   ),
-  'watch-file': HOW.list('Run again when one of these files or folders changes; implies --watch'),
+  'watch-file': HOW.list('Run again when one of these files or folders changes; implies --watch', { path: wholePath }),
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: OUTCOME.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': OUTCOME.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),
   'fail-on': OUTCOME.list(
     'Fail (exit 1) for SHOULDs too: should, or should=ID or SECTION, several by commas; or fail_on in the target file',
   ),
-  baseline: OUTCOME.text('Known findings, with reason, owner and expiry'),
+  baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
-  report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty' }),
+  report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty', path: pathAfterEquals }),
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
-  certificate: OUTCOME.text('Write a signed certificate to this file'),
-  key: OUTCOME.text('Private key (PEM, Ed25519) that signs it'),
-  badge: OUTCOME.text('Write an SVG badge to this file'),
+  certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
+  key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),
+  badge: OUTCOME.text('Write an SVG badge to this file', { path: wholePath }),
 } as const satisfies OptionTable;
 
 /** Of every check that may reach a platform. */
@@ -165,7 +167,7 @@ export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
   return Object.fromEntries(options) as OptionsFor<T>;
 }
 
-function optionSpec({ type, given, variable, ...field }: Field, help: string): OptionSpec {
+function optionSpec({ type, given, variable, isPath, ...field }: Field, help: string): OptionSpec {
   const schema = (given ?? type ?? {}) as TSchema & {
     type?: string;
     minimum?: number;
@@ -181,9 +183,16 @@ function optionSpec({ type, given, variable, ...field }: Field, help: string): O
         : { type: 'string', ...defined({ choices, array: schema.type === 'array' || undefined }) }),
     describe: help,
     group: 'Target',
-    ...defined({ defaultText: field.defaultText, conflicts: field.conflicts, secret: variable }),
+    ...defined({ defaultText: field.defaultText, conflicts: field.conflicts, secret: variable, path: pathOf(isPath) }),
   };
 }
+
+const pathOf = (isPath: Field['isPath']): OptionSpec['path'] =>
+  typeof isPath === 'function'
+    ? (value) => (isPath(value) ? value : undefined)
+    : isPath === true
+      ? wholePath
+      : undefined;
 
 /** Their values by the names of the rows; a secret that was not given comes from its environment variable. */
 function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknown>>): Values<T> {

@@ -3,12 +3,15 @@
  * accepted is decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
  */
 
+import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
+import { type Configured, configured, notInFile } from './config-file.ts';
 import {
   type AnyCommand,
+  CONFIG_FILE,
   columns,
   type GivenOptions,
   type OptionSpec,
@@ -24,8 +27,11 @@ const COMPLETION = 'completion';
 /** A command to run, or a text that was asked for: help, the version, completions. */
 export type Invocation = ParsedCommand | { text: string };
 
-/** Throws UsageError with every mistake. */
-export async function parseCommandLine(words: readonly string[]): Promise<Invocation> {
+/**
+ * Throws UsageError with every mistake. `folder`: where options that are not typed are looked for, in a file; nowhere
+ * without it.
+ */
+export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
   const found: Found[] = [];
@@ -38,19 +44,88 @@ export async function parseCommandLine(words: readonly string[]): Promise<Invoca
     if (text === '' || strange) throw commandMistake(typed);
     return { text };
   }
-  const { _, $0, '--': rest = [], ...values } = parsed;
+  const { _, $0, '--': rest = [], [CONFIG]: named, ...values } = parsed;
+  const { path, command } = chosen;
+  const config = folder === undefined || named === false ? undefined : configured(path, configName(named), folder);
+  const filed = config === undefined ? {} : readFile(config, chosen, values);
   const end = words.indexOf('--');
   const given = readOptions({
-    path: chosen.path,
-    table: chosen.command.options,
-    takesRest: chosen.command.takesRest === true,
+    path,
+    table: withoutNeed(command.options, Object.keys(filed)),
+    takesRest: command.takesRest === true,
     values,
-    loose: typed.slice(chosen.path.length),
+    loose: typed.slice(path.length),
     rest: rest.map(String),
     words: end === -1 ? words : words.slice(0, end),
   });
-  return { ...chosen, given, rest: rest.map(String) };
+  const fromFile = Object.keys(filed).filter((name) => !(name in given));
+  return {
+    ...chosen,
+    given: {
+      ...filed,
+      ...(config === undefined || config.folder === folder ? given : fromFolder(given, command.options, folder)),
+    },
+    rest: rest.map(String),
+    ...(config !== undefined && fromFile.length > 0 && { config: { ...config, names: fromFile } }),
+  };
 }
+
+/** A command with options from a file runs in the folder of that file; what is typed is relative to the user's. */
+const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const absolute = (one: string | number | boolean): string | number | boolean => {
+        const path = table[name]?.path?.(String(one));
+        return path === undefined || path === '-' ? one : String(one).slice(0, -path.length) + resolve(folder, path);
+      };
+      return [name, Array.isArray(value) ? value.map(absolute) : absolute(value as string)] as [string, OptionValue];
+    }),
+  );
+
+const CONFIG = 'config';
+
+function configName(named: unknown): string | undefined {
+  if (named === undefined || (typeof named === 'string' && named.trim() !== '')) return named;
+  throw new UsageError(`--${CONFIG}: ${Array.isArray(named) ? 'given twice; accepted: once' : 'needs a value'}`);
+}
+
+/** The options in a file, but for those that what was typed excludes. Throws UsageError with all mistakes. */
+function readFile(
+  { file, values }: Configured,
+  { path, command }: Found,
+  typed: Readonly<Record<string, unknown>>,
+): GivenOptions {
+  const table: OptionTable = command.options;
+  const wrong = Object.keys(values).flatMap((name) => {
+    const spec = table[name];
+    if (spec === undefined) return [];
+    const isFlag = typeof values[name] === 'boolean';
+    const kind = isFlag ? 'a text or a number' : 'true or false';
+    return notInFile(name, spec) ?? (isFlag === (spec.type === 'boolean') ? [] : `${name}: must be ${kind}`);
+  });
+  const where = [file, ...path].join(': ');
+  if (wrong.length > 0) throw new UsageError(together(wrong.map((mistake) => `${where}: ${mistake}`)));
+  const positional = Object.keys(table).filter((name) => table[name]?.positional === true);
+  const others = Object.entries(table).filter(([name]) => !positional.includes(name));
+  const own = withoutNeed(Object.fromEntries(others), Object.keys(table));
+  try {
+    const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
+    const excluded = (name: string): boolean =>
+      Object.keys(typed).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
+    return Object.fromEntries(Object.entries(given).filter(([name]) => !excluded(name)));
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${where}: ${error.message}`) : error;
+  }
+}
+
+/** The same options, of which none of these has to be given. */
+const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable =>
+  Object.fromEntries(
+    Object.entries(table).map(([name, { required, ...spec }]) => [
+      name,
+      required === undefined || names.includes(name) ? spec : { ...spec, required },
+    ]),
+  );
 
 type Found = Pick<ParsedCommand, 'path' | 'command'>;
 
@@ -73,6 +148,7 @@ const root = (): Argv =>
     .help()
     .alias('h', 'help')
     .wrap(columns())
+    .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .completion(COMPLETION, 'print a completion script for your shell: muster completion >> ~/.bashrc')
     .exitProcess(false)
     .strict(false)

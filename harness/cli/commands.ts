@@ -28,6 +28,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     'Run everything once: a platform, a fleet, a roll-out, and checks of both APIs (what npm start runs)',
     async () => (await import('./commands/demo.ts')).demo,
   ),
+  entry(
+    'init',
+    'Write muster.yaml, and a job for your CI: asks four questions, or takes options',
+    async () => (await import('./commands/init.ts')).init,
+  ),
   {
     name: 'check',
     describe: 'Check an implementation against the specification',

@@ -9,7 +9,7 @@ import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
-import { consoleOptions, type OptionsOf, type OptionTable, optionsIn } from './options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml, wholePath } from './options.ts';
 
 const FLEET = optionsIn('Fleet');
 const PLATFORM = optionsIn('Platform');
@@ -19,6 +19,7 @@ export const fleetOptions = {
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
     defaultText: 'rollout, or calls with --uplink calls',
+    path: pathOfYaml,
   }),
   workers: FLEET.whole('Worker processes', { from: 0, defaultText: 'as many as the machine can run' }),
   shard: FLEET.text('Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS'),
@@ -31,6 +32,7 @@ export const fleetOptions = {
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
   devices: FLEET.text('File with the ids of devices, one a line, that robots of polling or calls are', {
     defaultText: 'those that the platform lists',
+    path: wholePath,
   }),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
@@ -38,8 +40,8 @@ export const fleetOptions = {
     defaultText: "the scenario's, else 2048; 1024 for embedded",
   }),
   'name-prefix': FLEET.text('Robots are called PREFIX-000042'),
-  state: FLEET.text('Folder that keeps the keys of robots between runs', { default: '.muster/fleet' }),
-  dir: FLEET.text('Folder for the files of robots during the run', { defaultText: 'in memory' }),
+  state: FLEET.text('Folder that keeps the keys of robots between runs', { default: '.muster/fleet', path: wholePath }),
+  dir: FLEET.text('Folder for the files of robots during the run', { defaultText: 'in memory', path: wholePath }),
   keep: FLEET.flag('Leave the event logs and config files of robots when the run ends'),
   force: FLEET.flag('Continue even if the preflight check fails'),
   defect: FLEET.list('Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137'),
@@ -55,7 +57,7 @@ export const fleetOptions = {
     defaultText: 'what its robots leave of its file descriptors',
   }),
   threshold: RESULT.list("E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'"),
-  out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet' }),
+  out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,
   'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
   'metrics-host': RESULT.text('Address to serve metrics on', { default: '127.0.0.1' }),

@@ -47,14 +47,18 @@ try {
 }
 
 async function run(all: readonly string[]): Promise<number> {
-  const parsed = await parseOrPrint(all);
+  const parsed = await parseOrPrint(all, process.cwd());
   if (parsed === undefined) return 0;
-  const { command, given, rest } = parsed;
-  return await command.run(complete(command.options, given) as never, { rest, parse: parseOrPrint });
+  const { command, given, rest, config } = parsed;
+  if (config !== undefined) {
+    process.chdir(config.folder);
+    process.stderr.write(inert(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
+  }
+  return await command.run(complete(command.options, given) as never, { rest, parse: (words) => parseOrPrint(words) });
 }
 
-async function parseOrPrint(all: readonly string[]): Promise<ParsedCommand | undefined> {
-  const parsed = await parseCommandLine(all);
+async function parseOrPrint(all: readonly string[], folder?: string): Promise<ParsedCommand | undefined> {
+  const parsed = await parseCommandLine(all, folder);
   if (!('text' in parsed)) return parsed;
   process.stdout.write(`${parsed.text}\n`);
   return undefined;

@@ -26,6 +26,8 @@ export interface OptionSpec {
   positional?: true;
   /** The other option that excludes this one. */
   conflicts?: string;
+  /** The path at the end of its value, where it holds one. */
+  path?: (value: string) => string | undefined;
   /** The environment variable that may hold the value instead. Reports and replay lines never hold the value. */
   secret?: string;
 }
@@ -42,6 +44,15 @@ export type OptionTable = Readonly<Record<string, OptionSpec>>;
 export type OptionValue = string | number | boolean | readonly (string | number)[];
 /** Options by name, without those that were not given. */
 export type GivenOptions = Readonly<Record<string, OptionValue>>;
+
+/** For `path` of an option. */
+export const wholePath = (value: string): string => value;
+/** `FORMAT=FILE`. */
+export const pathAfterEquals = (value: string): string | undefined => /=(.+)$/s.exec(value)?.[1];
+/** A unix socket, or a port. */
+export const pathOfSocket = (value: string): string | undefined => (/^\d+$/.test(value) ? undefined : value);
+/** A file, or the name of something. */
+export const pathOfYaml = (value: string): string | undefined => (/[./]/.test(value) ? value : undefined);
 
 type Value<O extends OptionSpec> = O extends { choices: readonly (infer Choice)[] }
   ? Choice
@@ -105,6 +116,8 @@ export interface ParsedCommand {
   command: AnyCommand;
   given: GivenOptions;
   rest: readonly string[];
+  /** The file that some of the options come from, and which these are. */
+  config?: { file: string; folder: string; names: readonly string[] };
 }
 
 type More = Omit<OptionSpec, 'type' | 'describe' | 'group' | 'choices' | 'range'>;
@@ -186,6 +199,9 @@ function wordsOf(
 
 const shellWord = (word: string): string =>
   /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Holds options of commands, for all who work in a repository. */
+export const CONFIG_FILE = 'muster.yaml';
 
 /** What `--log-level` takes. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -91,7 +91,7 @@ it.each([
   [[], 'Name a command.'],
   [['check', 'devise'], 'check devise: no such command; did you mean device?'],
   [['chek', 'device'], 'chek: no such command; did you mean check?'],
-  [['dashboard', '--help'], 'dashboard: no such command; there are demo, check'],
+  [['dashboard', '--help'], 'dashboard: no such command; there are demo, init, check'],
   [['help', 'flet'], 'flet: no such command; did you mean fleet?'],
 ])('%j is refused, and the mistake named', async (words, said) => {
   expect(await refusal(words)).toContain(said);

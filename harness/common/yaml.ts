@@ -66,20 +66,20 @@ export function parseYaml(text: string): Yaml {
   }
 }
 
-/** Reads a file that `option` names. Throws UsageError with the file, and the place in it. */
-export function readYaml(option: string, path: string): Yaml & { text: string } {
+/** Reads a file that `option` names. Throws UsageError with the file as it is `shown`, and the place in it. */
+export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
   let text: string;
   try {
     text = readInputText(path);
   } catch (error) {
-    throw new UsageError(`${option} ${path}: cannot be read (${whyNot(error)})`);
+    throw new UsageError(`${option} ${shown}: cannot be read (${whyNot(error)})`);
   }
   try {
     return { text, ...parseYaml(text) };
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     const at = error.mistakes[0]?.at;
-    throw new UsageError(`${option} ${path}${at === undefined ? '' : `:${at.line}:${at.col}`}: ${error.message}`);
+    throw new UsageError(`${option} ${shown}${at === undefined ? '' : `:${at.line}:${at.col}`}: ${error.message}`);
   }
 }
 

@@ -82,7 +82,7 @@ export const startFields = {
   image: { type: Type.Union([Type.String({ minLength: 1 }), image]), help: 'Container image of the target' },
   startSeconds: { option: false, type: SECONDS, description: 'Seconds within which it must serve' },
   port: { file: false, type: PORT, help: 'Port that the image listens on' },
-  target: { file: false, help: 'Target file (YAML)' },
+  target: { file: false, help: 'Target file (YAML)', isPath: true },
   ca: {
     help: 'Certificate authorities to trust (PEM)',
     description: 'PEM file of certificate authorities to trust besides the system’s',
@@ -121,11 +121,12 @@ export const controlFields = {
     file: 'http',
     help: 'Control API that drives the agent: URL, port or socket (with --image, a path in it), or the word platform',
     description: 'Address of a control API: URL, port or socket path',
-    isPath: (address: string) => !/^(\d+|https?:.*)$/.test(address) && !isAbsolute(address),
+    isPath: (address: string) => !/^(\d+|https?:.*|platform)$/.test(address) && !isAbsolute(address),
   },
   controlToken: {
     file: false,
     help: 'File with the token of that API; or the token in MUSTER_CONTROL_TOKEN',
+    isPath: true,
   },
 } as const satisfies Fields;
 

@@ -32,12 +32,17 @@ import {
   OPTION,
   type OptionsOf,
   type OptionTable,
+  pathAfterEquals,
+  wholePath,
 } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 
 const options = {
-  file: OPTION.list('Reports in JSON, certificates, or folders of these as a history', { positional: true }),
+  file: OPTION.list('Reports in JSON, certificates, or folders of these as a history', {
+    positional: true,
+    path: wholePath,
+  }),
   image: OPTION.list('Container images to check first, one after the other'),
   command: OPTION.list('Command lines to check first, one after the other'),
   api: OPTION.oneOf(APIS, 'What to check of images and commands', { default: 'device' }),
@@ -48,8 +53,11 @@ const options = {
       'exit 2 when one of the two alone decided a check',
     { default: 'none' },
   ),
-  report: OPTION.list('Report: pretty, html or json, each with =FILE', { defaultText: 'pretty' }),
-  out: OPTION.text('Folder that keeps the reports of what was checked first'),
+  report: OPTION.list('Report: pretty, html or json, each with =FILE', {
+    defaultText: 'pretty',
+    path: pathAfterEquals,
+  }),
+  out: OPTION.text('Folder that keeps the reports of what was checked first', { path: wholePath }),
 } as const satisfies OptionTable;
 
 export const compare = command({

@@ -5,7 +5,15 @@ import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
 import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
-import { type CommandContext, command, commandLine, type OptionsOf, type OptionTable, optionsIn } from '../options.ts';
+import {
+  type CommandContext,
+  command,
+  commandLine,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+  pathOfYaml,
+} from '../options.ts';
 
 const FLEET = optionsIn('Fleet');
 const CLUSTER = optionsIn('Cluster');
@@ -19,7 +27,7 @@ const options = {
   robots: fleetOptions.robots,
   platform: FLEET.text('Base URL of the Platform API, as pods reach it', { required: true }),
   mqtt: FLEET.text('mqtt://… or mqtts://… of the broker, as pods reach it'),
-  scenario: FLEET.text('rollout, steady, storm, or a YAML file', { default: 'rollout' }),
+  scenario: FLEET.text('rollout, steady, storm, or a YAML file', { default: 'rollout', path: pathOfYaml }),
   timeout: FLEET.text('The merge gives up on shards after this time', { default: '2h' }),
   name: CLUSTER.text('Beginning of all names', { default: 'muster' }),
   namespace: CLUSTER.text('Namespace', { defaultText: "kubectl's" }),

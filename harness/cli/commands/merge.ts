@@ -11,14 +11,18 @@ import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
-import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
+import { command, OPTION, type OptionsOf, type OptionTable, wholePath } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
 /** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';
 
 const options = {
-  dir: OPTION.list('Folders with results, or with folders of results', { positional: true, required: true }),
+  dir: OPTION.list('Folders with results, or with folders of results', {
+    positional: true,
+    required: true,
+    path: wholePath,
+  }),
   expect: OPTION.whole('Number of shards', { from: 1, defaultText: 'as the shards recorded it' }),
   'run-id': OPTION.text('Take only shards of this run, and announce it to them with --watch; auto makes an id', {
     defaultText: 'MUSTER_RUN_ID, else none',
@@ -29,6 +33,7 @@ const options = {
   threshold: OPTION.list('Threshold to evaluate in addition to those of the shards'),
   out: OPTION.text('Folder for result.json and report.html', {
     defaultText: `the first folder; ${APART} when that is a shard's own`,
+    path: wholePath,
   }),
 } as const satisfies OptionTable;
 

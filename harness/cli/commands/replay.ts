@@ -19,11 +19,12 @@ import {
   type GivenOptions,
   OPTION,
   type OptionTable,
+  wholePath,
 } from '../options.ts';
 
 export const replay = command({
   options: {
-    file: OPTION.text('A report written by --report json=FILE', { positional: true, required: true }),
+    file: OPTION.text('A report written by --report json=FILE', { positional: true, required: true, path: wholePath }),
     only: OPTION.list('Run only these checks; * matches anything'),
     keep: OPTION.flag('Leave the target that Muster started up afterwards, until Ctrl+C'),
   },

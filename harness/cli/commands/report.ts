@@ -12,15 +12,19 @@ import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
-import { command, OPTION } from '../options.ts';
+import { command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
 
 export const report = command({
   options: {
     file: OPTION.text("A report of `muster check` in JSON, or a fleet's result.json", {
       positional: true,
       required: true,
+      path: wholePath,
     }),
-    report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, { defaultText: 'pretty' }),
+    report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, {
+      defaultText: 'pretty',
+      path: pathAfterEquals,
+    }),
     verbose: OPTION.flag('Show a line for each check that passed, too'),
   },
   examples: [

@@ -28,7 +28,9 @@ import {
   type OptionsOf,
   type OptionTable,
   optionsIn,
+  pathOfSocket,
   uiPortOf,
+  wholePath,
 } from '../options.ts';
 
 const WHERE = optionsIn('Where');
@@ -39,12 +41,15 @@ const WRONG = optionsIn('Deviations');
 
 const deviceOptions = {
   ...transportArguments,
-  control: WHERE.text('Serve the control API on this port or unix socket'),
+  socket: { ...transportArguments.socket, path: wholePath },
+  discovery: { ...transportArguments.discovery, path: wholePath },
+  control: WHERE.text('Serve the control API on this port or unix socket', { path: pathOfSocket }),
   'control-token': WHERE.text('File with the token of a control API on a port; made if it is missing', {
     defaultText: 'a new token, in the ready line',
+    path: wholePath,
   }),
   ...consoleOptions,
-  dir: ROBOT.text('Directory of the robot (required); created if missing'),
+  dir: ROBOT.text('Directory of the robot (required); created if missing', { path: wholePath }),
   retain: ROBOT.whole('Maximum number of events kept', { from: 1, default: 2000 }),
   'retain-bytes': ROBOT.text('Maximum size of the events kept, e.g. 1MB'),
   heartbeat: ROBOT.text('Time between heartbeats of a stream', { default: '30s' }),

@@ -18,6 +18,7 @@ import {
   type OptionTable,
   optionsIn,
   uiPortOf,
+  wholePath,
 } from '../options.ts';
 
 const API = optionsIn('Platform API');
@@ -34,9 +35,9 @@ export const platformOptionTable = {
     secret: 'MUSTER_API_KEY',
     defaultText: 'one generated key',
   }),
-  db: API.text('SQLite file that keeps the state', { defaultText: 'in memory' }),
+  db: API.text('SQLite file that keeps the state', { defaultText: 'in memory', path: wholePath }),
   devices: API.whole('Create this many devices in an empty workspace', { from: 0, to: 10_000_000 }),
-  'seed-file': API.text('Create the workspace that this YAML file describes, in an empty one'),
+  'seed-file': API.text('Create the workspace that this YAML file describes, in an empty one', { path: wholePath }),
   seed: API.text('Seed of ids, the workspace and faults'),
   control: API.whole('Serve the control API on this port: reset, snapshots, planned answers, devices', {
     from: 0,
@@ -44,10 +45,11 @@ export const platformOptionTable = {
   }),
   'control-token': API.text('File with the token of the control API; made if it is missing', {
     defaultText: 'a new token, in the ready line',
+    path: wholePath,
   }),
   dialect: API.oneOf(DIALECTS, 'Header and claim names', { default: 'spec' }),
-  'tls-cert': API.text('Certificate (PEM): HTTP and the embedded broker speak TLS'),
-  'tls-key': API.text('Its private key (PEM)'),
+  'tls-cert': API.text('Certificate (PEM): HTTP and the embedded broker speak TLS', { path: wholePath }),
+  'tls-key': API.text('Its private key (PEM)', { path: wholePath }),
   'mqtt-port': AGENTS.whole('Port of the embedded broker', { from: 0, to: 65_535, defaultText: 'any free one' }),
   mqtt: AGENTS.text('URL (mqtt or mqtts) of a broker to use instead of the embedded one; or none'),
   'min-key-bits': AGENTS.whole('Smallest RSA key accepted from a device', {

@@ -21,15 +21,15 @@ import {
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
-import { columns, command, OPTION } from '../options.ts';
+import { columns, command, OPTION, wholePath } from '../options.ts';
 import { VERSION } from '../version.ts';
 
 export const verify = command({
   options: {
-    file: OPTION.text('Certificate', { positional: true, required: true }),
-    key: OPTION.text('Public key of the signer (PEM)', { required: true }),
+    file: OPTION.text('Certificate', { positional: true, required: true, path: wholePath }),
+    key: OPTION.text('Public key of the signer (PEM)', { required: true, path: wholePath }),
     digest: OPTION.text('Digest of the artifact that the certificate must cover (sha256:…)', { conflicts: 'artifact' }),
-    artifact: OPTION.text('Artifact that the certificate must cover'),
+    artifact: OPTION.text('Artifact that the certificate must cover', { path: wholePath }),
     json: OPTION.flag('Print the verified statement as JSON'),
   },
   examples: [

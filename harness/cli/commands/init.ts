@@ -1,0 +1,201 @@
+/** `muster init`: writes `muster.yaml`, and a job that runs the check it describes. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { stringify } from 'yaml';
+import { UsageError } from '../../common/usage.ts';
+import { CONFIG_FILE, command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
+import { VERSION } from '../version.ts';
+
+const APIS = ['device', 'platform', 'client'] as const;
+const REACHED = ['command', 'image', 'url', 'socket'] as const;
+
+type Api = (typeof APIS)[number];
+
+interface Job {
+  file: string;
+  text(api: Api): string;
+}
+
+const NODE = 24;
+const REPORTS = 'muster-report';
+const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
+
+/** `npx` fetches Muster where the project does not install it, in the version that wrote the file. */
+const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
+const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
+const KEY = 'MUSTER_API_KEY';
+const needsKey = (api: Api): boolean => api === 'platform';
+
+const JOBS = {
+  github: {
+    file: '.github/workflows/muster.yaml',
+    text: (api) =>
+      yaml({
+        name: 'Muster',
+        on: ['push', 'pull_request'],
+        permissions: { contents: 'read' },
+        jobs: {
+          conformance: {
+            'runs-on': 'ubuntu-latest',
+            'timeout-minutes': 20,
+            steps: [
+              { uses: 'actions/checkout@v5' },
+              { uses: 'actions/setup-node@v5', with: { 'node-version': NODE } },
+              {
+                run: [line(api), ...['github', ...reportsOf(api)].map((report) => `--report ${report}`)].join(' '),
+                ...(needsKey(api) && { env: { [KEY]: `\${{ secrets.${KEY} }}` } }),
+              },
+              { if: 'always()', uses: 'actions/upload-artifact@v5', with: { name: REPORTS, path: REPORTS } },
+            ],
+          },
+        },
+      }),
+  },
+  gitlab: {
+    file: '.gitlab-ci.yml',
+    text: (api) =>
+      yaml({
+        conformance: {
+          image: `node:${NODE}`,
+          timeout: '20 minutes',
+          script: [line(api)],
+          artifacts: { when: 'always', paths: [REPORTS], reports: { junit: `${REPORTS}/*.xml` } },
+        },
+      }),
+  },
+  jenkins: {
+    file: 'Jenkinsfile',
+    text: (api) => `pipeline {
+  agent { docker { image 'node:${NODE}' } }
+  options { timeout(time: 20, unit: 'MINUTES') }
+${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  stages {
+    stage('Conformance') {
+      steps { sh '${line(api)}' }
+    }
+  }
+  post {
+    always {
+      junit '${REPORTS}/*.xml'
+      archiveArtifacts '${REPORTS}/**'
+    }
+  }
+}
+`,
+  },
+} as const satisfies Record<string, Job>;
+
+const BASELINE = 'muster.baseline.yaml';
+const CI = ['github', 'gitlab', 'jenkins', 'none'] as const;
+
+const options = {
+  api: OPTION.oneOf(APIS, 'What you have: an agent on a device, a platform, or a client of either'),
+  command: OPTION.text('The line that starts it, e.g. ./agent --socket {socket}'),
+  image: OPTION.text('Or its container image'),
+  url: OPTION.text('Or the base URL at which it runs'),
+  socket: OPTION.text('Or the unix socket of the agent'),
+  ci: OPTION.oneOf(CI, 'The service that runs your tests'),
+  baseline: OPTION.flag('Begin with a baseline, which excuses what fails today'),
+} as const satisfies OptionTable;
+
+type Asked = OptionsOf<typeof options>;
+
+export const init = command({
+  options,
+  examples: [
+    ['muster init', 'asks four questions'],
+    ["muster init --api device --command './agent --socket {socket}' --ci github", 'asks none'],
+  ],
+  epilogue: 'No file is overwritten: what would be is printed, to be added by hand.',
+  async run(asked) {
+    const { api, reached, ci, baseline } = await answers(asked);
+    const own = { ...reached, report: reportsOf(api), ...(baseline && { baseline: BASELINE }) };
+    const schema = 'node_modules/muster-conformance/fixtures/schemas/muster.schema.json';
+    const config = `# yaml-language-server: $schema=${schema}\n${yaml({ check: { [api]: own } })}`;
+    if (existsSync(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
+    writeNew(CONFIG_FILE, config);
+    const job = ci === 'none' ? undefined : JOBS[ci];
+    if (job !== undefined) writeNew(job.file, job.text(api));
+    const next = [
+      ...(needsKey(api) ? [`set ${KEY}, here${job === undefined ? '' : ' and as a secret of your CI'}`] : []),
+      `run: muster check ${api}${baseline ? ' --update-baseline' : ''}`,
+      `commit ${baseline ? `${BASELINE} and ` : ''}what was written`,
+    ];
+    process.stdout.write(`\nNext: ${next.join('\n      ')}\n`);
+    return 0;
+  },
+});
+
+/** Writes a file, or shows what it would hold where there is one. */
+function writeNew(file: string, text: string): void {
+  if (existsSync(file)) {
+    process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
+    return;
+  }
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text, { flag: 'wx' });
+  process.stdout.write(`wrote ${file}\n`);
+}
+
+interface Answers {
+  api: Api;
+  /** How it is reached, as an option of the check. */
+  reached: Record<string, string>;
+  ci: (typeof CI)[number];
+  baseline: boolean;
+}
+
+/** What was not given is asked for, on a terminal. Throws UsageError where it can be neither. */
+async function answers(asked: Asked): Promise<Answers> {
+  const given = REACHED.filter((name) => asked[name] !== undefined);
+  if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);
+  const missing = [
+    ...(asked.api === undefined ? ['--api'] : []),
+    ...(given.length === 0 ? [`--${REACHED.join(' or --')}`] : []),
+    ...(asked.ci === undefined ? ['--ci'] : []),
+  ];
+  const { stdin: input, stdout: output } = process;
+  if (missing.length > 0 && !(input.isTTY && output.isTTY))
+    throw new UsageError(`${missing.join(', ')}: missing, and nobody can be asked without a terminal`);
+  const reader = missing.length === 0 ? undefined : createInterface({ input, terminal: false });
+  // Keeps what is typed ahead, which a question would lose.
+  const lines = reader?.[Symbol.asyncIterator]();
+  const ask = async (question: string): Promise<string> => {
+    output.write(`${question} `);
+    const answer = await lines?.next();
+    if (answer?.done !== false) throw new UsageError('not everything was answered; nothing is written');
+    return answer.value.trim();
+  };
+  const choose = async <T extends string>(question: string, choices: readonly T[]): Promise<T> => {
+    for (;;) {
+      const answer = await ask(`${question} (${choices.join(', ')})`);
+      const chosen = choices.find((choice) => choice === answer);
+      if (chosen !== undefined) return chosen;
+    }
+  };
+  try {
+    const api = asked.api ?? (await choose('What do you have?', APIS));
+    const [by] = given;
+    const how = by ?? (await choose('How does Muster reach it?', ways(api)));
+    if (!ways(api).includes(how)) throw new UsageError(`--${how}: check ${api} takes ${ways(api).join(' or ')}`);
+    let value = asked[how] ?? '';
+    while (value === '') value = await ask(HINTS[how]);
+    const ci = asked.ci ?? (await choose('Which service runs your tests?', CI));
+    const baseline =
+      asked.baseline || (reader !== undefined && (await choose('Excuse what fails today?', ['yes', 'no'])) === 'yes');
+    return { api, reached: { [how]: value }, ci, baseline };
+  } finally {
+    reader?.close();
+  }
+}
+
+const ways = (api: Api): readonly (typeof REACHED)[number][] =>
+  api === 'device' ? REACHED : api === 'platform' ? ['command', 'image', 'url'] : ['command', 'image'];
+
+const HINTS: Readonly<Record<(typeof REACHED)[number], string>> = {
+  command: 'The line that starts it, e.g. ./agent --socket {socket}:',
+  image: 'Its image:',
+  url: 'Its base URL:',
+  socket: 'The path of its socket:',
+};

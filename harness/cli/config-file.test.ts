@@ -1,0 +1,94 @@
+/** Options from `muster.yaml`, read with the command line as the command reads it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { parseCommandLine } from './command-line.ts';
+import type { ParsedCommand } from './options.ts';
+import { typed, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+let root = '';
+let count = 0;
+
+beforeEach(() => {
+  count += 1;
+  root = at(String(count));
+  mkdirSync(join(root, '.git'), { recursive: true });
+  mkdirSync(join(root, 'sub/deep'), { recursive: true });
+});
+
+const file = (text: string, ...place: string[]): void => writeFileSync(join(root, ...place, 'muster.yaml'), text);
+const parsed = async (words: readonly string[], folder = root): Promise<ParsedCommand> => {
+  const invocation = await parseCommandLine(words, folder);
+  if ('text' in invocation) throw new Error('a text');
+  return invocation;
+};
+const mistake = (words: readonly string[], folder = root): Promise<string> =>
+  parsed(words, folder).then(String, (error: Error) => error.message);
+
+test('options come from the file, and what is typed wins', async () => {
+  file('check:\n  device:\n    command: ./agent\n    fast: true\n    runs: 2\n    only: [a, b]\n    report: pretty\n');
+  const { given, config } = await parsed(typed`check device --runs 3 --no-fast --report json=x.json`);
+  expect(given).toEqual({ command: './agent', fast: false, runs: 3, only: ['a', 'b'], report: ['json=x.json'] });
+  expect(config).toMatchObject({ file: 'muster.yaml', folder: root, names: ['command', 'only'] });
+});
+
+test('an option that the typed one excludes is left out, and one that is needed may come from the file', async () => {
+  file('verify: {key: k.pem, digest: "sha256:1"}');
+  const { given } = await parsed(typed`verify c.json --artifact a`);
+  expect(given).toEqual({ file: 'c.json', key: 'k.pem', artifact: 'a' });
+});
+
+test('it is found above in the repository, and typed paths stay relative to the user’s folder', async () => {
+  file('check: {device: {command: ./agent}}');
+  const folder = join(root, 'sub/deep');
+  const words = typed`check device --baseline b.yaml --report pretty --report junit=j.xml --control 8080 --only x`;
+  const { given, config } = await parsed(words, folder);
+  expect(config).toMatchObject({ file: '../../muster.yaml', folder: root });
+  expect(given).toMatchObject({
+    baseline: join(folder, 'b.yaml'),
+    report: ['pretty', `junit=${join(folder, 'j.xml')}`],
+    control: '8080',
+    only: ['x'],
+  });
+});
+
+test('the nearest file counts, none above a repository, and none where it is not wanted', async () => {
+  file('list: {section: ["5"]}');
+  file('list: {section: ["6"]}', 'sub');
+  expect((await parsed(['list'], join(root, 'sub/deep'))).given).toEqual({ section: ['6'] });
+  expect((await parsed(['list', '--no-config'])).given).toEqual({});
+  mkdirSync(join(root, 'sub/deep/.git'));
+  expect((await parsed(['list'], join(root, 'sub/deep'))).given).toEqual({});
+  expect((await parsed(['list', '--config', '../muster.yaml'], join(root, 'sub/deep'))).given).toEqual({
+    section: ['6'],
+  });
+  // A command line that a report holds is whole.
+  expect(await parseCommandLine(['list'])).toMatchObject({ given: {} });
+});
+
+test.each([
+  ['chek: {}', 'muster.yaml: chek is no command; did you mean check?'],
+  ['check: {devise: {}}', 'muster.yaml: check: devise is no command; did you mean device?'],
+  ['check: {device: {fats: true}}', 'muster.yaml: check: device: --fats: no such option; did you mean --fast?'],
+  ['check: {device: {runs: many}}', 'muster.yaml: check: device: --runs: must be a number above 0, up to 10000'],
+  ['check: {device: {profile: {}}}', 'device: profile: must be a text, a number, true, false or a list of texts'],
+  ['check: {device: [1]}', 'muster.yaml: check: device: must be a map of options'],
+  ['check: {device: {fast: 1}}', 'muster.yaml: check: device: fast: must be true or false'],
+  ['check: {device: {baseline: true}}', 'muster.yaml: check: device: baseline: must be a text or a number'],
+  ['- check', 'muster.yaml: must be a map of commands'],
+  ['check: {device: {', 'options in muster.yaml:1:'],
+])('%s is a mistake', async (text, message) => {
+  file(text);
+  expect(await mistake(typed`check device --socket s`)).toContain(message);
+});
+
+test('no secret is read from a file, and nothing that is typed by its place', async () => {
+  file('check: {platform: {api-key: k}}\nreport: {file: r.json}');
+  expect(await mistake(typed`check platform --url http://x`)).toBe(
+    'muster.yaml: check: platform: api-key: a file holds no secrets; set MUSTER_API_KEY in the environment',
+  );
+  expect(await mistake(['report', 'r.json'])).toBe('muster.yaml: report: file: is typed, after the command');
+  expect(await mistake(typed`list --config none.yaml`)).toContain('--config none.yaml: cannot be read');
+  expect(await mistake(typed`list --config a --config b`)).toBe('--config: given twice; accepted: once');
+});

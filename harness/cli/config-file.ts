@@ -1,0 +1,133 @@
+/** `muster.yaml`: options of commands, for all who work in a repository. What is typed wins. */
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { nearest, UsageError } from '../common/usage.ts';
+import { readYaml } from '../common/yaml.ts';
+import { COMMANDS, type CommandEntry } from './commands.ts';
+import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
+
+/** What a file says of one command. */
+export interface Configured {
+  /** As seen from the folder of the user. */
+  file: string;
+  /** Paths in the file are relative to it. */
+  folder: string;
+  /** By the names of the options, as the command line would hold them. */
+  values: Readonly<Record<string, string | boolean | readonly string[]>>;
+}
+
+/**
+ * The options of a command, from the file that is named, or from the nearest `muster.yaml`: in this folder, or above it
+ * in the same repository, since a folder that others may write to could hold one with any command. Undefined when there
+ * is no file, or none of the command's options in it.
+ *
+ * @throws UsageError with the file, the place and what is accepted
+ */
+export function configured(path: readonly string[], named: string | undefined, from: string): Configured | undefined {
+  const file = named === undefined ? findConfig(from) : resolve(from, named);
+  if (file === undefined) return undefined;
+  const shown = relative(from, file);
+  const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
+  const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
+    const accepted = namesBelow(path.slice(0, depth));
+    const above = [shown, ...path.slice(0, depth)].join(': ');
+    for (const key of Object.keys(inner ?? {})) if (!accepted.includes(key)) throw strange(above, key, accepted);
+    const value = inner?.[name];
+    return value === undefined ? undefined : mapOf(value, [shown, ...path.slice(0, depth + 1)].join(': '), 'options');
+  }, all);
+  if (options === undefined || Object.keys(options).length === 0) return undefined;
+  const where = [shown, ...path].join(': ');
+  const values = Object.entries(options).map(
+    ([name, value]) => [name, typedValue(value, `${where}: ${name}`)] as const,
+  );
+  return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
+}
+
+/** The nearest one, up to the root of the repository; outside of one in the folder alone. */
+function findConfig(from: string): string | undefined {
+  const folders = [from];
+  while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
+    const above = dirname(folders.at(-1) ?? '');
+    if (above === folders.at(-1)) {
+      folders.splice(1);
+      break;
+    }
+    folders.push(above);
+  }
+  return folders.map((folder) => join(folder, CONFIG_FILE)).find((file) => existsSync(file));
+}
+
+/** What may stand below these words of a command. */
+function namesBelow(path: readonly string[]): string[] {
+  const group = COMMANDS.find(({ name }) => name === path[0]);
+  const entries = path.length === 0 ? COMMANDS : group !== undefined && 'members' in group ? group.members : [];
+  return entries.map(({ name }) => name);
+}
+
+function strange(where: string, key: string, accepted: readonly string[]): UsageError {
+  const near = nearest(key, accepted);
+  const instead = near === undefined ? `there are ${accepted.join(', ')}` : `did you mean ${near}?`;
+  return new UsageError(`${where}: ${key} is no command; ${instead}`);
+}
+
+function mapOf(value: unknown, where: string, what: string): Readonly<Record<string, unknown>> {
+  if (value === null || value === undefined) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`${where}: must be a map of ${what}`);
+}
+
+function typedValue(value: unknown, where: string): string | boolean | readonly string[] {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' || typeof one === 'number'))
+    return value.map(String);
+  throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
+}
+
+/** Of an option that no file may hold: where it is to come from instead. */
+export function notInFile(name: string, spec: OptionSpec): string | undefined {
+  if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
+  return spec.positional === true ? `${name}: is typed, after the command` : undefined;
+}
+
+/** The JSON Schema of the file, for editors. */
+export async function configSchema(): Promise<object> {
+  const own = async (entry: CommandEntry): Promise<object> => {
+    const table = (await entry.load()).options as OptionTable;
+    const fields = Object.entries(table).filter(([name, spec]) => notInFile(name, spec) === undefined);
+    return {
+      ...closed(Object.fromEntries(fields.map(([name, spec]) => [name, schemaOf(spec)]))),
+      description: entry.describe,
+    };
+  };
+  const properties: Record<string, object> = {};
+  for (const entry of COMMANDS) {
+    if (!('members' in entry)) properties[entry.name] = await own(entry);
+    else {
+      const members: Record<string, object> = {};
+      for (const member of entry.members) members[member.name] = await own(member);
+      properties[entry.name] = { ...closed(members), description: entry.describe };
+    }
+  }
+  return { title: CONFIG_FILE, ...closed(properties) };
+}
+
+const closed = (properties: Record<string, object>) => ({
+  type: ['object', 'null'],
+  properties,
+  additionalProperties: false,
+});
+
+function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): object {
+  const { whole, above, from, to } = range;
+  const one = {
+    ...(type === 'number' ? { type: whole === true ? 'integer' : 'number' } : { type }),
+    ...(choices !== undefined && { enum: choices }),
+    ...(above !== undefined && { exclusiveMinimum: above }),
+    ...(from !== undefined && { minimum: from }),
+    ...(to !== undefined && { maximum: to }),
+  };
+  // A text may look like a number, as an id does.
+  const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;
+  return { description: describe, ...(array === true ? { anyOf: [value, { type: 'array', items: value }] } : value) };
+}

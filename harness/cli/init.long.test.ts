@@ -1,0 +1,55 @@
+/** `muster init`, and the check and the job that it writes, as a new user takes them. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { MAIN, typed, useHome } from './testing/muster.ts';
+
+const home = useHome();
+const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --dir {dir} --log-level warn`;
+const init = (...words: string[]) => home.start(['init', ...words]).ended;
+const read = (name: string): string => readFileSync(join(home.path, name), 'utf8');
+
+test('options write the file and a job, and the job’s line runs the check', async () => {
+  expect(await init(...typed`--api device --command ${AGENT} --ci gitlab`)).toMatchObject({ code: 0, stderr: '' });
+  const [line = ''] = parse(read('.gitlab-ci.yml')).conformance.script as string[];
+  expect(line).toMatch(/^npx --yes muster-conformance@\d\S* check device$/);
+  const own = line.replace(/^npx --yes \S+/, `"${process.execPath}" "${MAIN}"`);
+  execFileSync('sh', ['-c', `${own} --only device.version.prefix`], { cwd: home.path });
+  expect(read('muster-report/device.xml')).toContain('<testsuite');
+  expect(existsSync(join(home.path, 'muster-report/device.html'))).toBe(true);
+});
+
+test('it overwrites nothing: a job is printed, and a muster.yaml refused', async () => {
+  mkdirSync(join(home.path, '.github/workflows'), { recursive: true });
+  writeFileSync(join(home.path, '.github/workflows/muster.yaml'), 'mine');
+  const words = typed`--api platform --url http://127.0.0.1:1 --ci github --baseline`;
+  const { stdout } = await init(...words);
+  expect(stdout).toMatch(/muster\.yaml is there already; add this to it:\n\n {4}name: Muster/);
+  expect(stdout).toMatch(/MUSTER_API_KEY: \$\{\{ secrets\.MUSTER_API_KEY \}\}/);
+  expect(stdout).toContain('run: muster check platform --update-baseline');
+  expect(read('.github/workflows/muster.yaml')).toBe('mine');
+  const again = await init(...words);
+  expect([again.code, again.stderr]).toEqual([64, expect.stringContaining('muster.yaml: is there already')]);
+});
+
+test('on a terminal it asks, and without one it names what is missing', async () => {
+  const none = await init(...typed`--api client --url x`);
+  expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('--ci: missing')]);
+  const wrong = await init(...typed`--api client --url x --ci none`);
+  expect(wrong.stderr).toContain('--url: check client takes command or image');
+  const answers = 'devise\ndevice\nsocket\n/run/agent.sock\njenkins\nyes\n';
+  const line = `"${process.execPath}" "${MAIN}" init`;
+  execFileSync('script', ['-qefc', line, '/dev/null'], { cwd: home.path, input: answers });
+  expect(parse(read('muster.yaml'))).toEqual({
+    check: {
+      device: {
+        socket: '/run/agent.sock',
+        report: ['pretty', 'junit=muster-report/device.xml', 'html=muster-report/device.html'],
+        baseline: 'muster.baseline.yaml',
+      },
+    },
+  });
+  expect(read('Jenkinsfile')).toContain("sh 'npx --yes muster-conformance@");
+});
