@@ -12,15 +12,24 @@ import type { Demands } from '../runner/coverage.ts';
 import { makePlan, type PlanOptions } from '../runner/plan.ts';
 import { runSuite } from '../runner/run.ts';
 import type { Report, Suite } from '../runner/types.ts';
-import { type DeviceTargetOptions, PATIENCE_MS, type PlatformTargetOptions } from '../targets/fields.ts';
+import { openClientTarget } from '../targets/client/open-client.ts';
+import {
+  type ClientTargetOptions,
+  type DeviceTargetOptions,
+  PATIENCE_MS,
+  type PlatformTargetOptions,
+} from '../targets/fields.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
 import { openPlatformTarget } from '../targets/open-platform.ts';
-import type { DeviceContext, OpenedTarget, PlatformContext } from '../targets/opened.ts';
+import { openSystemTarget } from '../targets/open-system.ts';
+import type { ClientContext, DeviceContext, OpenedTarget, PlatformContext, SystemContext } from '../targets/opened.ts';
 import { LONGEST_PATIENCE_SECONDS } from './check-options.ts';
 import { VERSION } from './version.ts';
 
+export { clientSuite } from '../../suites/client/index.ts';
 export { deviceSuite } from '../../suites/device/index.ts';
 export { platformSuite } from '../../suites/platform/index.ts';
+export { systemSuite } from '../../suites/system/index.ts';
 export { prettyText } from '../reports/pretty.ts';
 export { applyBaseline, type Baseline, type BaselineEntry } from '../runner/baseline.ts';
 export type { Demands } from '../runner/coverage.ts';
@@ -28,7 +37,13 @@ export { checks, requirement, suite } from '../runner/define.ts';
 export type * from '../runner/types.ts';
 export { type Control, ControlError } from '../targets/control/control.ts';
 export { HttpControl } from '../targets/control/http-control.ts';
-export type { DeviceContext, OpenedTarget, PlatformContext } from '../targets/opened.ts';
+export type {
+  ClientContext,
+  DeviceContext,
+  OpenedTarget,
+  PlatformContext,
+  SystemContext,
+} from '../targets/opened.ts';
 
 /** Throws RangeError. */
 function patience(ms: number): number {
@@ -54,6 +69,35 @@ export async function openPlatform(
   patienceMs: number = PATIENCE_MS,
 ): Promise<OpenedTarget<PlatformContext>> {
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
+}
+
+/** Finds a client, which is started once for each situation. */
+export async function openClient(
+  options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<OpenedTarget<ClientContext>> {
+  return openClientTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
+}
+
+/** Opens an agent, and then the platform that it is enrolled in. Closes both. */
+export async function openSystem(
+  { device, platform, deviceId }: SystemOptions,
+  patienceMs: number = PATIENCE_MS,
+): Promise<OpenedTarget<SystemContext>> {
+  await using stack = new AsyncDisposableStack();
+  const agent = stack.use(await openDevice(device, patienceMs));
+  const id = typeof deviceId === 'string' ? deviceId : await deviceId();
+  const service = stack.use(await openPlatform({ ...platform, onlineDevice: id }, patienceMs));
+  const all = stack.move();
+  const close = (): Promise<void> => all.disposeAsync();
+  return openSystemTarget({ device: agent, platform: service, deviceId: id, links: undefined, close });
+}
+
+export interface SystemOptions {
+  device: Parameters<typeof openDevice>[0];
+  platform: Parameters<typeof openPlatform>[0];
+  /** The platform's id of that agent, or what finds it once the agent serves. */
+  deviceId: string | (() => Promise<string>);
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
