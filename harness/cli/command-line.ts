@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
-import { COMMANDS, type CommandEntry } from './commands.ts';
+import { ABOUT, COMMANDS, type CommandEntry } from './commands.ts';
 import { type Configured, configured, notInFile } from './config-file.ts';
 import {
   type AnyCommand,
@@ -19,10 +19,12 @@ import {
   type OptionValue,
   type ParsedCommand,
   type Range,
+  shownDefault,
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-const COMPLETION = 'completion';
+/** What the scripts of `muster completion` ask with; the words typed so far follow. */
+const COMPLETING = '--get-yargs-completions';
 
 /** A command to run, or a text that was asked for: help, the version, completions. */
 export type Invocation = ParsedCommand | { text: string };
@@ -34,6 +36,7 @@ export type Invocation = ParsedCommand | { text: string };
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
+  if (words[0] === COMPLETING) return { text: await completions(words, loaded) };
   const found: Found[] = [];
   const cli = declareCommands(root(), loaded, (command) => void found.push(command));
   const { parsed, text } = await parse(cli, words);
@@ -127,16 +130,25 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
+/** One a line. Options only when one is begun: where none is, a shell offers files, as values of options are. */
+async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
+  const { text } = await parse(
+    declareCommands(root(), loaded, () => {}),
+    words,
+  );
+  const begun = words.at(-1)?.startsWith('-') === true;
+  const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
+  return lines.join('\n');
+}
+
+type Loaded = ReadonlyMap<CommandEntry, AnyCommand>;
 type Found = Pick<ParsedCommand, 'path' | 'command'>;
 
 /** yargs with everything but the commands. */
 const root = (): Argv =>
   yargs([])
     .scriptName('muster')
-    .usage(
-      'Simulates robots and checks that a Device API or Platform API conforms to its specification.\n\n' +
-        'Usage: $0 <command> [options]',
-    )
+    .usage(`${ABOUT}\n\nUsage: $0 <command> [options]`)
     .parserConfiguration({
       'camel-case-expansion': false,
       'dot-notation': false,
@@ -149,7 +161,6 @@ const root = (): Argv =>
     .alias('h', 'help')
     .wrap(columns())
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
-    .completion(COMPLETION, 'print a completion script for your shell: muster completion >> ~/.bashrc')
     .exitProcess(false)
     .strict(false)
     // Option mistakes are reported below, all at once.
@@ -157,11 +168,7 @@ const root = (): Argv =>
       if (error !== undefined) throw error;
     });
 
-function declareCommands(
-  cli: Argv,
-  loaded: ReadonlyMap<CommandEntry, AnyCommand>,
-  onFound: (command: Found) => void,
-): Argv {
+function declareCommands(cli: Argv, loaded: Loaded, onFound: (command: Found) => void): Argv {
   const declare = (argv: Argv, entry: CommandEntry, around: readonly string[]): Argv => {
     const path = [...around, entry.name];
     const body = loaded.get(entry);
@@ -217,7 +224,6 @@ function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCom
 
 /** Numbers stay text until they are read: yargs takes an empty one for 0. */
 function yargsOption(spec: OptionSpec): Options {
-  const shown = spec.defaultText ?? (spec.default === undefined ? undefined : String(spec.default));
   return {
     describe: spec.describe,
     ...(spec.type === 'boolean' ? { type: 'boolean' } : { type: 'string', number: spec.type === 'number' }),
@@ -226,7 +232,7 @@ function yargsOption(spec: OptionSpec): Options {
       choices: spec.choices,
       group: spec.group && `${spec.group}:`,
       demandOption: spec.required,
-      defaultDescription: shown,
+      defaultDescription: shownDefault(spec),
     }),
   };
 }
@@ -309,8 +315,10 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
   const value = typed.values[name];
   if (spec.type === 'boolean') return readFlag(name, value, typed.words);
   const values = (value === undefined ? [] : [value].flat()) as unknown[];
-  if (spec.positional === true && values.length === 0)
-    return spec.required === true ? `${typed.path.join(' ')}: ${shown} is missing` : {};
+  if (spec.positional === true && values.length === 0) {
+    const accepted = spec.choices === undefined ? '' : `; accepted: ${spec.choices.join(', ')}`;
+    return spec.required === true ? `${typed.path.join(' ')}: ${shown} is missing${accepted}` : {};
+  }
   if (value === undefined) return spec.required === true ? `${shown}: missing` : {};
   if (values.includes(false)) return `--no-${name}: no such option`;
   const texts = values.map(String);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { muster, Running, shownText } from './testing/muster.ts';
+import { muster, Running } from './testing/muster.ts';
 
 it('help is printed by the process, which ends with 0', async () => {
   const { code, stdout } = await muster('check', 'device', '--help');
@@ -28,19 +28,4 @@ it('an error that nobody awaits is a failure of Muster, not of the target', asyn
   const { stderr, code } = await new Running(['--version'], { env }).ended;
   expect(stderr).toContain('muster: Error: stray');
   expect(code).toBe(3);
-});
-
-it.each([
-  [['check', ''], 'platform'],
-  [['fleet', '--ro'], '--robots'],
-  [[''], 'simulate'],
-])('completes %j', async (words, completion) => {
-  const text = await shownText(['--get-yargs-completions', 'muster', ...words]);
-  expect(text.split('\n')).toContain(completion);
-});
-
-it('completes in a shell, with exit code 0', async () => {
-  const { stdout, code } = await muster('--get-yargs-completions', 'muster', 'check', 'device', '--so');
-  expect(stdout.split('\n')).toContain('--socket');
-  expect(code).toBe(0);
 });

@@ -22,6 +22,9 @@ function entry(line: string, describe: string, load: () => Promise<AnyCommand>):
   return { name, positionals, describe, load };
 }
 
+/** What Muster does, in a sentence. */
+export const ABOUT = 'Simulates robots and checks that a Device API or Platform API conforms to its specification.';
+
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry(
     'demo',
@@ -127,4 +130,16 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     'Generate a key pair that signs certificates (Ed25519): FILE and FILE.pub',
     async () => (await import('./commands/keygen.ts')).keygen,
   ),
+  entry(
+    'completion <shell>',
+    'Print a script with which Tab completes commands, options and choices',
+    async () => (await import('./commands/completion.ts')).completion,
+  ),
 ];
+
+/** Those that run, by their whole names, such as `check device`. */
+export const NAMED_COMMANDS: readonly (readonly [name: string, entry: CommandEntry])[] = COMMANDS.flatMap((each) =>
+  'members' in each
+    ? each.members.map((member) => [`${each.name} ${member.name}`, member] as const)
+    : [[each.name, each] as const],
+);

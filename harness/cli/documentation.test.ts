@@ -7,7 +7,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseCommandLine } from './command-line.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, NAMED_COMMANDS } from './commands.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -54,7 +54,7 @@ function wordsOf(line: string): string[] {
     ([, single, double, bare]) => single ?? double ?? bare,
   );
   // What the shell takes for itself: a comment, or where the output goes.
-  const end = words.findIndex((word) => word === '#' || word === '>' || word === '&');
+  const end = words.findIndex((word) => word !== undefined && ['#', '>', '>>', '|', '&'].includes(word));
   const shown = (end === -1 ? words : words.slice(0, end)).filter((word) => word !== undefined);
   return shown.flatMap((word, at) => {
     if (word !== '…') return [word];
@@ -70,12 +70,6 @@ async function expectAccepted(line: string): Promise<void> {
   await parseCommandLine(words);
 }
 
-const commands = COMMANDS.flatMap((entry) =>
-  'members' in entry
-    ? entry.members.map((member) => [`${entry.name} ${member.name}`, member] as const)
-    : [[entry.name, entry] as const],
-);
-
 describe('the documents', () => {
   it('show commands, scripts, imports and links', () => {
     expect(DOCUMENTS).toContain('README.md');
@@ -87,7 +81,7 @@ describe('the documents', () => {
   });
 
   it.each(inDocuments(looseOptions))('%s: --%s is an option of a command', async (_file, name) => {
-    const tables = await Promise.all(commands.map(async ([, entry]) => (await entry.load()).options));
+    const tables = await Promise.all(NAMED_COMMANDS.map(async ([, entry]) => (await entry.load()).options));
     // Every command has those two.
     expect(['config', 'no-config', ...tables.flatMap((table) => Object.keys(table))]).toContain(name);
   });
@@ -114,7 +108,7 @@ it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (fil
   for (const specifier of specifiers) expect(exported).toContain(specifier);
 });
 
-it.each(commands)('the examples in the help of %s work', async (name, entry) => {
+it.each(NAMED_COMMANDS)('the examples in the help of %s work', async (name, entry) => {
   const { examples = [] } = await entry.load();
   expect(examples.length).toBeGreaterThan(0);
   for (const [line] of examples) {

@@ -148,6 +148,10 @@ export function optionsIn(group?: string) {
   };
 }
 
+/** As help shows it. */
+export const shownDefault = (spec: OptionSpec): string | undefined =>
+  spec.defaultText ?? (spec.default === undefined ? undefined : String(spec.default));
+
 /** Makes options below no heading of their own. */
 export const OPTION = optionsIn();
 

@@ -1,0 +1,75 @@
+/** `muster completion`: scripts that ask Muster itself at each Tab, so that they stay right when it changes. */
+import process from 'node:process';
+import { command, OPTION } from '../options.ts';
+
+// Each sets SHELL, by which yargs chooses how it answers: it is the login shell's, and another may be asking. Errors go
+// nowhere, since they would stand in the prompt. Where nothing is answered, files are offered.
+
+const bash = `_muster() {
+  local word="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=($(compgen -W "$(SHELL=bash muster --get-yargs-completions \\
+    "\${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)" -- "$word"))
+}
+complete -o bashdefault -o default -F _muster muster
+`;
+
+const zsh = `#compdef muster
+_muster() {
+  local answer="$(SHELL=zsh muster --get-yargs-completions "\${(@Q)words[1,CURRENT]}" 2>/dev/null)"
+  local -a found=("\${(@f)answer}")
+  if [[ -n $answer ]]; then _describe muster found; else _files; fi
+}
+if [[ \${zsh_eval_context[-1]} == loadautofunc ]]; then _muster "$@"; else compdef _muster muster; fi
+`;
+
+const fish = `function __muster_complete
+  set -l word (commandline -ct)
+  set -l found (SHELL=fish muster --get-yargs-completions (commandline -opc) "$word" 2>/dev/null)
+  if test -n "$found"
+    printf '%s\\n' $found
+  else
+    __fish_complete_path "$word"
+  end
+end
+complete -c muster -f -a '(__muster_complete)'
+`;
+
+// Windows PowerShell, which is version 5, passes no empty word on unless it is in quotes.
+const powershell = `Register-ArgumentCompleter -Native -CommandName muster -ScriptBlock {
+  param($word, $line, $cursor)
+  $words = @($line.CommandElements | Where-Object { $_.Extent.StartOffset -lt $cursor } | ForEach-Object { "$_" })
+  if ($word -eq '') { $words += if ($PSVersionTable.PSVersion.Major -lt 7) { '""' } else { '' } }
+  $shell = $env:SHELL
+  $env:SHELL = 'fish'
+  try {
+    muster --get-yargs-completions @words 2>$null | ForEach-Object {
+      $name, $about = $_ -split "\`t", 2
+      if (-not $about) { $about = $name }
+      if ($name -and $name.StartsWith($word)) {
+        [System.Management.Automation.CompletionResult]::new($name, $name, 'ParameterValue', $about)
+      }
+    }
+  } catch { } finally { $env:SHELL = $shell }
+}
+`;
+
+const SCRIPTS = { bash, zsh, fish, powershell };
+const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
+
+export const completion = command({
+  options: {
+    // Not taken from $SHELL, for the same reason: the script of another shell would break the one that reads it.
+    shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
+  },
+  examples: [
+    ['muster completion bash >> ~/.bashrc', 'bash'],
+    ['muster completion zsh > $fpath[1]/_muster', 'zsh, whose ~/.zshrc calls compinit'],
+    ['muster completion fish > ~/.config/fish/completions/muster.fish', 'fish'],
+    ['muster completion powershell | Add-Content $PROFILE', 'PowerShell'],
+  ],
+  epilogue: 'Each example installs the script once, for new shells. Later versions of Muster need no other one.',
+  run({ shell }) {
+    process.stdout.write(SCRIPTS[shell]);
+    return 0;
+  },
+});

@@ -1,0 +1,87 @@
+/** The scripts of `muster completion`, each read by its shell, which then completes a line. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import { expect, it } from 'vitest';
+import { MAIN, muster, refusal, shownText, useFolder } from './testing/muster.ts';
+
+const at = useFolder();
+for (const name of ['bin', 'broken', 'empty']) mkdirSync(at(name));
+writeFileSync(at('bin/muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
+writeFileSync(at('broken/muster'), '#!/bin/sh\necho broken >&2\nexit 3\n', { mode: 0o755 });
+
+/**
+ * The program of each shell, what it runs to print the words that may end a line, and how that gets the line: what zsh
+ * has only in a terminal is stood in for.
+ */
+const SHELLS = {
+  bash: {
+    program: 'bash',
+    driver: (script: string, words: readonly string[]) => `source '${script}'
+      COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}
+      "$(complete -p muster | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
+      printf '%s\\n' "\${COMPREPLY[@]}"`,
+  },
+  zsh: {
+    program: 'zsh',
+    driver: (script: string, words: readonly string[]) => `compdef() { completer=$1 }
+      _describe() { print -rl -- \${(M)\${(P)2}:#\${words[CURRENT]}*} }
+      _files() { }
+      source '${script}'; words=(${quoted(words)}); CURRENT=${words.length}; $completer`,
+  },
+  fish: {
+    program: 'fish',
+    driver: (script: string, words: readonly string[]) => `source '${script}'; complete -C '${words.join(' ')}'`,
+  },
+  powershell: {
+    program: 'pwsh',
+    driver: (script: string, words: readonly string[]) => `. '${script}'; $line = '${words.join(' ')}'
+      [System.Management.Automation.CommandCompletion]::CompleteInput($line, $line.Length, $null).CompletionMatches |
+        ForEach-Object CompletionText`,
+  },
+};
+const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ');
+
+/** Words that are typed, and those that may end the line; none where files are offered. */
+const CASES: [typed: string[], completions: string[]][] = [
+  [['che'], ['check']],
+  [
+    ['check', ''],
+    ['client', 'device', 'platform', 'system'],
+  ],
+  [['check', 'device', '--so'], ['--socket']],
+  [
+    ['check', 'device', '--dialect', ''],
+    ['miru', 'spec'],
+  ],
+  [['list', 'pl'], ['platform']],
+  [['keygen', ''], []],
+  [['list', 'device', 'x'], []],
+];
+
+it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error', async ([shell, how], context) => {
+  const { program, driver } = how;
+  if (spawnSync(program, ['-c', 'exit']).error !== undefined) context.skip(`no ${program} on this machine`);
+  const script = at(shell === 'powershell' ? 'muster.ps1' : `muster.${shell}`);
+  const { stdout: text, code } = await muster('completion', shell);
+  expect(code).toBe(0);
+  writeFileSync(script, text);
+  /** Muster is that of the folder `place`, and the login shell another one. */
+  const completed = (typed: readonly string[], place: string): string[] => {
+    const PATH = [at(place), process.env['PATH']].join(delimiter);
+    const env = { ...process.env, PATH, HOME: at('empty'), SHELL: shell === 'bash' ? '/bin/zsh' : '/bin/bash' };
+    const words = ['-c', driver(script, ['muster', ...typed])];
+    const { stdout, stderr } = spawnSync(program, words, { env, cwd: at('empty'), encoding: 'utf8' });
+    expect(stderr).toBe('');
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    return lines.map((line) => line.replace(/[\t:].*/, '')).sort();
+  };
+  expect(CASES.map(([typed]) => [typed, completed(typed, 'bin')])).toEqual(CASES);
+  expect(completed(['check', ''], 'broken')).toEqual([]);
+});
+
+it('completes the names of shells, and names them when none is given', async () => {
+  const text = await shownText(['--get-yargs-completions', 'muster', 'completion', '']);
+  expect(text.split('\n')).toEqual(['bash', 'zsh', 'fish', 'powershell']);
+  expect(await refusal(['completion'])).toBe('completion: SHELL is missing; accepted: bash, zsh, fish, powershell');
+});
