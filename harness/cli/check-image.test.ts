@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { openDeviceTarget } from '../targets/open-device.ts';
-import { hasDocker, MAIN, needsDocker } from './testing/muster.ts';
+import { MAIN, needsDocker, withoutDocker } from './testing/muster.ts';
 
 test('an image that does not exist is reported', async (context) => {
   needsDocker(context);
@@ -19,12 +19,8 @@ test.for<[string, string]>([
   ['device', '--command LINE or --socket PATH'],
   ['client', 'run the client without a container: --command LINE'],
 ])('without Docker nothing is decided of a %s, and the report says what to do instead', ([api, instead], context) => {
-  // Where Docker is, its socket is covered up for one process.
-  const hidden = ['--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
-  const there = hasDocker();
-  if (there && process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
-  const command = [process.execPath, MAIN, 'check', api, '--image', 'muster-test:none'];
-  const [program = '', ...words] = there ? ['unshare', ...hidden, ...command] : command;
+  const under = withoutDocker(context);
+  const [program = '', ...words] = [...under, process.execPath, MAIN, 'check', api, '--image', 'muster-test:none'];
   const { status, stdout } = spawnSync(program, words, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
   const text = stdout.replaceAll(/\s+/g, ' ');
   expect(text).toMatch(/--image needs Docker, and no container runtime answers /);

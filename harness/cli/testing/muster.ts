@@ -229,6 +229,13 @@ export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
+/** The words of a command under which another one finds no Docker: where it is, its socket is covered up. */
+export function withoutDocker(context: TestContext): string[] {
+  if (!hasDocker()) return [];
+  if (process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
+  return ['unshare', '--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
+}
+
 // Reports, and what their schemas say of them. For tests.
 
 export const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
