@@ -135,6 +135,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     'Print a script with which Tab completes commands, options and choices',
     async () => (await import('./commands/completion.ts')).completion,
   ),
+  entry(
+    'doctor',
+    'Say what this machine can run, and what to do about the rest',
+    async () => (await import('./commands/doctor.ts')).doctor,
+  ),
 ];
 
 /** Those that run, by their whole names, such as `check device`. */

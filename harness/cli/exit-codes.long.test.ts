@@ -1,6 +1,8 @@
 /** The table of exit codes, row by row: each is reached by a command that runs, and stands in its help. */
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { describe, expect, it, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, describe, expect, it, test } from 'vitest';
 import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
 import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../common/usage.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
@@ -25,6 +27,12 @@ const FAULT = {
     `process.once('beforeExit',()=>void Promise.reject(new Error('planted fault')))`,
   )}`,
 };
+
+/** It takes a request and never answers: what asks it has to end by itself. */
+const silent = createServer().listen(0, '127.0.0.1');
+await once(silent, 'listening');
+afterAll(() => void silent.close());
+const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}` };
 
 const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir}`;
 const check = (agent: string, ...more: string[]): string[] => [
@@ -118,6 +126,13 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 129, words: serving, sent: 'SIGHUP' },
     { code: 129, words: () => ['simulate', 'platform'], sent: 'SIGHUP' },
   ],
+  doctor: [
+    { code: 0, words: () => ['doctor'] },
+    { code: 0, words: () => ['doctor'], env: SILENT_DOCKER },
+    { code: 3, words: () => ['doctor'], env: { TMPDIR: '/none' } },
+    { code: 3, words: () => ['doctor'], env: FAULT },
+    { code: 64, words: () => ['doctor', 'all'] },
+  ],
 };
 
 /** Resolves when the command is in the middle of its work. */
@@ -161,6 +176,7 @@ const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
     ['simulate', 'device'],
     ['simulate', 'platform'],
   ],
+  doctor: [['doctor']],
 };
 
 test.each(EXIT_TABLES.flatMap((table) => PATHS[table].map((path) => [table, path] as const)))(

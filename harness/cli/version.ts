@@ -1,21 +1,25 @@
 import { readFileSync } from 'node:fs';
 
+const PACKAGE = readPackage();
+
 /**
  * Muster's own version, from the package it runs from: beside the sources in a checkout, one level up when compiled.
  */
-export const VERSION: string = readVersion();
+export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
-function readVersion(): string {
+/** The oldest Node that runs Muster, e.g. `22.22`. */
+export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
+
+function readPackage(): { version?: string; engines?: { node?: string } } {
   for (const place of ['../../package.json', '../../../package.json']) {
     try {
-      const { name, version } = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as {
+      const found = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as typeof PACKAGE & {
         name?: string;
-        version?: string;
       };
-      if (name === 'muster-conformance' && version !== undefined) return version;
+      if (found.name === 'muster-conformance') return found;
     } catch {
       // Not at this place.
     }
   }
-  return '0.0.0';
+  return {};
 }

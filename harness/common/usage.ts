@@ -1,7 +1,7 @@
 /** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
 
 /** Commands whose exit codes have a meaning of their own; any other one exits 0 when it has done its work. */
-export const EXIT_TABLES = ['check', 'compare', 'fleet', 'verify', 'simulate'] as const;
+export const EXIT_TABLES = ['check', 'compare', 'fleet', 'verify', 'simulate', 'doctor'] as const;
 export type ExitTable = (typeof EXIT_TABLES)[number];
 
 /** Its code, and what it means after each command; a command that is absent never ends so. */
@@ -24,6 +24,7 @@ const EXIT_CODES = {
     fleet: 'all thresholds met',
     verify: 'valid and conformant',
     simulate: 'ended by SIGINT or SIGTERM',
+    doctor: 'checks can run here',
   },
   nonconformant: {
     code: 1,
@@ -39,7 +40,7 @@ const EXIT_CODES = {
     fleet: 'incomplete, or the platform did not answer',
     verify: 'refused',
   },
-  harness: { code: 3, ...afterEach('Muster itself failed') },
+  harness: { code: 3, ...afterEach('Muster itself failed'), doctor: 'checks cannot run here, or Muster itself failed' },
   usage: { code: 64, ...afterEach('usage error') },
   saturated: { code: 98, fleet: 'the load generator could not keep up, so the figures mean nothing' },
   threshold: { code: 99, fleet: 'a threshold was missed' },

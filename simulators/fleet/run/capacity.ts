@@ -161,7 +161,7 @@ const USABLE = 0.85;
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
-const ROBOTS_PER_CORE = 2000;
+export const ROBOTS_PER_CORE = 2000;
 /** Robots without an uplink, which do nothing by themselves. */
 const IDLE_PER_CORE = 10_000;
 

@@ -1,0 +1,130 @@
+/**
+ * What `muster doctor` says of this machine, and of one that lacks something. A silent container runtime is among the
+ * exit codes.
+ */
+import { once } from 'node:events';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, expect, it } from 'vitest';
+import { EXIT } from '../common/usage.ts';
+import { type Ended, Running, type RunOptions, useFolder, withoutDocker } from './testing/muster.ts';
+
+const at = useFolder();
+
+const INFO = { ServerVersion: '9.8.7', OperatingSystem: 'Hosted', OSType: 'linux', Architecture: 'x86_64' };
+const docker = createServer((_, response) => void response.end(JSON.stringify(INFO))).listen(0, '127.0.0.1');
+await once(docker, 'listening');
+afterAll(() => void docker.close());
+const DOCKER_HOST = `tcp://127.0.0.1:${(docker.address() as AddressInfo).port}`;
+
+/** On a terminal that is wide enough for its lines. */
+const said = async (options: RunOptions, ...more: string[]): Promise<Ended & { lines: string[] }> => {
+  const env = { DOCKER_HOST, COLUMNS: '100', ...options.env };
+  const ended = await new Running(['doctor', ...more], { ...options, env }).ended;
+  return { ...ended, lines: ended.stdout.replaceAll(/\n {4}/g, ' ').split('\n') };
+};
+
+const preloaded = (source: string): NodeJS.ProcessEnv => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
+});
+
+it('says what works, by what it is for, and leaves nothing behind', async () => {
+  mkdirSync(at('tmp'));
+  const { code, stderr, lines } = await said({ env: { TMPDIR: at('tmp') } });
+  expect(lines).toEqual([
+    'Checks',
+    expect.stringMatching(/^ {2}✓ Node: \d+\.\d+\.\d+, and \d+\.\d+ or later is needed$/),
+    expect.stringMatching(/^ {2}✓ Muster: \d+\.\d+\.\d+$/),
+    `  ✓ unix socket: can be bound in ${at('tmp')}`,
+    expect.stringMatching(/^ {2}✓ loopback port: can be bound on 127\.0\.0\.1, (?:and on ::1|not on ::1 \(.+\))$/),
+    expect.stringMatching(/^ {2}✓ temporary folder: .+, [\d,]+ MiB free$/),
+    '',
+    'Agents in containers (--image)',
+    '  ✓ testcontainers: installed',
+    '  ✓ container runtime: answers: 9.8.7 on Hosted, x86_64',
+    '',
+    'Fleets',
+    expect.stringMatching(/^ {2}[✓!] open files: /),
+    expect.stringMatching(/^ {2}[✓!] robots: /),
+    expect.stringMatching(/^ {2}✓ processors: \d+$/),
+    expect.stringMatching(/^ {2}✓ memory: [\d,]+ MiB free of [\d,]+ MiB/),
+    '',
+    'Agents that are root’s, or have fixed paths',
+    expect.stringMatching(/^ {2}✓ user: (?:root, |not root)/),
+    '',
+    'Lines that repeat a finding',
+    expect.stringMatching(/^ {2}(?:✓ curl: \/|! curl: not found)/),
+    expect.stringMatching(/^ {2}(?:✓ socat: \/|! socat: not found)/),
+    '',
+    expect.stringMatching(/^(?:Everything|Checks) can run here\./),
+    '',
+  ]);
+  expect(stderr).toBe('');
+  expect(code).toBe(EXIT.conformant);
+  expect(readdirSync(at('tmp'))).toEqual([]);
+});
+
+it('no check can run where the path of the temporary folder is too long for a socket', async () => {
+  const long = at('x'.repeat(120));
+  mkdirSync(long);
+  const { code, lines } = await said({ env: { TMPDIR: long } });
+  expect(lines).toContainEqual(
+    expect.stringMatching(/! unix socket: socket path .+ at most 107 are possible\. Set TMPDIR to .+ such as \/tmp\.$/),
+  );
+  expect(lines).toContainEqual(expect.stringMatching(/✓ temporary folder: /));
+  expect(lines).toContain('Checks cannot run here: see ! below Checks.');
+  expect(code).toBe(EXIT.harness);
+  expect(readdirSync(long)).toEqual([]);
+});
+
+it('says the same as JSON, here without a temporary folder', async () => {
+  const { code, stdout } = await said({ env: { TMPDIR: at('none') } }, '--json');
+  const { checks, ...more } = JSON.parse(stdout) as { checks: Record<string, unknown>[] };
+  expect(more).toEqual({});
+  const names = ['Node', 'Muster', 'unix socket', 'loopback port', 'temporary folder'];
+  expect(checks.map(({ name }) => name).slice(0, 5)).toEqual(names);
+  for (const { todo, ...check } of checks) {
+    expect(check).toEqual({ name: expect.any(String), ok: expect.any(Boolean), seen: expect.any(String) });
+    expect(todo === undefined).toBe(check['ok']);
+  }
+  expect(checks[4]).toEqual({
+    name: 'temporary folder',
+    ok: false,
+    seen: expect.stringMatching(/^ENOENT/),
+    todo: expect.stringMatching(/^Set TMPDIR to a folder that this user can write to, with \d+ MiB free\.$/),
+  });
+  expect(code).toBe(EXIT.harness);
+});
+
+it('no check can run on an old Node', async () => {
+  const old = `Object.defineProperty(process,'versions',{value:{...process.versions,node:'22.3.0'}})`;
+  const { code, lines } = await said({ env: preloaded(old) });
+  expect(lines).toContainEqual(
+    expect.stringMatching(/! Node: 22\.3\.0, and \S+ or later is needed\. Install Node \S+ or later\.$/),
+  );
+  expect(code).toBe(EXIT.harness);
+});
+
+it('checks can run without a container runtime', async (context) => {
+  const { code, lines } = await said({ env: { DOCKER_HOST: 'tcp://127.0.0.1:1' }, under: withoutDocker(context) });
+  expect(lines).toContainEqual(
+    expect.stringMatching(/! container runtime: none answers \(.+\)\. Start Docker and try `docker info`, or set DOCK/),
+  );
+  expect(lines).toContain('Checks can run here. What ! names is needed only for what its heading says.');
+  expect(code).toBe(EXIT.conformant);
+});
+
+it('checks can run without the package for containers, and with few descriptors', async () => {
+  const missing = `import{registerHooks}from'node:module';registerHooks({resolve(name,context,next){
+    if(name==='testcontainers')throw new Error('Cannot find package testcontainers');return next(name,context)}})`;
+  const under = ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'];
+  const { code, lines } = await said({ env: preloaded(missing), under });
+  expect(lines).toContain(
+    '  ! testcontainers: Cannot find package testcontainers. Run: npm install --save-dev testcontainers',
+  );
+  expect(lines).toContainEqual(expect.stringMatching(/! container runtime: .*Cannot find package testcontainers/));
+  expect(lines).toContain('  ! open files: 256 a process, which suffice for 0 robots. Raise `ulimit -n`.');
+  expect(lines).toContainEqual(expect.stringMatching(/! robots: 200 robots do not fit: descriptors of this machine/));
+  expect(code).toBe(EXIT.conformant);
+});

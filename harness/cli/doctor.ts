@@ -1,0 +1,247 @@
+/** What this machine can run with Muster: one probe for each thing that a user may need. Nothing is left of a probe. */
+import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { createServer, type ListenOptions } from 'node:net';
+import { tmpdir, totalmem } from 'node:os';
+import { delimiter, join } from 'node:path';
+import process from 'node:process';
+import { listening, listenUnix } from '../../simulators/device/transport.ts';
+import { mebibytes } from '../../simulators/fleet/measure/cgroup.ts';
+import { thousands } from '../../simulators/fleet/measure/costs.ts';
+import {
+  baseDirFor,
+  isInMemory,
+  machineLimits,
+  preflight,
+  ROBOTS_PER_CORE,
+  robotCost,
+  sensibleWorkers,
+} from '../../simulators/fleet/run/capacity.ts';
+import { defined } from '../common/defined.ts';
+import { readableDuration } from '../common/durations.ts';
+import { ownedFolder } from '../common/owner.ts';
+import { Patience } from '../common/waiting.ts';
+import { containerRuntime, reasonOf } from '../targets/launch/container.ts';
+import { OLDEST_NODE, VERSION } from './version.ts';
+
+/** Without this group no check can run. */
+export const NEEDED = 'Checks';
+const CONTAINERS = 'Agents in containers (--image)';
+const FLEETS = 'Fleets';
+const ROOT = 'Agents that are root’s, or have fixed paths';
+const REPEATING = 'Lines that repeat a finding';
+
+interface Probe {
+  group: string;
+  name: string;
+  /** Says what was seen. Throws, or rejects, with what does not work. */
+  probe(): string | Promise<string>;
+  /** What to do where it does not work; a fact has none. */
+  todo?: string;
+}
+
+export interface Finding extends Omit<Probe, 'probe'> {
+  ok: boolean;
+  seen: string;
+  /** The probe was given up, and still waits. */
+  waits: boolean;
+}
+
+/** Something did not answer in time. */
+class Silent extends Error {}
+
+/** A container runtime that has yet to start its machine takes seconds. */
+const PATIENCE_MS = 5000;
+/** What a run of a check leaves for a time: logs, config files and a report. */
+const FREE_BYTES = 16 * 2 ** 20;
+/** Those of `npm start`. */
+const ROBOTS = 200;
+
+const PROBES: readonly Probe[] = [
+  { group: NEEDED, name: 'Node', probe: node, todo: `Install Node ${OLDEST_NODE} or later.` },
+  { group: NEEDED, name: 'Muster', probe: () => VERSION },
+  {
+    group: NEEDED,
+    name: 'unix socket',
+    probe: unixSocket,
+    todo: 'Set TMPDIR to a folder on a disk of this machine, with a short path such as /tmp.',
+  },
+  { group: NEEDED, name: 'loopback port', probe: loopbackPort, todo: 'Allow programs to listen on 127.0.0.1.' },
+  {
+    group: NEEDED,
+    name: 'temporary folder',
+    probe: temporaryFolder,
+    todo: `Set TMPDIR to a folder that this user can write to, with ${mebibytes(FREE_BYTES)} free.`,
+  },
+  {
+    group: CONTAINERS,
+    name: 'testcontainers',
+    probe: testcontainers,
+    todo: 'Run: npm install --save-dev testcontainers',
+  },
+  {
+    group: CONTAINERS,
+    name: 'container runtime',
+    probe: () => unlessSilent(runtime()),
+    todo: 'Start Docker and try `docker info`, or set DOCKER_HOST.',
+  },
+  { group: FLEETS, name: 'open files', probe: openFiles, todo: 'Raise `ulimit -n`.' },
+  { group: FLEETS, name: 'robots', probe: robots, todo: 'Start fewer: --robots N.' },
+  { group: FLEETS, name: 'processors', probe: () => String(fleet().limits.cores) },
+  { group: FLEETS, name: 'memory', probe: memory },
+  { group: ROOT, name: 'user', probe: user },
+  ...['curl', 'socat'].map((tool) => ({
+    group: REPEATING,
+    name: tool,
+    probe: () => pathOf(tool),
+    todo: `Install ${tool}, or repeat findings with \`muster replay\`.`,
+  })),
+];
+
+export async function* diagnose(): AsyncGenerator<Finding> {
+  for (const { group, name, probe, todo } of PROBES) {
+    try {
+      yield { group, name, ok: true, seen: await probe(), waits: false };
+    } catch (error) {
+      yield { group, name, ok: false, seen: reasonOf(error), ...defined({ todo }), waits: error instanceof Silent };
+    }
+  }
+}
+
+async function unlessSilent<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = new Patience(PATIENCE_MS).watch(() =>
+    reject(new Silent(`no answer within ${readableDuration(PATIENCE_MS)}`)),
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    stop();
+  }
+}
+
+function node(): string {
+  const { node: version } = process.versions;
+  const found = `${version}, and ${OLDEST_NODE} or later is needed`;
+  if (version.localeCompare(OLDEST_NODE, 'en', { numeric: true }) < 0) throw new Error(found);
+  return found;
+}
+
+async function unixSocket(): Promise<string> {
+  using folder = temporary();
+  // The longest name that Muster gives a socket in such a folder.
+  const path = join(folder.path, 'control.sock');
+  const { close } = await listenUnix(
+    path,
+    () => {},
+    () => {},
+  );
+  close();
+  return `can be bound in ${tmpdir()}`;
+}
+
+async function loopbackPort(): Promise<string> {
+  await bind({ host: '127.0.0.1', port: 0 });
+  const sixth = await bind({ host: '::1', port: 0 }).then(
+    () => 'and on ::1',
+    (error: unknown) => `not on ::1 (${reasonOf(error)})`,
+  );
+  return `can be bound on 127.0.0.1, ${sixth}`;
+}
+
+async function bind(options: ListenOptions): Promise<void> {
+  const server = createServer();
+  await listening(server, options);
+  server.close();
+}
+
+function temporaryFolder(): string {
+  using folder = temporary();
+  writeFileSync(join(folder.path, 'file'), VERSION);
+  const { bavail, blocks, bsize } = statfsSync(folder.path);
+  // Some disks on a network have no size.
+  if (blocks === 0) return tmpdir();
+  const seen = `${tmpdir()}, ${mebibytes(bavail * bsize)} free`;
+  if (bavail * bsize < FREE_BYTES) throw new Error(seen);
+  return seen;
+}
+
+/** Its name is as long as the longest that Muster gives a folder with sockets. */
+function temporary(): { path: string } & Disposable {
+  const path = ownedFolder('doctor');
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A package may be there and not load. */
+async function testcontainers(): Promise<string> {
+  await import('testcontainers');
+  return 'installed';
+}
+
+async function runtime(): Promise<string> {
+  const { client } = await containerRuntime('').catch((error: unknown) => {
+    const { cause } = error as { cause?: unknown };
+    throw new Error(`none answers (${reasonOf(cause ?? error)})`);
+  });
+  const { serverVersion, operatingSystem, architecture } = client.info.containerRuntime;
+  return `answers: ${serverVersion} on ${operatingSystem}, ${architecture}`;
+}
+
+/** What robots with an uplink need that take part in roll-outs, and what there is of it. */
+function fleet() {
+  const cost = robotCost({ phases: [{ do: 'rollout', over: '0s' }] });
+  const dir = baseDirFor(ROBOTS * cost.memoryDiskBytes);
+  const limits = machineLimits(dir);
+  const lively = limits.cores * ROBOTS_PER_CORE;
+  const holds = (workers: number) =>
+    preflight(ROBOTS, { workers, platform: true, filesInMemory: isInMemory(dir) }, cost, limits);
+  return { limits, lively, holds, workers: sensibleWorkers(lively, cost, limits) };
+}
+
+function openFiles(): string {
+  const { limits, holds } = fleet();
+  const { descriptors } = limits;
+  if (descriptors === 0) return 'how many a process may have is not known here';
+  const { capacity } = holds(1);
+  const seen = `${thousands(descriptors)} a process, which suffice for ${thousands(capacity.descriptors)} robots`;
+  if (capacity.descriptors < 1) throw new Error(seen);
+  return seen;
+}
+
+function robots(): string {
+  const { lively, holds, workers } = fleet();
+  const { capacity, problems } = holds(workers);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const held = Object.entries({ processors: lively, ...capacity })
+    .filter(([, count]) => Number.isFinite(count))
+    .sort(([, one], [, other]) => one - other);
+  const counts = held.map(([resource, count]) => `${resource} ${thousands(count)}`);
+  return `about ${thousands(held[0]?.[1] ?? 0)} in all (${counts.join(', ')})`;
+}
+
+function memory(): string {
+  const { memoryBytes, containerBytes } = fleet().limits;
+  const whole = containerBytes === undefined ? totalmem() : containerBytes;
+  const of = containerBytes === undefined ? '' : ' of this container (cgroup)';
+  return `${mebibytes(memoryBytes)} free of ${mebibytes(whole)}${of}`;
+}
+
+function user(): string {
+  const id = process.getuid?.();
+  if (id === 0) return 'root, so such an agent can be started here';
+  const who = id === undefined ? 'not root' : `not root (uid ${id})`;
+  return `${who}: start such an agent yourself (--socket PATH), or use --image`;
+}
+
+function pathOf(tool: string): string {
+  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, tool));
+  const found = places.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error('not found in PATH');
+  return found;
+}
