@@ -115,7 +115,8 @@ test('another package can be named, which npx runs', async () => {
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   // Stands in for the registry.
-  writeFileSync(join(bin, 'npx'), `#!/bin/bash\necho "npx $1 $2 $3 $4" >&2; shift 4\nexec ${CLI} "$@"\n`, { mode: 0o755 });
+  const npx = `#!/bin/bash\necho "npx $1 $2 $3 $4" >&2; shift 4\nexec ${CLI} "$@"\n`;
+  writeFileSync(join(bin, 'npx'), npx, { mode: 0o755 });
   const name = 'https://example.com/muster.tgz';
   const { code, out } = await push(cwd, '--only device.version.prefix', (text) =>
     text.replace(/^( *)options:/m, `$1package: ${name}\n$1options:`),
