@@ -67,7 +67,7 @@ test('what is no regular file is written to, not replaced', async () => {
 });
 
 test.each([
-  [['xml'], /--report xml: accepted are pretty, json, junit, ctrf, html, github/],
+  [['xml'], /--report xml: accepted are pretty, json, junit, ctrf, tap, html, github, sarif, har/],
   [['json='], /the file after = is missing/],
   [['json', 'junit'], /json and junit cannot both go to stdout/],
 ])('%j is refused', (specs, words) => {
@@ -77,7 +77,7 @@ test.each([
 });
 
 test('help names every format', () => {
-  expect(REPORT_FORMATS_TEXT).toBe('pretty, json, junit, ctrf, html or github, each with =FILE');
+  expect(REPORT_FORMATS_TEXT).toBe('pretty, json, junit, ctrf, tap, html, github, sarif or har, each with =FILE');
 });
 
 test('the JSON report that can be replayed is the one in a file', () => {

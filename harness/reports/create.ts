@@ -12,13 +12,19 @@ import {
   writeReport,
 } from './format.ts';
 import { githubFormat } from './github.ts';
+import { harFormat } from './har.ts';
 import { htmlFormat } from './html.ts';
 import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
 import { prettyFormat } from './pretty.ts';
+import { sarifFormat } from './sarif.ts';
+import { tapFormat } from './tap.ts';
 
 /** Every format, in the order in which help and messages name them. */
-const FORMATS: readonly ReportFormat[] = [prettyFormat, jsonFormat, junitFormat, ctrfFormat, htmlFormat, githubFormat];
+const FORMATS: readonly ReportFormat[] = [
+  ...[prettyFormat, jsonFormat, junitFormat, ctrfFormat, tapFormat],
+  ...[htmlFormat, githubFormat, sarifFormat, harFormat],
+];
 
 /** Names of all formats. */
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);

@@ -1,0 +1,77 @@
+/** Reports for code scanning (SARIF), for old CI (TAP) and for tools that send requests again (HAR). */
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { harFormat } from './har.ts';
+import { sarifFormat } from './sarif.ts';
+import { tapFormat } from './tap.ts';
+import { sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+
+interface Result {
+  kind: string;
+  level: string;
+  properties: { outcome: string };
+  suppressions?: object[];
+}
+
+test('SARIF: a result for each check, whose level only a finding has', () => {
+  const [run] = JSON.parse(sarifFormat.document(sampleReport())).runs;
+  const { rules } = run.tool.driver;
+  const said = new Map(
+    (run.results as Result[]).map(({ properties, kind, level, suppressions }) => [
+      properties.outcome,
+      [kind, level, suppressions === undefined ? 'counts' : 'suppressed'].join(' '),
+    ]),
+  );
+  expect(Object.fromEntries(said)).toEqual({
+    pass: 'pass none counts',
+    fail: 'fail error counts',
+    warn: 'fail warning counts',
+    blocked: 'open none counts',
+    not_applicable: 'notApplicable none counts',
+    known: 'fail error suppressed',
+    flaky: 'fail error suppressed',
+    fixed: 'review none counts',
+  });
+  for (const { ruleId, ruleIndex } of run.results) expect(rules[ruleIndex].id).toBe(ruleId);
+  const failed = run.results.find(({ level }: { level: string }) => level === 'error');
+  expect(failed.message.text).toContain('the first event has id 7');
+  expect(failed).toMatchObject({ webRequest: { method: 'GET' }, webResponse: { statusCode: 200 } });
+});
+
+test('TAP: points that can be read back, and no green page of a run that decided too little', () => {
+  const text = tapFormat.document(sampleReport());
+  expect(text).toMatch(/^TAP version 14\n1\.\.12\n# NOT CONFORMANT, seed \d+\n/);
+  expect(text.match(/^not ok .*$/gm)).toEqual([
+    'not ok 6 - device.events.replay.exclusive',
+    'not ok 12 - device.version.prefix',
+  ]);
+  expect(text).toMatch(/^ok 9 - device.events.expired.410 # SKIP blocked: control: POST/m);
+  const blocks = [...text.matchAll(/^ {2}---\n([\s\S]*?)^ {2}\.\.\.$/gm)].map(([, block = '']) => parse(block));
+  expect(blocks[0].finding).toMatch(/^requires +Replay after .*\nexpected +a first event/);
+
+  const undecided = sampleReport([sampleResult(), sampleResult({ id: 'device.b', outcome: 'blocked', reason: 'no' })]);
+  expect(tapFormat.document(undecided)).toMatch(/1\.\.3\n[\s\S]*\nnot ok 3 - the run\n/);
+  const odd = sampleReport([sampleResult({ outcome: 'undecided', reason: 'one # TODO\nok 7 - more' })]);
+  expect(tapFormat.document(odd)).toMatch(/ # SKIP undecided: one \\# TODO ok 7 - more\n/);
+});
+
+test('HAR: the exchanges of what was found, and none of what passed', () => {
+  const unanswered = { url: 'http://localhost/x?a=1&a=2', error: 'no answer' };
+  const { status, response_headers, response_body, ...request } = sampleExchange(unanswered);
+  const failed = sampleFailure({ exchanges: [sampleExchange(), request] });
+  const passed = sampleResult({ id: 'device.p', exchanges: [sampleExchange()] });
+  const { log } = JSON.parse(harFormat.document(sampleReport([failed, passed])));
+  expect(log.pages.map(({ id }: { id: string }) => id)).toEqual([failed.id]);
+  expect(log.entries).toHaveLength(2);
+  const [first, second] = log.entries;
+  expect(first).toMatchObject({
+    pageref: failed.id,
+    request: { method: 'GET', queryString: [{ name: 'after', value: '7' }] },
+    response: { status: 200, content: { mimeType: 'text/event-stream', text: expect.stringContaining('id: 7') } },
+  });
+  expect(second.request.queryString).toEqual([
+    { name: 'a', value: '1' },
+    { name: 'a', value: '2' },
+  ]);
+  expect(second).toMatchObject({ response: { status: 0 }, comment: 'no answer' });
+});

@@ -1,0 +1,57 @@
+/**
+ * TAP 14 (testanything.org). A failed MUST is `not ok`; a failed SHOULD passes, with its finding. What was not decided
+ * is skipped, and a run that decided too little is a point of its own that is not ok, since skipped points are green.
+ */
+import { printable } from '../common/terminal.ts';
+import { EXIT } from '../common/usage.ts';
+import type { CheckResult, Report } from '../runner/types.ts';
+import { findingText } from './findings.ts';
+import type { DocumentFormat } from './format.ts';
+import { headlineOf } from './verdict.ts';
+
+/** `--report tap`. */
+export const tapFormat: DocumentFormat = {
+  name: 'tap',
+  document(report) {
+    const points = report.checks.map(pointOf);
+    const isOpen = report.exit_code === EXIT.incomplete || report.interrupted === true;
+    if (isOpen) points.push({ isOk: false, name: 'the run', detail: headlineOf(report).meaning });
+    const lines = points.flatMap((point, index) => written(point, index + 1));
+    return `${['TAP version 14', `1..${points.length}`, `# ${headline(report)}`, ...lines].join('\n')}\n`;
+  },
+};
+
+interface Point {
+  isOk: boolean;
+  name: string;
+  /** Why it is skipped. */
+  skip?: string;
+  detail?: string;
+}
+
+const headline = (report: Report): string => line(`${headlineOf(report).word}, seed ${report.seed}`);
+
+function pointOf(check: CheckResult): Point {
+  const { id: name, outcome, reason = '', fails_by: failsBy } = check;
+  switch (outcome) {
+    case 'pass':
+      return { isOk: true, name };
+    case 'fail':
+    case 'fixed':
+      return { isOk: false, name, detail: findingText(check) };
+    case 'warn':
+      return { isOk: failsBy === undefined, name, detail: findingText(check) };
+    default:
+      return { isOk: check.fault !== true, name, skip: `${outcome.replace('_', ' ')}: ${reason}` };
+  }
+}
+
+function written({ isOk, name, skip, detail }: Point, number: number): string[] {
+  const first = `${isOk ? 'ok' : 'not ok'} ${number} - ${line(name)}${skip === undefined ? '' : ` # SKIP ${line(skip)}`}`;
+  return detail === undefined ? [first] : [first, '  ---', '  finding: |-', block(detail), '  ...'];
+}
+
+const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
+
+/** On one line, without what TAP takes for a directive. */
+const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();
