@@ -110,6 +110,15 @@ test('one that dies is undecided, and its last lines are in the report', async (
   );
 });
 
+test('options that stand in muster.yaml need not stand in the workflow', async () => {
+  const cwd = repository('configured', simulated);
+  const only = 'device.version.prefix';
+  writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);
+  const { code, out } = await push(cwd, '', (text) => text.replace(/^ *(?:options|with):.*\n/gm, ''));
+  expect(out).toContain('options from muster.yaml: command, only');
+  expect(code).toBe(0);
+});
+
 test('another package can be named, which npx runs', async () => {
   const cwd = repository('packaged', simulated);
   const bin = join(cwd, 'bin');
