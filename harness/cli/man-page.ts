@@ -95,18 +95,22 @@ function optionLines(name: string, spec: OptionSpec): string[] {
     spec.positional === true
       ? `${italic(name)}${more}`
       : `${bold(`--${name}`)}${spec.type === 'boolean' ? '' : ` ${value}${more}`}`;
+  return item(tag, [spec.describe, ...notesOf(spec)].join('. '));
+}
+
+/** What a reader of an option has to know beside what it does. */
+export function notesOf(spec: OptionSpec): string[] {
   const shown = shownDefault(spec);
-  const notes = [
+  return [
     ...(spec.positional === true && spec.choices !== undefined ? [`One of ${spec.choices.join(', ')}`] : []),
     ...(spec.required === true ? ['Required'] : []),
     ...(shown === undefined ? [] : [`Default: ${shown}`]),
     ...(spec.conflicts === undefined ? [] : [`Not with --${spec.conflicts}`]),
   ];
-  return item(tag, [spec.describe, ...notes].join('. '));
 }
 
 const CODES = 'Exit codes: ';
-const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
+export const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
 
 /** Commands whose codes mean the same stand together. */
 function exitLines(commands: readonly Told[]): string[] {

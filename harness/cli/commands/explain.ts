@@ -1,5 +1,6 @@
 /** `muster explain`: what a requirement, a check, a capability or a profile asks for, and what all of them cover. */
 import process from 'node:process';
+import type { Defect } from '../../../simulators/defects/define.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
@@ -43,7 +44,12 @@ export const explain = command({
     const paint = painter(process.stdout, process.env);
     const text =
       id === undefined
-        ? coverageText(all, await brokenByDefects(), paint, columns())
+        ? coverageText(
+            all,
+            (await plantedDefects()).map(({ breaks }) => breaks),
+            paint,
+            columns(),
+          )
         : explainText(all, id, paint, columns());
     process.stdout.write(text);
     return 0;
@@ -97,14 +103,15 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
   ].join('\n');
 }
 
-const DECIDED = {
+/** How a requirement of each level is decided. */
+export const DECIDED = {
   MUST: 'stated by the specification: a violation fails the check, and the exit code is 1',
   SHOULD: 'a convention, or good practice: a violation is a warning and does not fail the run',
   INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
 /** What a check does, as far as its declaration tells. */
-function how(check: CataloguedCheck): string {
+export function how(check: CataloguedCheck): string {
   const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
   const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
   const place = { shared: 'beside other checks', exclusive: 'one at a time', disruptive: 'last and alone' }[
@@ -192,15 +199,18 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
   }).join('\n');
 }
 
-/** The ids that the planted defects break, of requirements or checks, once for each defect. */
-async function brokenByDefects(): Promise<readonly (readonly string[])[]> {
+/** A defect that a reader can plant, as far as its words tell. `breaks`: ids of requirements or checks. */
+export type PlantedDefect = Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks'>;
+
+/** The defects of all simulators. */
+export async function plantedDefects(): Promise<PlantedDefect[]> {
   const [device, client, platform] = await Promise.all([
     import('../../../simulators/defects/device/index.ts'),
     import('../../../simulators/defects/client/index.ts'),
     import('../../../simulators/defects/platform/index.ts'),
   ]);
   return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flatMap((all) =>
-    all.map(({ breaks }) => breaks),
+    all.map(({ name, side, summary, breaks }) => ({ name, side, summary, breaks })),
   );
 }
 
