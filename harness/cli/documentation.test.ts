@@ -16,8 +16,13 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
   scripts: Record<string, string>;
 };
 
+/** Made from these documents, or installed. */
+const NOT_OURS = ['fixtures/site/{node_modules,pages,dist}/**'];
 const DOCUMENTS = [
-  ...globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], { cwd: ROOT }),
+  ...globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], {
+    cwd: ROOT,
+    exclude: NOT_OURS,
+  }),
 ].sort();
 /** Files with imports to copy beside those of the documents. */
 const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/{library,vitest}.ts'], { cwd: ROOT });
