@@ -200,7 +200,7 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
 }
 
 /** A defect that a reader can plant, as far as its words tell. `breaks`: ids of requirements or checks. */
-export type PlantedDefect = Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks'>;
+export type PlantedDefect = Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks' | 'beside' | 'seldom'>;
 
 /** The defects of all simulators. */
 export async function plantedDefects(): Promise<PlantedDefect[]> {
@@ -209,9 +209,7 @@ export async function plantedDefects(): Promise<PlantedDefect[]> {
     import('../../../simulators/defects/client/index.ts'),
     import('../../../simulators/defects/platform/index.ts'),
   ]);
-  return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flatMap((all) =>
-    all.map(({ name, side, summary, breaks }) => ({ name, side, summary, breaks })),
-  );
+  return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flat();
 }
 
 /** Every sentence of the specification with the requirements that decide it, and those that none decides. */
