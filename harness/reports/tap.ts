@@ -47,7 +47,8 @@ function pointOf(check: CheckResult): Point {
 }
 
 function written({ isOk, name, skip, detail }: Point, number: number): string[] {
-  const first = `${isOk ? 'ok' : 'not ok'} ${number} - ${line(name)}${skip === undefined ? '' : ` # SKIP ${line(skip)}`}`;
+  const why = skip === undefined ? '' : ` # SKIP ${line(skip)}`;
+  const first = `${isOk ? 'ok' : 'not ok'} ${number} - ${line(name)}${why}`;
   return detail === undefined ? [first] : [first, '  ---', '  finding: |-', block(detail), '  ...'];
 }
 
