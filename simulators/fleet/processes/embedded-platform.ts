@@ -62,7 +62,8 @@ async function serve(seed: number, devices: number): Promise<void> {
     devices,
     minKeyBits: SMALLEST_KEY_BITS,
   });
-  process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress);
+  // A fleet that was killed meanwhile hears nothing, and its end is the end of this process.
+  process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 
 if (import.meta.main) {
