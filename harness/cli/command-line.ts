@@ -49,7 +49,8 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   }
   const { _, $0, '--': rest = [], [CONFIG]: named, ...values } = parsed;
   const { path, command } = chosen;
-  const config = folder === undefined || named === false ? undefined : configured(path, configName(named), folder);
+  const config =
+    folder === undefined || named === false ? undefined : await configured(path, configName(named), folder);
   const filed = config === undefined ? {} : readFile(config, chosen, values);
   const end = words.indexOf('--');
   const given = readOptions({

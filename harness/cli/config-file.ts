@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { nearest, UsageError } from '../common/usage.ts';
-import { readYaml } from '../common/yaml.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 
@@ -23,10 +22,16 @@ export interface Configured {
  *
  * @throws UsageError with the file, the place and what is accepted
  */
-export function configured(path: readonly string[], named: string | undefined, from: string): Configured | undefined {
+export async function configured(
+  path: readonly string[],
+  named: string | undefined,
+  from: string,
+): Promise<Configured | undefined> {
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
+  // Most commands run without a file, and start sooner without the parser.
+  const { readYaml } = await import('../common/yaml.ts');
   const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
     const accepted = namesBelow(path.slice(0, depth));
