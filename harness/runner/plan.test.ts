@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
-import { inOrder, makePlan, premiseProblems } from './plan.ts';
+import { inOrder, makePlan, premiseProblems, schedule } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
-import type { Capability, Check, CheckContext } from './types.ts';
+import type { Capability, Check, CheckContext, CheckResult, Sharing } from './types.ts';
 import { RunOver } from './violation.ts';
 
 describe('plan', () => {
@@ -310,4 +310,22 @@ describe('listeners', () => {
     await expect(running).rejects.toThrow('reports failed');
     expect(told).toEqual(['test.fine pass', 'report']);
   });
+});
+
+it.each([
+  ['one by one', false, ['one', 'one ends', 'alone', 'alone ends', 'other', 'other ends']],
+  ['together', true, ['one', 'other', 'one ends', 'other ends', 'alone', 'alone ends']],
+])('checks that publish go %s, where together is %s', async (_, together, order) => {
+  const steps: string[] = [];
+  const named = (name: string, sharing: Sharing): Check<object> =>
+    declared(`test.${name}`, { sharing }, async () => {});
+  const checks = [named('one', 'publishing'), named('alone', 'exclusive'), named('other', 'publishing')];
+  const runOne = async ({ id }: Check<object>): Promise<CheckResult> => {
+    steps.push(id.slice('test.'.length));
+    await new Promise(setImmediate);
+    steps.push(`${id.slice('test.'.length)} ends`);
+    return {} as CheckResult;
+  };
+  await schedule(checks, 1, runOne, () => together);
+  expect(steps).toEqual(order);
 });

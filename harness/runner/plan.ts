@@ -254,10 +254,11 @@ function refuseUnknownSections(suite: Suite<never>, set: string, given: Given): 
 
 // When each check of a run starts: in lanes, and after its premises.
 
-type Lane = Sharing | 'slow' | 'rules';
+type Lane = Exclude<Sharing, 'publishing'> | 'slow' | 'rules';
 
 const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, 'sharing' | 'slow' | 'rule'>): Lane => {
   if (rule !== undefined) return 'rules';
+  if (sharing === 'publishing') return 'exclusive';
   return sharing === 'shared' && slow ? 'slow' : sharing;
 };
 
@@ -292,12 +293,14 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 /**
  * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time, then
  * those whose turn is last, then disruptive ones alone, and at the end what rules have made of it all. A check starts
- * when the results of its premises are known, which `runOne` gets. It must not reject.
+ * when the results of its premises are known, which `runOne` gets. It must not reject. `together`: whether checks that
+ * publish go together by now.
  */
 export async function schedule<Context>(
   checks: readonly Check<Context>[],
   concurrency: number,
   runOne: (check: Check<Context>, premises: readonly CheckResult[]) => Promise<CheckResult>,
+  together: () => boolean = () => false,
 ): Promise<void> {
   const ordered = inOrder(checks);
   const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
@@ -312,7 +315,10 @@ export async function schedule<Context>(
   const lane = (which: Lane, isLast?: boolean): Check<Context>[] =>
     ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
   const inTurn = async (isLast: boolean): Promise<unknown> =>
-    Promise.all([pool(lane('shared', isLast), concurrency, start), pool(lane('exclusive', isLast), 1, start)]);
+    Promise.all([
+      pool(lane('shared', isLast), concurrency, start),
+      driving(lane('exclusive', isLast), together, start),
+    ]);
   await Promise.all([...lane('slow').map(start), inTurn(false).then(() => inTurn(true))]);
   await pool(lane('disruptive'), 1, start);
   await pool(lane('rules'), concurrency, start);
@@ -325,6 +331,32 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
       for (const item of queue) await work(item);
     }),
   );
+}
+
+/** Checks that publish at once, where they go together. */
+const PUBLISHING_AT_ONCE = 4;
+
+/** One after the other. Where checks that publish go together, those that can begin come before the others. */
+async function driving<Context>(
+  checks: readonly Check<Context>[],
+  together: () => boolean,
+  work: (check: Check<Context>) => Promise<void>,
+): Promise<void> {
+  const rest = [...checks];
+  const running = new Set<Promise<void>>();
+  const joins = (check: Check<Context>): boolean =>
+    check.sharing === 'publishing' && premisesOf(check, rest).length === 0;
+  while (rest.length > 0) {
+    const publishing = together() ? rest.find(joins) : undefined;
+    const [next] = rest.splice(publishing === undefined ? 0 : rest.indexOf(publishing), 1);
+    if (next === undefined) break;
+    if (publishing === undefined) await Promise.all(running);
+    const one = work(next).finally(() => running.delete(one));
+    running.add(one);
+    if (publishing === undefined) await one;
+    else if (running.size >= PUBLISHING_AT_ONCE) await Promise.race(running);
+  }
+  await Promise.all(running);
 }
 
 const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];

@@ -78,7 +78,8 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
-    await schedule(drawn(due, seed), concurrency, oneOf(options, attempts, session, rounds === 0));
+    const { publishesTogether } = session;
+    await schedule(drawn(due, seed), concurrency, oneOf(options, attempts, session, rounds === 0), publishesTogether);
     if (signal.aborted) break;
     rounds += 1;
     session = session.again();

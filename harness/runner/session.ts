@@ -231,6 +231,8 @@ export class Session {
   readonly declarations: Declarations;
   /** What rules make of the run. */
   readonly history: History;
+  /** The target keeps few events, or serves few streams: checks that publish go one at a time. */
+  isSmall = false;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
@@ -325,6 +327,9 @@ export class Session {
       .toSorted((one, other) => one - other);
     return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
   }
+
+  /** Whether checks that publish go together: where it takes long, an event serves all that wait for one. */
+  readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
 
   /** `count` where the target is quick; as many rounds as show something where it is slow. */
   rounds(count: number): number {

@@ -40,10 +40,11 @@ export interface Requirement {
 /**
  * How a check shares the target with others.
  * `shared`: only reads, or tolerates whatever others do; runs beside everything.
+ * `publishing`: makes events, and follows its own by their ids; as `exclusive`, but several at once where that is slow.
  * `exclusive`: drives the target and needs to be the only one that does; runs one at a time, beside `shared` and waits.
  * `disruptive`: stops, kills, compacts or crowds the target; runs alone, after everything else has ended.
  */
-export type Sharing = 'shared' | 'exclusive' | 'disruptive';
+export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
 /** A check is data: the runner decides when, with what seed and how often it runs. */
 export interface Check<Context> {
@@ -59,7 +60,8 @@ export interface Check<Context> {
   runsWhenUnreachable?: boolean;
   /**
    * The order of checks is drawn from the seed of the run. `first`: before the others of its lane, as it needs a log
-   * that nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left.
+   * that nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left, or
+   * leaves damage itself.
    */
   turn?: 'first' | 'last';
   /** Sends a platform more than GET requests: left out by `--read-only`. */

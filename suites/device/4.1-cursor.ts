@@ -85,7 +85,7 @@ const withoutCursor = requirement({
   level: 'INFO',
   text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 });
-check(withoutCursor, { needs: ['drive'], premises: LIVE }, async (t: Device, streams) => {
+check(withoutCursor, { needs: ['drive'], sharing: 'publishing', premises: LIVE }, async (t: Device, streams) => {
   const { cursor } = await subscribeAtKnownCursor(t, streams);
   const stream = await streams.open();
   const sentinel = await publish(t, 1);
@@ -100,23 +100,27 @@ const liveWithoutCursor = requirement({
   clause: 'open a long-lived SSE stream of events',
   text: 'What is published after a stream without a cursor was opened arrives on it, from the first event on.',
 });
-check(liveWithoutCursor, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
-  for (let round = 0; round < 2; round += 1) {
-    const subscription = await streams.open();
-    await subscription.stream
-      .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, atMost: SETTLED_MS, for: 'a first sign' })
-      .catch(() => undefined);
-    const first = await publish(t, 1);
-    const second = await publish(t, 1);
-    const seen = await readUpTo(subscription, second);
-    const arrived = seen.some(({ id }) => id === first.last);
-    t.must(arrived, {
-      expected: `event ${first.last}, the first that was published after the stream was opened`,
-      actual: `events ${showIds(seen)}`,
-    });
-    await subscription.close();
-  }
-});
+check(
+  liveWithoutCursor,
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: LIVE },
+  async (t: Device, streams) => {
+    for (let round = 0; round < 2; round += 1) {
+      const subscription = await streams.open();
+      await subscription.stream
+        .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, atMost: SETTLED_MS, for: 'a first sign' })
+        .catch(() => undefined);
+      const first = await publish(t, 1);
+      const second = await publish(t, 1);
+      const seen = await readUpTo(subscription, second);
+      const arrived = seen.some(({ id }) => id === first.last);
+      t.must(arrived, {
+        expected: `event ${first.last}, the first that was published after the stream was opened`,
+        actual: `events ${showIds(seen)}`,
+      });
+      await subscription.close();
+    }
+  },
+);
 
 /** A device may answer a moment before it subscribes: it has done so after a first comment, or after this time. */
 const SETTLED_MS = 300;

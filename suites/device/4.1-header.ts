@@ -17,7 +17,13 @@ export const header = requirement({
   clause: '`Last-Event-ID: <id>` (optional) carries the cursor, with the same semantics as `after`.',
   text: 'The header Last-Event-ID carries a cursor with the same semantics as after.',
 });
-const options = { needs: ['drive'], profile: 'core', premises: REPLAY, deviation: HEADER_IGNORED } as const;
+const options = {
+  needs: ['drive'],
+  sharing: 'publishing',
+  profile: 'core',
+  premises: REPLAY,
+  deviation: HEADER_IGNORED,
+} as const;
 check(header, options, async (t: Device, streams) => {
   const recording = await record(t, streams, 12);
   await t.property(
@@ -40,29 +46,39 @@ export const afterWins = requirement({
   clause: 'Takes precedence over the header.',
   text: 'With both cursors after decides, whichever is larger.',
 });
-check(afterWins, { needs: ['drive'], profile: 'core', premises: [header.id] }, async (t: Device, streams) => {
-  // With one event after the cursor, both cursors would be the same.
-  requireRoomFor(t, 2);
-  const recording = await record(t, streams, 12);
-  const late = recording.all.at(-2)?.id ?? recording.cursor;
-  await t.property(
-    fc.tuple(cursorIn(recording), cursorIn(recording)),
-    async ([cursor, lastEventId]) => {
-      const opening = { after: cursor, lastEventId };
-      const both = await streams.open(opening);
-      await readUpTo(both, recording.published);
-      expectSameEvents(t, both.events, laterThan(cursor, recording.all), describeOpen(opening));
-      await both.close();
-    },
-    {
-      runs: 10,
-      examples: [[[recording.cursor, late]], [[late, recording.cursor]]],
-      describe: ([cursor, lastEventId]) => `after=${cursor} with Last-Event-ID: ${lastEventId}`,
-    },
-  );
-});
+check(
+  afterWins,
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: [header.id] },
+  async (t: Device, streams) => {
+    // With one event after the cursor, both cursors would be the same.
+    requireRoomFor(t, 2);
+    const recording = await record(t, streams, 12);
+    const late = recording.all.at(-2)?.id ?? recording.cursor;
+    await t.property(
+      fc.tuple(cursorIn(recording), cursorIn(recording)),
+      async ([cursor, lastEventId]) => {
+        const opening = { after: cursor, lastEventId };
+        const both = await streams.open(opening);
+        await readUpTo(both, recording.published);
+        expectSameEvents(t, both.events, laterThan(cursor, recording.all), describeOpen(opening));
+        await both.close();
+      },
+      {
+        runs: 10,
+        examples: [[[recording.cursor, late]], [[late, recording.cursor]]],
+        describe: ([cursor, lastEventId]) => `after=${cursor} with Last-Event-ID: ${lastEventId}`,
+      },
+    );
+  },
+);
 
-const zeroWins = { aspect: 'zero', turn: 'first', needs: ['drive'], premises: [afterWins.id] } as const;
+const zeroWins = {
+  aspect: 'zero',
+  turn: 'first',
+  needs: ['drive'],
+  sharing: 'publishing',
+  premises: [afterWins.id],
+} as const;
 check(afterWins, zeroWins, async (t: Device, streams) => {
   const { all, cursor } = await record(t, streams, 5);
   const newest = all.at(-1)?.id ?? cursor;

@@ -23,7 +23,14 @@ export const types = requirement({
 });
 check(
   types,
-  { needs: ['drive'], profile: 'core', premises: LIVE, deviation: TYPES_IGNORED, least: { events: 2 } },
+  {
+    needs: ['drive'],
+    sharing: 'publishing',
+    profile: 'core',
+    premises: LIVE,
+    deviation: TYPES_IGNORED,
+    least: { events: 2 },
+  },
   async (t: Device, streams) => {
     const { cursor, live, events } = await recordEveryType(t, streams);
     await live.close();
@@ -172,56 +179,64 @@ function expectOnlyTypes(t: Device, came: readonly SeenEvent[], listed: readonly
   });
 }
 
-check(types, { aspect: 'encoded', needs: ['drive'], premises: [types.id] }, async (t: Device, streams) => {
-  requireRoomFor(t, 1);
-  const { cursor, events: all } = await recordEveryType(t, streams);
-  const events = laterThan(cursor, all);
-  const last = events.at(-1);
-  const known = typesOf(events);
-  if (last === undefined) return t.blocked('nothing was published');
-  const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
-  // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
-  const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
-  const one = await streams.open({ query });
-  await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
-  expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
-  if (known.length < 2) return t.note('events of one type alone are retained');
-  // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
-  const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
-  const several = await streams.try({ query: list });
-  const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
-  const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
-  t.should(missing.length === 0, {
-    expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
-    actual: several.status === 200 ? showIds(came) : several.status,
-  });
-});
+check(
+  types,
+  { aspect: 'encoded', needs: ['drive'], sharing: 'publishing', premises: [types.id] },
+  async (t: Device, streams) => {
+    requireRoomFor(t, 1);
+    const { cursor, events: all } = await recordEveryType(t, streams);
+    const events = laterThan(cursor, all);
+    const last = events.at(-1);
+    const known = typesOf(events);
+    if (last === undefined) return t.blocked('nothing was published');
+    const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
+    // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
+    const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
+    const one = await streams.open({ query });
+    await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
+    expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
+    if (known.length < 2) return t.note('events of one type alone are retained');
+    // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
+    const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
+    const several = await streams.try({ query: list });
+    const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
+    const missing = due(known).filter(({ id }) => !came.some((event) => event.id === id));
+    t.should(missing.length === 0, {
+      expected: `the events ${showIds(due(known))} for ${describeOpen({ query: list })}, whose comma is escaped`,
+      actual: several.status === 200 ? showIds(came) : several.status,
+    });
+  },
+);
 
 /** Every character, even those that need no encoding. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 
-check(types, { aspect: 'near', needs: ['drive'], premises: [types.id] }, async (t: Device, streams) => {
-  const { cursor, live, events } = await recordEveryType(t, streams);
-  const known = typesOf(events);
-  await observeVersioned(t, streams, cursor, known[0] ?? '');
-  const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
-  const filtered = await streams.try({ after: cursor, types: near });
-  if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
-  await readUpTo(live, await publish(t, 1));
-  await filtered.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
-  expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
-  // Beside a type that is sent, its last event shows that all before it would have come.
-  for (const type of known) {
-    const last = laterThan(cursor, events).findLast((event) => event.type === type);
-    if (last === undefined) continue;
-    const opening = { after: cursor, types: [...near, type] };
-    const beside = await streams.open(opening);
-    await beside.reach(last.id, `event ${last.id} (${type}) for ${describeOpen(opening)}`);
-    expectOnlyTypes(t, beside.events, opening.types, describeOpen(opening));
-    await beside.close();
-  }
-});
+check(
+  types,
+  { aspect: 'near', needs: ['drive'], sharing: 'publishing', premises: [types.id] },
+  async (t: Device, streams) => {
+    const { cursor, live, events } = await recordEveryType(t, streams);
+    const known = typesOf(events);
+    await observeVersioned(t, streams, cursor, known[0] ?? '');
+    const near = known.flatMap(similarTypes).filter((type) => !known.includes(type));
+    const filtered = await streams.try({ after: cursor, types: near });
+    if (filtered.status !== 200) return t.notApplicable('a filter that names an unknown type is refused');
+    await readUpTo(live, await publish(t, 1));
+    await filtered.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'what a filter lets through' });
+    expectOnlyTypes(t, eventsOf(t, filtered), near, describeOpen({ after: cursor, types: near }));
+    // Beside a type that is sent, its last event shows that all before it would have come.
+    for (const type of known) {
+      const last = laterThan(cursor, events).findLast((event) => event.type === type);
+      if (last === undefined) continue;
+      const opening = { after: cursor, types: [...near, type] };
+      const beside = await streams.open(opening);
+      await beside.reach(last.id, `event ${last.id} (${type}) for ${describeOpen(opening)}`);
+      expectOnlyTypes(t, beside.events, opening.types, describeOpen(opening));
+      await beside.close();
+    }
+  },
+);
 
 /** A type has no version suffix (section 6.2, rule 4); what a filter that names one selects is not stated. */
 async function observeVersioned(t: Device, streams: Streams, after: bigint, type: string): Promise<void> {

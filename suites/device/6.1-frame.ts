@@ -131,7 +131,13 @@ function checkFrames(
     });
   };
   const allowed = defined({ deviation });
-  const driven = { ...allowed, needs: ['drive'], profile: 'core', premises: premises.driven } as const;
+  const driven = {
+    ...allowed,
+    needs: ['drive'],
+    sharing: 'publishing',
+    profile: 'core',
+    premises: premises.driven,
+  } as const;
   check(requirement, driven, async (t: Device, streams) => {
     const { live, cursor } = await subscribeAtKnownCursor(t, streams);
     const { last: id } = await publishEveryEventKind(t);

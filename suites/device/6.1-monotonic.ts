@@ -21,7 +21,7 @@ const monotonic = requirement({
 });
 check(
   monotonic,
-  { needs: ['drive'], profile: 'core', premises: ['device.events.frame'], least: { events: 4 } },
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: ['device.events.frame'], least: { events: 4 } },
   async (t: Device, streams) => {
     const { live, cursor } = await subscribeAtKnownCursor(t, streams);
     const { last: id } = await publishEveryEventKind(t);

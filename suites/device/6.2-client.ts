@@ -17,34 +17,40 @@ const client = requirement({
     'A standard EventSource client gets every event with its type and id, ' +
     'and after a broken connection resumes by Last-Event-ID without losing any.',
 });
-check(client, { needs: ['drive'], profile: 'core', premises: LIVE }, async (t: Device, streams) => {
-  requireRoomFor(t, 1);
-  const { live } = await subscribeAtKnownCursor(t, streams);
-  await publishEveryEventKind(t);
-  await readUpTo(live, await publish(t, 1));
-  // The package listens to the types that it is given.
-  const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-  const source = new EventSourceClient(t.http, { path: '/events', types });
-  try {
-    const first = await firstMessage(t, source);
-    await readUpTo(live, await publish(t, eventBudget(t, 5)));
-    const expectNewest = async (): Promise<void> => {
-      const newest = live.events.findLast(({ type }) => types.includes(type));
-      if (newest !== undefined) await expectReceived(t, source, newest);
-    };
-    // A small log keeps few events for a client that is behind.
-    await expectNewest();
-    // What is published while the client is cut off has to be replayed.
-    await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
-    await expectNewest();
+check(
+  client,
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: LIVE },
+  async (t: Device, streams) => {
+    requireRoomFor(t, 1);
+    const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, 1));
-    const due = distinct(live.events).filter(({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type));
-    for (const event of due) await expectReceived(t, source, event);
-  } finally {
-    source.close();
-  }
-});
+    // The package listens to the types that it is given.
+    const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
+    const source = new EventSourceClient(t.http, { path: '/events', types });
+    try {
+      const first = await firstMessage(t, source);
+      await readUpTo(live, await publish(t, eventBudget(t, 5)));
+      const expectNewest = async (): Promise<void> => {
+        const newest = live.events.findLast(({ type }) => types.includes(type));
+        if (newest !== undefined) await expectReceived(t, source, newest);
+      };
+      // A small log keeps few events for a client that is behind.
+      await expectNewest();
+      // What is published while the client is cut off has to be replayed.
+      await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
+      await expectNewest();
+      await publishEveryEventKind(t);
+      await readUpTo(live, await publish(t, 1));
+      const due = distinct(live.events).filter(
+        ({ id, type }) => id > BigInt(first.lastEventId) && types.includes(type),
+      );
+      for (const event of due) await expectReceived(t, source, event);
+    } finally {
+      source.close();
+    }
+  },
+);
 
 const FIRST_MESSAGE_MS = 500;
 

@@ -24,7 +24,7 @@ const jsonl = requirement({
   clause: 'Events are stored on the device as JSONL.',
   text: 'The event log is JSONL: each line is one JSON value, and every retained event is in it.',
 });
-check(jsonl, { needs: ['log', 'drive'], premises: LIVE }, async (t: Device, streams) => {
+check(jsonl, { needs: ['log', 'drive'], sharing: 'publishing', premises: LIVE }, async (t: Device, streams) => {
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, eventBudget(t, 5)));

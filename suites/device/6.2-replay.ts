@@ -43,6 +43,7 @@ check(
   exclusive,
   {
     needs: ['drive'],
+    sharing: 'publishing',
     profile: 'core',
     premises: ['device.events.replay.complete'],
     deviation: CURSOR_REPEATED,
@@ -106,7 +107,7 @@ export const complete = requirement({
 });
 check(
   complete,
-  { needs: ['drive'], profile: 'core', premises: EVENTS, least: { events: 3 } },
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: EVENTS, least: { events: 3 } },
   async (t: Device, streams) => {
     const recording = await record(t, streams, 60);
     expectAllPublished(t, recording);
@@ -156,7 +157,7 @@ function expectAllPublished(t: Device, { all, cursor, published: { first, last, 
 
 check(
   complete,
-  { aspect: 'zero', needs: ['drive'], premises: REPLAY, least: { events: 2 } },
+  { aspect: 'zero', needs: ['drive'], sharing: 'publishing', premises: REPLAY, least: { events: 2 } },
   async (t: Device, streams) => {
     const { all } = await record(t, streams, 3);
     const asked = await streams.try({ after: 0n });
@@ -181,7 +182,7 @@ const live = requirement({
 });
 check(
   live,
-  { needs: ['drive'], profile: 'core', premises: REPLAY, least: { events: 3 } },
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: REPLAY, least: { events: 3 } },
   async (t: Device, streams) => {
     const { cursor, published } = await recordAfresh(t, streams, 5);
     const replay = await streams.open({ after: cursor });
@@ -194,7 +195,13 @@ check(
 
 check(
   complete,
-  { aspect: 'unchanged', needs: ['drive'], profile: 'core', premises: ['device.events.replay.live'] },
+  {
+    aspect: 'unchanged',
+    needs: ['drive'],
+    sharing: 'publishing',
+    profile: 'core',
+    premises: ['device.events.replay.live'],
+  },
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { live } = await subscribeAtKnownCursor(t, streams);

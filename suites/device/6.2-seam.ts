@@ -17,7 +17,13 @@ export const seam = requirement({
 });
 check(
   seam,
-  { needs: ['drive'], profile: 'core', premises: ['device.events.concurrent'], least: { events: 5 } },
+  {
+    needs: ['drive'],
+    sharing: 'publishing',
+    profile: 'core',
+    premises: ['device.events.concurrent'],
+    least: { events: 5 },
+  },
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
@@ -80,7 +86,7 @@ const atLeastOnce = requirement({
 });
 check(
   atLeastOnce,
-  { needs: ['drive'], profile: 'core', premises: LIVE, least: { events: 5 } },
+  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: LIVE, least: { events: 5 } },
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);

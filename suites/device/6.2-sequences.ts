@@ -13,8 +13,10 @@ import { withStreams } from './support/streams.ts';
 
 export const { check, checks } = section({});
 
-const sequencesCheck = check(complete, { aspect: 'sequences', needs: ['drive'], premises: LIVE }, (t: Device) =>
-  expectModelFollowed(t, { disruptive: false, runs: 14 }),
+const sequencesCheck = check(
+  complete,
+  { aspect: 'sequences', needs: ['drive'], sharing: 'publishing', premises: LIVE },
+  (t: Device) => expectModelFollowed(t, { disruptive: false, runs: 14 }),
 );
 
 check(

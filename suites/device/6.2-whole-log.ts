@@ -14,7 +14,7 @@ const TOO_SOON = 'the log is compacted as soon as it is filled';
 
 const completeWholeCheck = check(
   complete,
-  { aspect: 'whole', needs: ['drive'], premises: LIVE },
+  { aspect: 'whole', needs: ['drive'], sharing: 'publishing', premises: LIVE },
   async (t: Device, streams) => {
     const stretch = await fillLog(t, streams);
     if (stretch === undefined) return t.undecided(TOO_SOON);
@@ -24,28 +24,32 @@ const completeWholeCheck = check(
   },
 );
 
-check(seam, { aspect: 'whole', needs: ['drive'], premises: [completeWholeCheck.id] }, async (t: Device, streams) => {
-  const { retention = ASSUMED_RETENTION } = t.info;
-  const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
-  if (stretch === undefined) return t.undecided(TOO_SOON);
-  const { cursor } = stretch;
-  const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-  // With a cursor given by each of both ways.
-  const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
-  for (let round = 0; round < rounds; round += 1) {
-    const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
-    const publishing = publishOneByOne(t, portion);
-    // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
-    publishing.catch(() => {});
-    const stream = await streams.try(opening);
-    await publishing;
-    const what = `${describeOpen(opening)}, opened while events were published`;
-    const compared =
-      (await extendStretch(t, streams, stretch, 1)) &&
-      (await expectReplay(t, streams, stretch, { cursor, stream, what }));
-    if (!compared) return t.note(TOO_SOON);
-  }
-});
+check(
+  seam,
+  { aspect: 'whole', needs: ['drive'], sharing: 'publishing', premises: [completeWholeCheck.id] },
+  async (t: Device, streams) => {
+    const { retention = ASSUMED_RETENTION } = t.info;
+    const stretch = await fillLog(t, streams, Math.min(SEAM_EVENTS, retention / 2));
+    if (stretch === undefined) return t.undecided(TOO_SOON);
+    const { cursor } = stretch;
+    const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
+    // With a cursor given by each of both ways.
+    const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
+    for (let round = 0; round < rounds; round += 1) {
+      const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
+      const publishing = publishOneByOne(t, portion);
+      // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
+      publishing.catch(() => {});
+      const stream = await streams.try(opening);
+      await publishing;
+      const what = `${describeOpen(opening)}, opened while events were published`;
+      const compared =
+        (await extendStretch(t, streams, stretch, 1)) &&
+        (await expectReplay(t, streams, stretch, { cursor, stream, what }));
+      if (!compared) return t.note(TOO_SOON);
+    }
+  },
+);
 
 /** A replay this long takes a while, in which events are published. */
 const SEAM_EVENTS = 400;

@@ -114,9 +114,12 @@ export const DECIDED = {
 export function how(check: CataloguedCheck): string {
   const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
   const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
-  const place = { shared: 'beside other checks', exclusive: 'one at a time', disruptive: 'last and alone' }[
-    check.sharing
-  ];
+  const place = {
+    shared: 'beside other checks',
+    publishing: 'one at a time, or several where events take long',
+    exclusive: 'one at a time',
+    disruptive: 'last and alone',
+  }[check.sharing];
   const does = [
     check.rule
       ? 'a rule, which judges what other checks ask'

@@ -169,9 +169,32 @@ test('publishes by one release, deployed until so many events have come since th
   await expect(control.publish(1)).rejects.toThrow(new ControlError('control: POST /releases answered 500: no'));
   agent.refused = '';
   expect(await control.publish(1)).toEqual({ first_id: 13, last_id: 13 });
-  expect(await control.publish(4)).toEqual({ first_id: 21, last_id: 33 });
+  expect(await control.publish(4)).toEqual({ first_id: 30, last_id: 33 });
   expect(bodies('releases')).toHaveLength(2);
   expect(bodies('deployments')).toMatchObject(Array(3).fill({ description: 'Makes an event' }));
+});
+
+test('answers calls that wait for their turn together by the same events, until nobody wants them', async () => {
+  const { control, bodies } = await obeying();
+  const over = new AbortController();
+  const first = control.deploy();
+  const calls = [control.publish(1), control.publish(2), control.publish(1, over.signal)] as const;
+  over.abort(new ControlError('over'));
+  await expect(calls[2]).rejects.toThrow('over');
+  expect(await Promise.all([first, calls[0], calls[1]])).toEqual([
+    { id: 'dpl_1' },
+    { first_id: 23, last_id: 23 },
+    { first_id: 22, last_id: 23 },
+  ]);
+  const unwanted = control.publish(1, AbortSignal.abort(new ControlError('over')));
+  await expect(unwanted).rejects.toThrow('over');
+  const later = new AbortController();
+  const [running, left] = [control.deploy(), control.publish(1, later.signal)];
+  later.abort(new ControlError('over'));
+  await expect(left).rejects.toThrow('over');
+  await running;
+  expect(await control.publish(1)).toEqual({ first_id: 43, last_id: 43 });
+  expect(bodies('deployments')).toHaveLength(4);
 });
 
 type Obeying = Awaited<ReturnType<typeof obeying>>;

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/timeline.ts';
@@ -170,6 +171,19 @@ interface Reach {
   signal: AbortSignal | undefined;
 }
 
+/** Calls that are answered by the same events. */
+interface Joint {
+  most: number;
+  /** How many of them still want an answer. */
+  calls: number;
+  /** Aborted when none does. */
+  unwanted: AbortController;
+  ids: Promise<(number | bigint)[]>;
+}
+
+/** A turn takes up to a second, so that a moment for others to join it is short. */
+const JOINING_MS = 100;
+
 /** Drives one device of a platform. */
 export class PlatformControl extends Control {
   readonly kind = 'platform';
@@ -188,6 +202,10 @@ export class PlatformControl extends Control {
   #release: Promise<ReleaseFixture> | undefined;
   /** Whether the agent is being asked to sync. */
   #asking = false;
+  /** Calls for events that wait for their turn. */
+  #waiting: Joint | undefined;
+  /** Whether the last events served several calls. */
+  #wasJoint = false;
 
   constructor({ platform, device, deviceId, timeoutMs = 60_000, syncPath }: PlatformControlOptions) {
     super();
@@ -216,7 +234,7 @@ export class PlatformControl extends Control {
       case 'remove':
         return this.#inTurn(signal, () => this.#remove(call.deploymentId, reach));
       case 'publish':
-        return this.#inTurn(signal, () => this.#publish(call.count, reach));
+        return this.#publishTogether(call.count, signal);
       case 'compact':
         throw new ControlRefused('control: a platform cannot make an agent compact its log');
       case 'stop':
@@ -249,8 +267,51 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** Creates deployments, one after the other, until that many events have come. */
-  async #publish(count: number, reach: Reach): Promise<Exact<ControlPublished>> {
+  /** The same events serve all calls that wait for their turn together, each with as many of the last as it wants. */
+  async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
+    signal?.throwIfAborted();
+    this.#waiting ??= this.#inOneTurn();
+    const joint = this.#waiting;
+    joint.most = Math.max(joint.most, count);
+    joint.calls += 1;
+    const over = Promise.withResolvers<never>();
+    const leave = (): void => {
+      joint.calls -= 1;
+      if (joint.calls === 0) {
+        if (this.#waiting === joint) this.#waiting = undefined;
+        joint.unwanted.abort(signal?.reason);
+      }
+      over.reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      const ids = await Promise.race([joint.ids, over.promise]);
+      const last = ids.at(-1) ?? 0;
+      return { first_id: ids.at(-count) ?? last, last_id: last };
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  #inOneTurn(): Joint {
+    const unwanted = new AbortController();
+    const { signal } = unwanted;
+    const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
+    const ids = this.#inTurn(signal, async () => {
+      // Checks that were served together ask again at nearly the same time.
+      if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
+      this.#wasJoint = joint.calls > 1;
+      this.#waiting = undefined;
+      return this.#publish(joint.most, reach);
+    });
+    // Nobody may be there any more to be told.
+    ids.catch(() => {});
+    const joint: Joint = { most: 1, calls: 0, unwanted, ids };
+    return joint;
+  }
+
+  /** Creates deployments, one after the other, until that many events have come; gives the ids of all, in order. */
+  async #publish(count: number, reach: Reach): Promise<(number | bigint)[]> {
     const watch = this.#watch;
     await watch.start(this.#timeoutMs, reach.signal);
     const mark = watch.mark;
@@ -270,12 +331,10 @@ export class PlatformControl extends Control {
       }
       earliest ??= event.id;
     } while (published().length < count);
-    const [first = 0, ...more] = published()
-      .map((event) => event.id)
+    // The last ones count: those before them are about the deployment that was replaced.
+    return published()
+      .map(({ id }) => id)
       .sort((left, right) => (left < right ? -1 : 1));
-    // For a single event take the last one: those before it are about the deployment that was replaced.
-    const last = more.at(-1) ?? first;
-    return { first_id: count === 1 ? last : first, last_id: last };
   }
 
   /** A release that is there already takes fewer calls on both sides. */

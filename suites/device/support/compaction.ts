@@ -28,6 +28,8 @@ export interface Compacted {
 /** More than any log keeps whose size is bounded, where the limit is not known. */
 const MOST_EVENTS = 50_000;
 const TIMES_THE_LIMIT = 3;
+/** Milliseconds in which a batch is published that is to make the oldest events go. */
+const FILLING_MS = 120_000;
 /** A log that keeps more, or nobody knows how many, is not filled: its oldest events are the first to go. */
 const LONG_LOG = 2000;
 const FIRST_BATCH_OF_LONG_LOG = 100;
@@ -51,6 +53,11 @@ export async function compactAway(t: Device, streams: Streams): Promise<Compacte
   const enough = (isLong ? FIRST_BATCH_OF_LONG_LOG : retention) + 1;
   let batch = t.session.isSlow('publish') ? 0 : enough;
   for (let published = 0; published < most; batch = Math.max(enough, 2 * batch)) {
+    const takesMs = batch * t.session.typicalMs('publish');
+    if (takesMs > FILLING_MS) {
+      const asked = `${batch} more, which take ${Math.round(takesMs / 1000)} s,`;
+      return t.blocked(`compaction removed none of the oldest events, and ${asked} were not published`);
+    }
     const filling = batch === 0 ? undefined : await publishUnread(t, batch);
     published += batch;
     const { earliest, latest } = await compact(t);

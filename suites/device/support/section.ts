@@ -6,8 +6,11 @@ import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { sections } from '../../section.ts';
 import { type Device, pacedControl, relocate } from './check.ts';
 import { watchedControl } from './declared.ts';
-import { TooFewRetained } from './retention.ts';
+import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
+
+/** As many events as checks that publish together may cause while one of them reads what it has published. */
+const MUCH = 60;
 
 const declare = checks<DeviceContext>();
 
@@ -36,7 +39,8 @@ export const check = (
       t.session.declarations.refused(useless, lacks);
       given.undecided(`the capability "${useless}" is declared, but ${lacks}`);
     }
-    if (sharing === 'exclusive') await t.session.quiet();
+    if (mostEvents(t) < MUCH) t.session.isSmall = true;
+    if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
     // How many events a log keeps may show only now, and it may keep a few more when a check begins at another moment.

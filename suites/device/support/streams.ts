@@ -423,6 +423,7 @@ export class Streams {
         await stream.close();
         throw new Throttled();
       }
+      if (isThrottled(stream)) t.session.isSmall = true;
       observeCursor(t, options, stream.status);
       this.#opened.set(stream, options);
       all.add(stream);
