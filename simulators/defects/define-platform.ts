@@ -39,3 +39,16 @@ export const unchecked = (operation: string) => {
     bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),
   });
 };
+
+/** What was created with one operation is read by another with the name that it had then. */
+export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {
+  const names = new Map<unknown, unknown>();
+  return {
+    answer: (operation, { status, body }) => {
+      const item = (body ?? {}) as Resource;
+      if (operation === created) names.set(item['id'], item['name']);
+      if (operation !== read) return { status, body };
+      return { status, body: { ...item, name: names.get(item['id']) ?? item['name'] } };
+    },
+  };
+};

@@ -117,7 +117,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     const status = await statusFor(t, path, authorization);
     t.should(status === undefined || status >= 300, { expected: `nothing served for ${what}`, actual: status });
   };
-  for (const authorization of [token, `Basic ${token}`, `Token ${token}`])
+  for (const authorization of [token, `Basic ${token}`, `Token ${token}`, `Nobearer ${token}`])
     await shouldRefuse('/events', authorization, 'the token that is not sent as a bearer token');
   const swapped = otherCase(token);
   t.http.recorder.redactor.add(swapped);

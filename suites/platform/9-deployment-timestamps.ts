@@ -119,6 +119,9 @@ async function mustNeverBeDeployed(t: Platform, archived: Item): Promise<void> {
   });
 }
 
+/** What happens once. A device may be given the same deployment again. */
+const ONCE = ['queued', 'archived'] as const;
+
 type Times = Partial<Record<Timing, string>>;
 
 /** Reads a deployment and holds its timestamps against its activity and against what it showed before. */
@@ -136,6 +139,11 @@ function timingObserver(t: Platform): (deployment: Item) => Promise<void> {
       actual: JSON.stringify(item),
     });
     const times = TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const);
+    const moved = ONCE.find((timing) => before[timing] !== undefined && before[timing] !== timestampOf(item, timing));
+    t.should(moved === undefined, {
+      expected: `${id} to be ${moved} at ${moved && before[moved]}, as it reported before`,
+      actual: moved && timestampOf(item, moved),
+    });
     timesById.set(id, Object.fromEntries(times.filter(([, at]) => typeof at === 'string')));
     t.must(inOrder(timestampsOf(item)), {
       expected: 'queued, deployed and archived in that order',

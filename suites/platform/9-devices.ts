@@ -147,10 +147,17 @@ function mustBeResource(t: Platform, { device, field, hasDeployment }: Expanded)
   t.should(isThere || !hasDeployment, finding);
 }
 
+/** Section 2.2: kept for history, or only ready to be deployed. */
+const INACTIVE: ReadonlySet<unknown> = new Set(['archived', 'staged']);
+
 function shouldBeConsistent(t: Platform, device: Item): void {
   const deployment = device['current_deployment'] as Item | null | undefined;
   const release = device['current_release'] as Item | null | undefined;
   if (!deployment) return;
+  t.should(!INACTIVE.has(deployment['activity_status']), {
+    expected: `current_deployment of ${device.id} to be one that is active on the device`,
+    actual: `${deployment.id}, which is ${deployment['activity_status']}`,
+  });
   t.should(deployment['device_id'] === device.id, {
     expected: `current_deployment of ${device.id} to be one of its own`,
     actual: `it belongs to ${deployment['device_id']}`,
@@ -173,21 +180,45 @@ check(
     premises: SUPPORTED_CODENAMES.map((codename) => `platform.version.supported.${codename}`),
   },
   async (t: Platform) => {
+    const before = await statuses(t, 'everglades');
+    const older: [SupportedCodename, Statuses][] = [];
     for (const codename of codenamesBefore('everglades')) {
-      const device = await archivedDevice(t, codename);
-      t.must(device === undefined, {
-        expected: `no device with status archived in ${codename}`,
-        actual: JSON.stringify(device),
-      });
+      const shown = await statuses(t, codename);
+      const device = archivedIn(shown);
+      t.must(device === undefined, { expected: `no device with status archived in ${codename}`, actual: device });
+      older.push([codename, shown]);
     }
-    const device = await archivedDevice(t, 'everglades');
-    if (device === undefined) t.notApplicable('no listed device is archived');
+    const after = await statuses(t, 'everglades');
+    for (const [codename, shown] of older) shouldBeAlike(t, codename, shown, { before, after });
+    if (archivedIn(after) === undefined) t.notApplicable('no listed device is archived');
   },
 );
 
-async function archivedDevice(t: Platform, codename: SupportedCodename): Promise<Item | undefined> {
+/** By the ids of devices. */
+type Statuses = ReadonlyMap<string, unknown>;
+
+async function statuses(t: Platform, codename: SupportedCodename): Promise<Statuses> {
   const versioned = inVersion(t, codename);
   if (!(await servedCollections(versioned)).includes('devices')) t.undecided('the platform lists no devices');
   const { items } = await walk(versioned, 'devices', LISTED_AT_MOST);
-  return items.find((device) => device['status'] === 'archived');
+  return new Map(items.map((device) => [device.id, device['status']]));
+}
+
+const archivedIn = (shown: Statuses): string | undefined => [...shown].find(([, status]) => status === 'archived')?.[0];
+
+/** A status that does not change while lists are read, and that older versions know. */
+function shouldBeAlike(
+  t: Platform,
+  codename: SupportedCodename,
+  shown: Statuses,
+  { before, after }: Record<'before' | 'after', Statuses>,
+): void {
+  const other = [...shown].find(([id, status]) => {
+    const now = after.get(id);
+    return now !== 'archived' && now === before.get(id) && now !== status;
+  });
+  t.should(other === undefined, {
+    expected: `device ${other?.[0]} to be ${after.get(other?.[0] ?? '')}, as in the newest version`,
+    actual: `${other?.[1]} in ${codename}`,
+  });
 }

@@ -23,6 +23,7 @@ import { checks as groups } from './9-groups.ts';
 import { checks as parent } from './9-parent.ts';
 import { checks as provisioningTokens } from './9-provisioning-tokens.ts';
 import { checks as versions } from './9-versions.ts';
+import { checks as fields } from './fields.ts';
 import { checks as robustness, routes } from './robustness.ts';
 
 /**
@@ -53,4 +54,5 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   groups,
   provisioningTokens,
   robustness,
+  fields,
 ]);

@@ -21,6 +21,10 @@ export const defects = [
   defect('moment-queued-missing', 'Does not record when a deployment was queued.', TIMESTAMPS, ({ stamp }) => ({
     stamp: (moment, facts) => (moment === 'queued' ? null : stamp(moment, facts)),
   })),
+  shows('moment-queued-moves', 'Shows a deployment as queued when it was last changed.', (deployment) => {
+    const { queued_at, deployed_at, archived_at } = deployment;
+    return { ...deployment, queued_at: queued_at && (archived_at ?? deployed_at ?? queued_at) };
+  }),
   shows('moment-deployed-early', 'Gives the moment of queueing as that of deployment.', (deployment) => ({
     ...deployment,
     deployed_at: deployment['deployed_at'] ?? deployment['queued_at'],

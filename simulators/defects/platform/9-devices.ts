@@ -1,7 +1,11 @@
 import { inVersion } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import type { Resource } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { defect, resources, variant } from '../define-platform.ts';
+
+const ARCHIVED = ['platform.device.archived'];
 
 export const defects = [
   defect('expansions-unasked', 'Expands releases that nobody asked for.', ['platform.device.expand'], {
@@ -14,11 +18,23 @@ export const defects = [
     resources('device', ({ current_release: _release, ...rest }) => rest),
   ),
   defect(
-    'archived-in-rainier',
-    'Shows archived devices as archived to clients of older versions.',
-    ['platform.device.archived'],
-    { downStep: (kind) => kind !== 'device' },
+    'expansion-archived',
+    'Shows the current deployment of a device as archived.',
+    ['platform.device.expand'],
+    resources('device', ({ current_deployment: current, ...rest }) => ({
+      ...rest,
+      ...(current !== undefined && {
+        current_deployment: current && { ...(current as Resource), activity_status: 'archived', status: 'archived' },
+      }),
+    })),
   ),
+  defect('offline-in-older', 'Shows every device as offline to clients of older versions.', ARCHIVED, {
+    resource: (kind, resource, version) =>
+      kind === 'device' && version !== NEWEST_VERSION ? { ...resource, status: 'offline' } : resource,
+  }),
+  defect('archived-in-rainier', 'Shows archived devices as archived to clients of older versions.', ARCHIVED, {
+    downStep: (kind) => kind !== 'device',
+  }),
 ];
 
 export const variants = [

@@ -1,22 +1,8 @@
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
-import { answers, defect, unchecked, variant } from '../define-platform.ts';
+import { answers, defect, keepsFirstNames, unchecked, variant } from '../define-platform.ts';
 
 const TREE = ['platform.group.tree'];
-
-function keepsFirstNames(): Pick<PlatformBehaviour, 'answer'> {
-  const names = new Map<unknown, unknown>();
-  return {
-    answer: (operation, { status, body }) => {
-      const group = body as Record<string, unknown>;
-      if (operation === 'createGroup') names.set(group['id'], group['name']);
-      return {
-        status,
-        body: operation === 'getGroup' ? { ...group, name: names.get(group['id']) ?? group['name'] } : body,
-      };
-    },
-  };
-}
 
 /** What has changed less than that ago is not known yet, as where each process keeps what it has read. Milliseconds. */
 const STALE_MS = 30;
@@ -72,7 +58,12 @@ export const defects = [
     TREE,
     renamesWithStaleParent,
   ),
-  defect('group-rename-lost', 'Answers a renaming with the new name, and keeps the old one.', TREE, keepsFirstNames),
+  defect(
+    'group-rename-lost',
+    'Answers a renaming with the new name, and keeps the old one.',
+    TREE,
+    keepsFirstNames('createGroup', 'getGroup'),
+  ),
   defect(
     'group-rename-new-id',
     'Answers a renaming with a group of another id.',
