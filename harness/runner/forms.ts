@@ -9,8 +9,11 @@ import type { CheckResult } from './types.ts';
 
 /** After so many findings that were the same in the usual form, a run asks in no other. */
 const MOST_ALIKE = 2;
-/** What has taken longer, and is no finding, is not asked again, milliseconds. */
-const LONG_MS = 10_000;
+/**
+ * What has taken longer is not asked again, milliseconds: where nothing was decided in an unusual form, a server may
+ * have left it unanswered; where too little was seen, that is seldom a matter of the form.
+ */
+const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 /** Runs the check, with requests of that form. */
 type Once = (form?: Form) => Promise<CheckResult>;
@@ -35,8 +38,8 @@ export class Forms {
   async run(id: string, once: Once): Promise<Told> {
     const form = this.#of(id);
     const first = await once(form);
-    if (form === undefined || isRight(first) || (!isFinding(first) && first.duration_ms > LONG_MS))
-      return { result: first };
+    const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
+    if (form === undefined || isRight(first) || isLong) return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
       // What saw too little says nothing about the target.
