@@ -1,8 +1,7 @@
 import type { Resource } from '../../platform/behaviour.ts';
-import { defect, errors, keepsFirstNames, variant } from '../define-platform.ts';
+import { defect, errors, variant } from '../define-platform.ts';
 
 const BODIES = ['platform.robust.bodies'];
-const FIELDS = ['platform.robust.fields'];
 
 const NAME_LENGTH = 24;
 
@@ -41,19 +40,6 @@ export const defects = [
   defect('types-unchecked', 'Stores values of any type.', ['platform.robust.bodies', 'platform.group.tree'], {
     bodyProblems: () => [],
   }),
-  defect('null-within-fails', 'Fails on a null within a list or an object.', FIELDS, ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      const inner = Object.values((value ?? {}) as object).flatMap((each) => Object.values(each ?? {}));
-      if (inner.includes(null)) throw new TypeError('nobody expected a null here');
-      return bodyProblems(operation, value, check);
-    },
-  })),
-  defect(
-    'device-rename-lost',
-    'Answers a renaming of a device with the new name, and keeps the old one.',
-    FIELDS,
-    keepsFirstNames('createDevice', 'getDevice'),
-  ),
   defect(
     'large-body-fails',
     'Fails on a body that is too large.',
