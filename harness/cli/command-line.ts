@@ -93,6 +93,14 @@ function configName(named: unknown): string | undefined {
   throw new UsageError(`--${CONFIG}: ${Array.isArray(named) ? 'given twice; accepted: once' : 'needs a value'}`);
 }
 
+const STARTED = ['image', 'command', 'target'];
+const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
+/** What these say of a target stands for what the file says: else its agent would be started beside another. */
+const INSTEAD: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
+  ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
+};
+
 /** The options in a file, but for those that what was typed excludes. Throws UsageError with all mistakes. */
 function readFile(
   { file, values }: Configured,
@@ -115,6 +123,7 @@ function readFile(
   try {
     const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
     const excluded = (name: string): boolean =>
+      Object.keys(typed).some((other) => INSTEAD[other]?.includes(name)) ||
       Object.keys(typed).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
     return Object.fromEntries(Object.entries(given).filter(([name]) => !excluded(name)));
   } catch (error) {

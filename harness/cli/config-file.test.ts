@@ -39,6 +39,16 @@ test('an option that the typed one excludes is left out, and one that is needed 
   expect(given).toEqual({ file: 'c.json', key: 'k.pem', artifact: 'a' });
 });
 
+test.each([
+  ['--socket /run/a.sock', { socket: '/run/a.sock' }],
+  ['--target a.yaml', { target: 'a.yaml' }],
+  ['--command ./new', { command: './new', socket: '/run/own.sock' }],
+])('a target that is typed (%s) stands for the one in the file', async (words, place) => {
+  file('check: {device: {command: ./agent, socket: /run/own.sock, fast: true}}');
+  const { given } = await parsed(typed`check device ${words.split(' ')}`);
+  expect(given).toEqual({ ...place, fast: true });
+});
+
 test('it is found above in the repository, and typed paths stay relative to the user’s folder', async () => {
   file('check: {device: {command: ./agent}}');
   const folder = join(root, 'sub/deep');
