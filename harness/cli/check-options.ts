@@ -6,6 +6,7 @@ import { defined } from '../common/defined.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
+import { isAddress } from '../reports/traces.ts';
 import type { Api, Suite } from '../runner/types.ts';
 import {
   type ClientTargetOptions,
@@ -92,6 +93,10 @@ export const commonOptions = {
   baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
   report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty', path: pathAfterEquals }),
+  traces: OUTCOME.text(
+    'Send OpenTelemetry traces to this OTLP/HTTP address, or write them to this file; requests carry traceparent',
+    { path: (value: string) => (isAddress(value) ? undefined : value) },
+  ),
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
   certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
   key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),

@@ -20,6 +20,7 @@ import { badge, certificateIssuer, type Issuer } from '../reports/certificate/ce
 import { Refused } from '../reports/certificate/envelope.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { lines, plural } from '../reports/findings.ts';
+import { headersIn, Traces } from '../reports/traces.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -86,6 +87,7 @@ async function runOnce<T extends CheckTable, Context>(
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
+  const traces = tracesOf(checked.api, args, redactor);
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
@@ -119,8 +121,10 @@ async function runOnce<T extends CheckTable, Context>(
       },
       // What is about to be excused ends no run.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
-      ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
+      ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable, traces }),
     });
+    const lost = await traces?.close(redactor.value(report));
+    if (lost !== undefined) say(`muster: ${lost}`);
     for (const { message } of unwritten) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
@@ -173,6 +177,14 @@ function limitsReached(error: unknown): LimitReached[] {
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
   const limits = all.filter((one) => one instanceof LimitReached);
   return limits.length === all.length ? limits : [];
+}
+
+/** Where the run is traced. Throws UsageError. */
+function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor): Traces | undefined {
+  if (where === undefined) return undefined;
+  const headers = headersIn(process.env['OTEL_EXPORTER_OTLP_HEADERS']);
+  for (const value of Object.values(headers)) redactor.add(value);
+  return new Traces({ where, name: `muster check ${api}`, version: VERSION, headers });
 }
 
 /** How long an answer is waited for, and who asks. */

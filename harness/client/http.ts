@@ -250,7 +250,8 @@ export class HttpClient {
     const path = (request.absolute === true ? '' : this.basePath) + request.path + written(request, form);
     const merged = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, merged);
-    const headers = form.headers?.(merged) ?? merged;
+    const plain = form.headers?.(merged) ?? merged;
+    const headers = this.recorder.traced(plain);
     const url = this.endpoint.origin + path;
     const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
@@ -262,7 +263,7 @@ export class HttpClient {
       curl: curlLine({
         method,
         url,
-        headers,
+        headers: plain,
         body: sent,
         timeoutMs,
         socketPath: this.endpoint.socketPath,

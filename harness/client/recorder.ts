@@ -107,9 +107,20 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-/** The same request with the same answer; headers of answers tell the time. */
+/** The place of requests in a trace. */
+export interface RequestTrace {
+  /** Begins the span of a request: the header that names it. */
+  traceparent(): string;
+  /** The request has its answer, or none. */
+  ended(exchange: Recorded): void;
+}
+
+/** The same request with the same answer; headers of answers tell the time, and each request has its span. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
-const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
+const withoutTimes = ({ duration_ms: _, response_headers: __, request_headers, ...exchange }: Recorded): object => ({
+  ...exchange,
+  request_headers: { ...request_headers, traceparent: undefined },
+});
 
 /** All that was asked and answered, as one text. */
 export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
@@ -129,10 +140,18 @@ export class Recorder {
   /** How the requests are written that it records. Default: as usual. */
   readonly form: Form | undefined;
 
-  constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}, form?: Form) {
+  readonly #trace: RequestTrace | undefined;
+
+  constructor(
+    redactor: Redactor = new Redactor(),
+    happened: (happening: Happening) => void = () => {},
+    form?: Form,
+    trace?: RequestTrace,
+  ) {
     this.redactor = redactor;
     this.happened = happened;
     this.form = form;
+    this.#trace = trace;
     this.#timeline = new Timeline((text, limit) => redactor.excerpt(text, limit));
   }
 
@@ -192,8 +211,14 @@ export class Recorder {
     return this.#timeline;
   }
 
+  /** Headers of a request, with its place in a trace where there is one. */
+  traced(headers: Record<string, string>): Record<string, string> {
+    return this.#trace === undefined ? headers : { ...headers, traceparent: this.#trace.traceparent() };
+  }
+
   /** The whole answer to an exchange is there, or what went wrong; or control has answered a drive. */
   ended(step: Recorded | DriveStep): void {
+    if (!('what' in step)) this.#trace?.ended(step);
     const mark = this.#markOf.get(step);
     if (mark === undefined) return;
     if ('what' in step) this.#timeline.ended(mark);

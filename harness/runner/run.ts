@@ -1,6 +1,6 @@
 /** Runs a plan, within its time, and puts every result into the report. */
 
-import { Recorder } from '../client/recorder.ts';
+import { Recorder, type RequestTrace } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import type { Redactor } from '../common/redact.ts';
@@ -69,6 +69,8 @@ export interface RunOptions<Context> {
   /** The report whose findings are run again. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
+  /** Gives each check its span. */
+  traces?: { of(check: string): RequestTrace & { end(result: CheckResult): void } };
   /** Turns outcomes by a baseline, once all are known. */
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of counterexamples to run again, at most one a check. */
@@ -177,8 +179,9 @@ async function runChecks<Context>(
       audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
       const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
-      const recorder = new Recorder(options.redactor, session.history.of(check.id), form);
-      return runCheck({
+      const trace = options.traces?.of(check.id);
+      const recorder = new Recorder(options.redactor, session.history.of(check.id), form, trace);
+      const result = runCheck({
         check,
         recorder,
         session,
@@ -191,6 +194,8 @@ async function runChecks<Context>(
         deadline: started + maxTimeMs,
         ...defined({ replay }),
       });
+      if (trace !== undefined) void result.then(trace.end);
+      return result;
     },
     tell(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));
