@@ -1,0 +1,58 @@
+/** Runs the shell blocks of the README word for word in one terminal; only the fixed port is replaced by a free one. */
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+
+const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+/** What `.ci/run` runs by itself. */
+const RUN_BY_CI = ['npm ci && npm start', 'npm ci && npm test'];
+
+const all = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim());
+const blocks = all.filter((block) => !RUN_BY_CI.includes(block));
+
+/** Whether it says how to begin. */
+export const beginsWithCi = RUN_BY_CI.every((block) => all.includes(block));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/**
+ * A script that runs the blocks as a person does: it waits for a server to be ready, and prints the exit code of each
+ * block.
+ */
+const script = (port: number): string =>
+  [
+    'set -m',
+    ...blocks.flatMap((block, index) => [
+      block
+        .replaceAll('8080', String(port))
+        .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
+      // An answer that curl shows may end without a line feed.
+      `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
+    ]),
+  ].join('\n');
+
+const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';
+
+/** Runs them in a folder. Gives all that was printed, and how each block ended beside how it has to. */
+export async function runReadme(
+  home: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ said: string; ends: string[]; expected: string[] }> {
+  writeFileSync(join(home, 'blocks.sh'), script(await freePort()));
+  const shell = spawn('bash', ['blocks.sh'], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (piece) => (said += String(piece)));
+  await new Promise((resolve) => shell.once('close', resolve));
+  // A server that is stopped by hand is the last word of its block.
+  const expected = blocks.map(
+    (block, index) => `block ${index} exits with ${/# exits with (\d+)$/m.exec(lastCommand(block))?.[1] ?? 0}`,
+  );
+  return { said, ends: said.match(/^block \d+ exits with \d+$/gm) ?? [], expected };
+}
