@@ -57,6 +57,7 @@ describe('muster fleet', { timeout: 60_000 }, () => {
     [{ workers: '1.5' }, /--workers: must be a whole number from 0/],
     [{ shard: '3/2' }, /--shard: '3\/2' is not accepted; accepted: I\/N/],
     [{ threshold: 'p99<5s' }, /--threshold: threshold 'p99<5s': it must read/],
+    [{ 'abort-on': 'p99<5s' }, /--abort-on: threshold 'p99<5s': it must read/],
     [{ threshold: 'rolout.ms.p99<5s' }, /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?/],
     [{ scenario: 'nope' }, /--scenario: cannot read nope .*rollout, steady, storm/],
     [{ 'key-bits': '512' }, /--key-bits: must be a whole number from 1024 to 8192/],

@@ -57,6 +57,9 @@ export const fleetOptions = {
     defaultText: 'what its robots leave of its file descriptors',
   }),
   threshold: RESULT.list("E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'"),
+  'abort-on': RESULT.list(
+    "End the run early once this has held for the scenario's abort_after (30s), e.g. 'http.errors.rate>50%'",
+  ),
   out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,
   'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
@@ -182,8 +185,8 @@ export async function defectsFrom(
 }
 
 /** Throws UsageError for the first invalid expression. */
-export function thresholdsFrom(expressions: readonly string[] = []): readonly string[] {
-  for (const expression of expressions) usage('--threshold', () => checkThreshold(expression));
+export function conditionsFrom(expressions: readonly string[] = [], option = '--threshold'): readonly string[] {
+  for (const expression of expressions) usage(option, () => checkThreshold(expression));
   return expressions;
 }
 

@@ -21,6 +21,7 @@ import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import {
+  conditionsFrom,
   defectsFrom,
   devicesFrom,
   type FleetArguments,
@@ -28,7 +29,6 @@ import {
   runIdFrom,
   scenarioFrom,
   shardFrom,
-  thresholdsFrom,
   urlFrom,
 } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
@@ -138,7 +138,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     seed: args.seed,
     keyBits: args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform),
     stateDir: resolve(args.state),
-    thresholds: thresholdsFrom(args.threshold),
+    thresholds: conditionsFrom(args.threshold),
+    abortOn: conditionsFrom(args['abort-on'], '--abort-on'),
     version: VERSION,
     force: args.force,
     keep: args.keep,

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { fleetOptions, readScenario, thresholdsFrom, urlFrom } from '../fleet-options.ts';
+import { conditionsFrom, fleetOptions, readScenario, urlFrom } from '../fleet-options.ts';
 import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
 import {
   type CommandContext,
@@ -69,7 +69,7 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
   // Wrong ones are refused here, not in the pods.
-  thresholdsFrom(scenario.thresholds);
+  conditionsFrom([...(scenario.thresholds ?? []), ...(scenario.abort_on ?? [])]);
   usage('--timeout', () => durationMs(args.timeout));
   const fleetArguments = [
     ...(args.robots === undefined ? [] : [`--robots=${robots}`]),

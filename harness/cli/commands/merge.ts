@@ -9,7 +9,7 @@ import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.t
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
-import { runIdFrom, thresholdsFrom } from '../fleet-options.ts';
+import { conditionsFrom, runIdFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
 import { command, OPTION, type OptionsOf, type OptionTable, wholePath } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
@@ -61,7 +61,7 @@ export const merge = command({
 
 async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promise<number> {
   const { expect } = args;
-  const thresholds = thresholdsFrom(args.threshold);
+  const thresholds = conditionsFrom(args.threshold);
   if (args.watch && expect === undefined)
     throw new UsageError('--watch: needs --expect, the number of shards to wait for');
   const deadAfterMs = usage('--dead-after', () => durationMs(args['dead-after']));

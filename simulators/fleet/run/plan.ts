@@ -60,6 +60,8 @@ export interface RunOptions extends CommonOptions {
   out: string;
   /** Thresholds beside those of the scenario. */
   thresholds: readonly string[];
+  /** Conditions that end the run early, beside those of the scenario. */
+  abortOn?: readonly string[];
   /** Where to serve Prometheus metrics. Default: nowhere. */
   metrics?: { port: number; host: string };
   /** Where to serve the console; port 0: any free one. Default: nowhere. */

@@ -22,6 +22,17 @@ it('resolves with a result, writes it, and leaves no file of a robot', async () 
   expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
+it('ends early, with a result that says why, once a condition has held', async () => {
+  const scenario = 'uplink: none\nabort_after: 1s\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 10m }]\n';
+  const result = await runFleet({ ...runOptionsIn(folder(), scenario), abortOn: ['start.ms.count>=1'] });
+  expect(result).toMatchObject({
+    outcome: 'INCOMPLETE',
+    incomplete_reasons: [expect.stringMatching(/^ended early: start\.ms\.count>=1 has held for [1-9]\d* s$/)],
+    phases: [{ do: 'ramp' }, { do: 'hold', interrupted: true }],
+  });
+  expect(readdirSync(folder('robots'))).toEqual([]);
+});
+
 it('rejects when it is interrupted while it reaches the platform', async () => {
   const stop = new AbortController();
   const server = createServer((_request, response) => {

@@ -24,6 +24,7 @@ import {
   robotCost,
   sensibleWorkers,
 } from './capacity.ts';
+import { EarlyEnd } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
@@ -34,7 +35,8 @@ import { claimShard, othersReady, StartTimeout } from './shards.ts';
 // What a run shows of itself while it goes on.
 
 /** For Prometheus. */
-function exposedOf(options: RunOptions, robots: number, record: FleetRecord, costs: Exposed['costs']): Exposed {
+function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['costs']): Exposed {
+  const robots = membersOf(options.robots, options.shard).length;
   const { standing, phase, keysReady, progress } = record;
   const thresholds = evaluatedThresholds(options, standing);
   return { ...standing, tick: progress.series.at(-1), robots, phase, keysReady, thresholds, costs };
@@ -70,20 +72,20 @@ const LAST_ANSWER_MS = 1000;
  * incomplete. Rejects with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when
  * it is interrupted before, and with OutputError when the result could not be written.
  */
-export async function runFleet(options: RunOptions): Promise<FleetResult> {
+export async function runFleet(given: RunOptions): Promise<FleetResult> {
+  const end = new EarlyEnd(given);
+  const options = { ...given, signal: end.signal };
   const { signal, screen } = options;
   const view = new LiveView(screen, process.env);
   const { workers, dir } = checkMachine(options);
   const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
-  let record = new FleetRecord();
   // Nothing is prepared before the fleet is made.
-  record.phase = 'starting';
+  let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
   const shown = options.ui === undefined ? undefined : await openConsole(options);
-  const robots = membersOf(options.robots, options.shard).length;
-  await serveMetrics(options, stack, () => exposedOf(options, robots, record, costs.costs));
+  await serveMetrics(options, stack, () => exposedOf(options, record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
@@ -101,6 +103,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
     },
     onSecond: (tick) => {
       const state = liveState(fleet, options, tick);
+      end.look(record);
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
@@ -124,7 +127,7 @@ export async function runFleet(options: RunOptions): Promise<FleetResult> {
   const facts = {
     startedAt,
     workers,
-    interrupted: interrupted !== undefined,
+    interrupted: given.signal.aborted && interrupted !== undefined,
     notes: [...claimed, ...(survey?.notes ?? []), ...outputs.notes],
     costs: costs.costs,
   };

@@ -158,6 +158,12 @@ const head = {
       description: 'Conditions on the result, e.g. rollout.ms.p99<5s; --threshold adds more',
     }),
   ),
+  abort_on: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more',
+    }),
+  ),
+  abort_after: Type.Optional(duration('Time for which one of them has to hold without a break, default 30s')),
 };
 
 /** A scenario except its phases, which are checked one by one. */
@@ -258,7 +264,7 @@ function mistakesIn(value: unknown): Mistake[] {
       mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
     }
   }
-  return [...mistakes, ...contradictions(value, phases), ...thresholdMistakes(value['thresholds'])];
+  return [...mistakes, ...contradictions(value, phases), ...conditionMistakes(value)];
 }
 
 const kindOf = (phase: unknown): PhaseKind | undefined =>
@@ -289,18 +295,22 @@ function contradictions({ uplink, subscribers }: Record<string, unknown>, phases
   return mistakes;
 }
 
-function thresholdMistakes(expressions: unknown): Mistake[] {
-  if (!Array.isArray(expressions)) return [];
-  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
-    if (typeof expression !== 'string') return [];
-    try {
-      checkThreshold(expression);
-      return [];
-    } catch (error) {
-      return [{ path: ['thresholds', index], message: (error as Error).message }];
-    }
+const CONDITIONS = ['thresholds', 'abort_on'];
+
+const conditionMistakes = (value: Record<string, unknown>): Mistake[] =>
+  CONDITIONS.flatMap((field) => {
+    const expressions = value[field];
+    if (!Array.isArray(expressions)) return [];
+    return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
+      if (typeof expression !== 'string') return [];
+      try {
+        checkThreshold(expression);
+        return [];
+      } catch (error) {
+        return [{ path: [field, index], message: (error as Error).message }];
+      }
+    });
   });
-}
 
 function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
   const properties = propertiesOf(shape);

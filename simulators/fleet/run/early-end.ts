@@ -1,0 +1,41 @@
+/** Ends a run that is lost: a condition has held for a while, by what was measured so far. */
+import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
+import { evaluate, parseThreshold } from '../result/thresholds.ts';
+import type { RunOptions } from './plan.ts';
+import type { FleetRecord } from './record.ts';
+
+/** Long enough that a burst of errors, or the first few samples, end no run. */
+const DEFAULT_AFTER_MS = 30_000;
+
+export class EarlyEnd {
+  /** Aborts with the run's own, and when a condition has held for too long. */
+  readonly signal: AbortSignal;
+  readonly #lost = new AbortController();
+  readonly #conditions: ReturnType<typeof parseThreshold>[];
+  readonly #afterMs: number;
+  /** Since when each condition has held, without a break. */
+  readonly #since = new Map<string, number>();
+
+  constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
+    const { abort_on = [], abort_after } = scenario;
+    this.signal = AbortSignal.any([signal, this.#lost.signal]);
+    this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
+    this.#afterMs = abort_after === undefined ? DEFAULT_AFTER_MS : durationMs(abort_after);
+  }
+
+  /** Looks at what stands; where the run is lost, the record gets the reason and the signal aborts. */
+  look({ standing, elapsedMs, incomplete }: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
+    if (this.signal.aborted) return;
+    for (const condition of this.#conditions) {
+      const { expr, ok } = evaluate(condition, standing);
+      const since = ok ? (this.#since.get(expr) ?? elapsedMs) : undefined;
+      if (since === undefined) this.#since.delete(expr);
+      else this.#since.set(expr, since);
+      if (since === undefined || elapsedMs - since < this.#afterMs) continue;
+      const reason = `ended early: ${expr} has held for ${readableDuration(Math.round((elapsedMs - since) / 1000) * 1000)}`;
+      incomplete.push(reason);
+      this.#lost.abort(new Error(reason));
+      return;
+    }
+  }
+}
