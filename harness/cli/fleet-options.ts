@@ -34,6 +34,10 @@ export const fleetOptions = {
     defaultText: 'those that the platform lists',
     path: wholePath,
   }),
+  tokens: FLEET.text('File with a provisioning token on each line, one for each robot of the uplink agent', {
+    defaultText: 'the platform issues one',
+    path: wholePath,
+  }),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
     to: 8192,
@@ -117,22 +121,34 @@ export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 's
   return { ...scenario, uplink };
 }
 
-/** The ids in a file, one a line; what follows a `#` is not read. Throws UsageError with the line. */
-export function devicesFrom(file: string): string[] {
+/** What a file has on each line, without what follows `#`. Throws UsageError. */
+export function linesFrom(option: string, what: string, file: string): string[] {
   let text: string;
   try {
     text = readInputText(file);
   } catch (error) {
-    throw new UsageError(`--devices: cannot read ${file} (${whyNot(error)}); accepted: a file with an id on each line`);
+    throw new UsageError(
+      `${option}: cannot read ${file} (${whyNot(error)}); accepted: a file with ${what} on each line`,
+    );
   }
-  const ids = text.split('\n').flatMap((line, at) => {
-    const id = line.replace(/#.*/, '').trim();
-    if (/\s/.test(id))
-      throw new UsageError(`--devices: ${file}:${at + 1}: '${id}' is not one id; accepted: one a line`);
-    return id === '' ? [] : [id];
+  const found = text.split('\n').flatMap((line, at) => {
+    const word = line.replace(/#.*/, '').trim();
+    // A secret is not shown.
+    if (/\s/.test(word))
+      throw new UsageError(`${option}: ${file}:${at + 1}: is not ${what} alone; accepted: one a line`);
+    return word === '' ? [] : [word];
   });
-  if (ids.length === 0) throw new UsageError(`--devices: ${file} has no id; accepted: one a line`);
-  return ids;
+  if (found.length === 0) throw new UsageError(`${option}: ${file} has no line with ${what}; accepted: one a line`);
+  return found;
+}
+
+/** One for each robot. Throws UsageError. */
+export function tokensFrom(file: string, robots: number): string[] {
+  const tokens = linesFrom('--tokens', 'a token', file);
+  if (tokens.length >= robots) return tokens;
+  throw new UsageError(
+    `--tokens: ${file} has ${tokens.length}, and there are ${robots} robots; accepted: one for each`,
+  );
 }
 
 /** With the text that it was read from. Throws UsageError with line and column. */

@@ -13,6 +13,7 @@ writeFileSync(at('shoulds.yaml'), 'device: { socket: agent.sock }\nfail_on: [pla
 writeFileSync(at('sections.yaml'), 'device: { socket: agent.sock }\nfail_on: ["6.2", "12"]\n');
 writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
+writeFileSync(at('tokens.txt'), 'tok_secret # of the first\n');
 
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
@@ -72,7 +73,11 @@ it.each([
   ],
   [
     ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('ids.txt')],
-    "ids.txt:2: 'dvc_2 dvc_3' is not one id; accepted: one a line",
+    'ids.txt:2: is not an id alone; accepted: one a line',
+  ],
+  [
+    ['fleet', '--robots', '3', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--tokens', at('tokens.txt')],
+    'tokens.txt has 1, and there are 3 robots; accepted: one for each',
   ],
   [['fleet', '--robts', '3'], '--robts: no such option; did you mean --robots?'],
   [['simulate', 'platform', '--port', '1', '--port', '1'], '--port: given twice; accepted: once'],

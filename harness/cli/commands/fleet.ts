@@ -23,12 +23,13 @@ import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import {
   conditionsFrom,
   defectsFrom,
-  devicesFrom,
   type FleetArguments,
   fleetOptions,
+  linesFrom,
   runIdFrom,
   scenarioFrom,
   shardFrom,
+  tokensFrom,
   urlFrom,
 } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
@@ -147,7 +148,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       workers,
       connections,
       defects,
-      devices: args.devices === undefined ? undefined : devicesFrom(args.devices),
+      devices: args.devices === undefined ? undefined : linesFrom('--devices', 'an id', args.devices),
+      tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
       ui: uiPort === undefined ? undefined : { port: uiPort },

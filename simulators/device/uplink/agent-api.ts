@@ -45,7 +45,7 @@ export interface AgentUplinkOptions extends CommonOptions {
    * because tokens are valid for minutes only, and once more with a token that the platform refused. `start` rejects
    * with its rejection.
    */
-  token?: string | ((refused?: string) => string | Promise<string>);
+  token?: string | ((refused: string | undefined, name: string) => string | Promise<string>);
   /**
    * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a
    * loopback address.
@@ -156,7 +156,7 @@ export class AgentApi implements DeploymentSource {
   /** `refused`: the token of the attempt before. */
   async #provision(name: string, signal: AbortSignal, refused?: string): Promise<StoredDevice> {
     const { http, token: given } = this.#hub;
-    const token = typeof given === 'function' ? await given(refused) : given;
+    const token = typeof given === 'function' ? await given(refused, name) : given;
     const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: AGENT_VERSION, name };
     try {
       if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');

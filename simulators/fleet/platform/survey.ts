@@ -26,6 +26,8 @@ import { type Part, type RouteName, routesFor } from './routes.ts';
 export interface Offer {
   /** Ids of devices, of robot 0 first. Robots of `calls` beyond them share; others find theirs by name. */
   devices?: string[];
+  /** Provisioning tokens, of robot 0 first. */
+  tokens?: string[];
   /** What is listed where devices cannot be. */
   collection?: string;
   /** Single devices cannot be read: a page of one is. */
@@ -73,6 +75,8 @@ export interface SurveyOptions {
   first: number;
   /** Devices that the user names. */
   devices?: readonly string[] | undefined;
+  /** Provisioning tokens that the user has. */
+  tokens?: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -171,6 +175,7 @@ class Surveyor {
     this.#options = options;
     this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
     this.parts = partsOf(options.scenario);
+    if (options.tokens !== undefined) this.offer.tokens = [...options.tokens];
     if (options.devices === undefined) return;
     this.offer.devices = [...options.devices];
     this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
@@ -248,8 +253,10 @@ class Surveyor {
     release: () => this.#findRelease(),
     deploy: () => this.#tryToDeploy(),
     action: () => this.#deployStaged(),
-    token: async () =>
-      (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why,
+    token: async () => {
+      if (this.offer.tokens !== undefined) return undefined;
+      return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why;
+    },
     agent: () => this.#findAgentApi(),
   };
 

@@ -49,7 +49,7 @@ export function fleetUplinks(
   client: PlatformClient | undefined,
   events: UplinkEvents,
 ): MakeUplink | undefined {
-  const { platform, offer: { devices = [], takesStaged } = {}, scenario, seed, keyBits } = settings;
+  const { platform, offer: { devices = [], tokens, takesStaged } = {}, scenario, seed, keyBits } = settings;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return undefined;
   if (kind === 'calls')
@@ -69,7 +69,7 @@ export function fleetUplinks(
     platform: platform.agentUrl,
     ...defined({ mqtt: platform.mqttUrl }),
     keyBits,
-    token: renewed(() => client.provisioningToken()),
+    token: tokens === undefined ? renewed(() => client.provisioningToken()) : given(tokens),
   });
   return observedUplinks(agent);
 }
@@ -98,6 +98,15 @@ function renewed(issue: () => Promise<string>): (refused?: string) => Promise<st
     return token;
   };
 }
+
+/** Each robot has its own token, and no other when that is refused. */
+const given =
+  (tokens: readonly string[]) =>
+  (refused: string | undefined, name: string): string => {
+    const token = tokens[indexIn(name)];
+    if (token !== undefined && token !== refused) return token;
+    throw new Error(`the token in line ${indexIn(name) + 1} of --tokens was refused by the platform`);
+  };
 
 /** Called when something happens between platform and robot. */
 export interface UplinkListener {

@@ -32,7 +32,8 @@ export class EarlyEnd {
       if (since === undefined) this.#since.delete(expr);
       else this.#since.set(expr, since);
       if (since === undefined || elapsedMs - since < this.#afterMs) continue;
-      const reason = `ended early: ${expr} has held for ${readableDuration(Math.round((elapsedMs - since) / 1000) * 1000)}`;
+      const heldMs = Math.round((elapsedMs - since) / 1000) * 1000;
+      const reason = `ended early: ${expr} has held for ${readableDuration(heldMs)}`;
       incomplete.push(reason);
       this.#lost.abort(new Error(reason));
       return;

@@ -54,6 +54,8 @@ export interface RunOptions extends CommonOptions {
   platform: PlatformAddress | 'embedded' | undefined;
   /** Ids of devices that robots of `polling` or `calls` are. Default: those that the platform lists. */
   devices?: readonly string[];
+  /** Provisioning tokens of robots with the uplink `agent`, of robot 0 first. Default: the platform issues one. */
+  tokens?: readonly string[];
   /** Default: a number that suits this machine. */
   workers?: number;
   /** Folder for `result.json`, `report.html` and `rollouts.jsonl`. */

@@ -129,6 +129,16 @@ describe('the canary of a fleet', () => {
     expect(message).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
   });
 
+  it('comes online with its own token, and says which was refused', async () => {
+    const client = new PlatformClient(fleets.platform);
+    const tokens = [await client.provisioningToken(), 'never issued'];
+    await client.close();
+    await using fleet = create({ robots: 2, offer: { tokens } });
+    expect(await fleet.runCanary([])).toBeUndefined();
+    await using other = create({ robots: 2, offer: { tokens: tokens.toReversed() } });
+    expect(await other.runCanary([])).toMatch(/the token in line 1 of --tokens was refused by the platform/);
+  });
+
   it('reports the address of the broker, and the option for another', async () => {
     const port = await closedPort();
     await using fleet = create({ platform: { ...fleets.platform, mqttUrl: `mqtt://127.0.0.1:${port}` } });
