@@ -1,8 +1,9 @@
-/** Ends a run that is lost: a condition has held for a while, by what was measured so far. */
+/** Ends a run before its time: one that is lost, or that does not pass the gate of a phase. */
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
-import { evaluate, parseThreshold } from '../result/thresholds.ts';
+import { evaluate, parseThreshold, percentilesOf } from '../result/thresholds.ts';
+import type { Phase } from '../scenario/scenario.ts';
 import type { RunOptions } from './plan.ts';
-import type { FleetRecord } from './record.ts';
+import type { FleetRecord, Measured } from './record.ts';
 
 /** Long enough that a burst of errors, or the first few samples, end no run. */
 const DEFAULT_AFTER_MS = 30_000;
@@ -39,4 +40,13 @@ export class EarlyEnd {
       return;
     }
   }
+}
+
+/** Why the run ends after this phase, by what was measured until then; undefined when it goes on. */
+export function closedGate({ do: name, gate = [] }: Phase, measured: Measured): string | undefined {
+  const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
+  const standing = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
+  const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);
+  if (missed === undefined) return undefined;
+  return `ended early: the gate after '${name}' asks for ${missed.expr}, and it is ${missed.value ?? missed.reason}`;
 }

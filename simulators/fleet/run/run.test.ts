@@ -33,6 +33,17 @@ it('ends early, with a result that says why, once a condition has held', async (
   expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
+it('goes on after a gate that is open, and ends at one that is closed, with what was measured', async () => {
+  const gates =
+    "{ do: ramp, over: 0s, gate: ['start.ms.count==2'] }, { do: hold, for: 0s, gate: ['start.ms.count==3'] }";
+  const scenario = `uplink: none\nphases: [${gates}, { do: hold, for: 10m }]\n`;
+  const result = await runFleet(runOptionsIn(folder(), scenario));
+  expect(result.incomplete_reasons).toEqual([
+    "ended early: the gate after 'hold' asks for start.ms.count==3, and it is 2",
+  ]);
+  expect(result.phases.map(({ do: name }) => name)).toEqual(['ramp', 'hold']);
+});
+
 it('rejects when it is interrupted while it reaches the platform', async () => {
   const stop = new AbortController();
   const server = createServer((_request, response) => {

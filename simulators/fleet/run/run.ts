@@ -24,7 +24,7 @@ import {
   robotCost,
   sensibleWorkers,
 } from './capacity.ts';
-import { EarlyEnd } from './early-end.ts';
+import { closedGate, EarlyEnd } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
@@ -234,6 +234,11 @@ async function carryOut(
     outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
+    const closed = phase.gate === undefined ? undefined : closedGate(phase, await fleet.measured());
+    if (closed !== undefined) {
+      fleet.record.incomplete.push(closed);
+      return;
+    }
   }
   await byHand.whenGoing(signal);
   await byHand.end();

@@ -72,6 +72,11 @@ const traffic = {
   measure: Type.Optional(
     Type.Boolean({ description: 'Whether metrics include this phase, default true; false for a warm-up' }),
   ),
+  gate: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Conditions on what was measured so far, without which the run ends after this phase',
+    }),
+  ),
 };
 
 const phase = <const K extends string, T extends TProperties>(kind: K, fields: T) =>
@@ -264,7 +269,7 @@ function mistakesIn(value: unknown): Mistake[] {
       mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
     }
   }
-  return [...mistakes, ...contradictions(value, phases), ...conditionMistakes(value)];
+  return [...mistakes, ...contradictions(value, phases), ...conditionMistakes(value, phases)];
 }
 
 const kindOf = (phase: unknown): PhaseKind | undefined =>
@@ -295,22 +300,25 @@ function contradictions({ uplink, subscribers }: Record<string, unknown>, phases
   return mistakes;
 }
 
-const CONDITIONS = ['thresholds', 'abort_on'];
+/** In every list of conditions: of the scenario, and of its phases. */
+const conditionMistakes = (value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] => [
+  ...wrongConditions(value['thresholds'], ['thresholds']),
+  ...wrongConditions(value['abort_on'], ['abort_on']),
+  ...phases.flatMap((phase, index) => (isMap(phase) ? wrongConditions(phase['gate'], ['phases', index, 'gate']) : [])),
+];
 
-const conditionMistakes = (value: Record<string, unknown>): Mistake[] =>
-  CONDITIONS.flatMap((field) => {
-    const expressions = value[field];
-    if (!Array.isArray(expressions)) return [];
-    return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
-      if (typeof expression !== 'string') return [];
-      try {
-        checkThreshold(expression);
-        return [];
-      } catch (error) {
-        return [{ path: [field, index], message: (error as Error).message }];
-      }
-    });
+function wrongConditions(expressions: unknown, path: Path): Mistake[] {
+  if (!Array.isArray(expressions)) return [];
+  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
+    if (typeof expression !== 'string') return [];
+    try {
+      checkThreshold(expression);
+      return [];
+    } catch (error) {
+      return [{ path: [...path, index], message: (error as Error).message }];
+    }
   });
+}
 
 function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
   const properties = propertiesOf(shape);
