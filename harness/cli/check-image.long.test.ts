@@ -25,6 +25,8 @@ beforeAll(() => {
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
+/** The image has a user of its own, who may not write to the folder that is mounted for the socket. */
+const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
 /** Arguments of a simulated device that keeps its files in a folder of the container. */
 const keepingFilesIn = (dir: string): string[] =>
@@ -36,7 +38,7 @@ const EVERYTHING = ['unix', 'drive', 'compact', 'restart', 'log', 'files'];
 
 test('an agent conforms with everything on, its files in a folder of the container’s own', async (context) => {
   needsDocker(context);
-  const image = { name: IMAGE, control: at.control, args: keepingFilesIn('/tmp/robot') };
+  const image = { ...asHost, control: at.control, args: keepingFilesIn('/tmp/robot') };
   const report = await check(deviceSuite, () => openDevice({ image, startMs: 120_000 }), { fast: true });
   expectNothingRed(report);
   expect(report.target).toMatchObject({ kind: 'image', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
@@ -71,7 +73,7 @@ test('it conforms with everything on, its files in the mounted folder, and is ce
   const [target, file] = [place('target.yaml'), place('report.json')];
   expect((await muster('keygen', key)).code).toBe(0);
   const about = typed`--name simulated-agent --target-version 0.1.0 --certificate ${certificate} --key ${key}`;
-  const image = { name: IMAGE, args: keepingFilesIn('/run/muster/robot') };
+  const image = { ...asHost, args: keepingFilesIn('/run/muster/robot') };
   writeFileSync(target, JSON.stringify({ device: { image } }));
   const words = typed`check device --target ${target} --control ${at.control} --report pretty --report json=${file}`;
   const env = { TESTCONTAINERS_RYUK_DISABLED: '' };
@@ -97,7 +99,7 @@ test('it is killed and started again: both sockets come back, and its files can 
     notify: (text: string) => void notified.push(text),
   };
   for (const dir of ['/run/muster/robot', '/tmp/robot']) {
-    const started = await startImage(start, { name: IMAGE, control: at.control, args: keepingFilesIn(dir) });
+    const started = await startImage(start, { ...asHost, control: at.control, args: keepingFilesIn(dir) });
     onTestFinished(() => started.close());
     const { restart, files, control: address = '' } = started;
     if (restart === undefined || files === undefined) throw new Error('an image on a socket has both');
@@ -127,7 +129,7 @@ test('it is killed and started again: both sockets come back, and its files can 
 test('a path that the container does not have costs the capability, and not the check', async (context) => {
   needsDocker(context);
   const target = place('wrong.yaml');
-  const image = { name: IMAGE, args: typed`simulate device --socket ${at.socket} --dir /tmp/robot` };
+  const image = { ...asHost, args: typed`simulate device --socket ${at.socket} --dir /tmp/robot` };
   writeFileSync(target, JSON.stringify({ device: { image }, control: { event_log: '/srv/none/events.jsonl' } }));
   const notified: string[] = [];
   await using opened = await openDeviceTarget({ ...options(), target, notify: (text) => void notified.push(text) });
