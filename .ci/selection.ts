@@ -46,7 +46,7 @@ export const SELECTED: readonly Selected[] = [
     tests: [
       'harness/cli/check-*image.long.test.ts',
       'harness/cli/fleet-faults/memory.long.test.ts',
-      'fixtures/kubernetes/*.long.test.ts',
+      'fixtures/{container,kubernetes}/*.long.test.ts',
     ],
     about: ['harness/targets/{client,files,launch}', 'fixtures/{container,kubernetes}'],
   },
