@@ -216,11 +216,19 @@ const BETWEEN = / … | \| /;
 /** Characters; a shorter part, such as a number, says nothing alone. */
 const TELLING = 12;
 
-const parts = (text: string): string[] =>
-  text
+/** By the text: every sentence is compared with every clause. */
+const PARTS = new Map<string, readonly string[]>();
+
+function parts(text: string): readonly string[] {
+  const known = PARTS.get(text);
+  if (known !== undefined) return known;
+  const found = text
     .split(BETWEEN)
     .map((part) => part.replaceAll(/^… |[.;,…]+$/g, '').trim())
     .filter((part) => part.length >= TELLING);
+  PARTS.set(text, found);
+  return found;
+}
 
 /** Whether the clause of a requirement quotes the sentence, or a part of it, or a longer piece that holds it. */
 function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
