@@ -10,7 +10,10 @@ export const VERSION: string = PACKAGE.version ?? '0.0.0';
 /** The oldest Node that runs Muster, e.g. `22.22`. */
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
 
-function readPackage(): { version?: string; engines?: { node?: string } } {
+/** The address of the site; undefined as long as the package names none. */
+export const HOMEPAGE: string | undefined = PACKAGE.homepage;
+
+function readPackage(): { version?: string; homepage?: string; engines?: { node?: string } } {
   for (const place of ['../../package.json', '../../../package.json']) {
     try {
       const found = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as typeof PACKAGE & {

@@ -17,6 +17,8 @@ import {
   loadSuites,
 } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
+import { addressAt, requirementPage } from '../site.ts';
+import { HOMEPAGE } from '../version.ts';
 
 export const explain = command({
   options: {
@@ -50,14 +52,14 @@ export const explain = command({
             paint,
             columns(),
           )
-        : explainText(all, id, paint, columns());
+        : explainText(all, id, paint, columns(), HOMEPAGE);
     process.stdout.write(text);
     return 0;
   },
 });
 
-/** Throws UsageError with the nearest id when the id is unknown. */
-export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
+/** `homepage`: of the site, where it is known. Throws UsageError with the nearest id when the id is unknown. */
+export function explainText(all: Catalogue, id: string, paint: Paint, columns: number, homepage?: string): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
   if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);
@@ -73,7 +75,7 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
   }
-  return below.map((entry) => requirementText(entry, paint, columns)).join('\n');
+  return below.map((entry) => requirementText(entry, paint, columns, homepage)).join('\n');
 }
 
 /** More than these are shown by name only. */
@@ -85,7 +87,7 @@ const fieldsIn =
   (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
 
-function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
+function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number, homepage?: string): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = fieldsIn(paint, columns);
   const { level, api, section, title, since } = entry;
@@ -99,6 +101,9 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
     ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
     ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
     ...hanging(paint('dim', 'try'), [`muster check ${entry.api} … --only ${entry.id}`], 2, 10),
+    ...(homepage === undefined
+      ? []
+      : hanging(paint('dim', 'page'), [addressAt(homepage, requirementPage(entry))], 2, 10)),
     '',
   ].join('\n');
 }
