@@ -42,6 +42,11 @@ export const SELECTED: readonly Selected[] = [
     ],
   },
   {
+    name: 'the site in a browser',
+    tests: ['fixtures/site/*.long.test.ts'],
+    about: ['fixtures/site', 'harness/reports'],
+  },
+  {
     name: 'containers',
     tests: [
       'harness/cli/check-*image.long.test.ts',

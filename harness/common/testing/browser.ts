@@ -109,13 +109,13 @@ const stateOf = (page: Page): Promise<string> =>
     setTimeout(tell, 5000, 'no frames');
   })`);
 
-/** What axe finds serious or critical on a page, each with the elements. */
-export async function barriers(page: Page): Promise<string[]> {
+/** What axe finds on a page to be no less than that, each with the elements. */
+export async function barriers(page: Page, least: 'minor' | 'serious' = 'serious'): Promise<string[]> {
   // By the debugger, because a page's own policy allows no script from elsewhere.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults;
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => least === 'minor' || impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
 
