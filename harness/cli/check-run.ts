@@ -20,7 +20,7 @@ import { badge, certificateIssuer, type Issuer } from '../reports/certificate/ce
 import { Refused } from '../reports/certificate/envelope.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { lines, plural } from '../reports/findings.ts';
-import { headersIn, Traces } from '../reports/traces.ts';
+import { HEADERS_VARIABLE, headersIn, Traces } from '../reports/traces.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -182,9 +182,9 @@ function limitsReached(error: unknown): LimitReached[] {
 /** Where the run is traced. Throws UsageError. */
 function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor): Traces | undefined {
   if (where === undefined) return undefined;
-  const headers = headersIn(process.env['OTEL_EXPORTER_OTLP_HEADERS']);
+  const headers = headersIn(process.env[HEADERS_VARIABLE]);
   for (const value of Object.values(headers)) redactor.add(value);
-  return new Traces({ where, name: `muster check ${api}`, version: VERSION, headers });
+  return new Traces({ where, name: `muster check ${api}`, version: VERSION, redactor, headers });
 }
 
 /** How long an answer is waited for, and who asks. */

@@ -121,7 +121,7 @@ export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 's
   return { ...scenario, uplink };
 }
 
-/** What a file has on each line, without what follows `#`. Throws UsageError. */
+/** What a file has on each line, without remarks, which begin with ` #`. Throws UsageError. */
 export function linesFrom(option: string, what: string, file: string): string[] {
   let text: string;
   try {
@@ -132,7 +132,7 @@ export function linesFrom(option: string, what: string, file: string): string[] 
     );
   }
   const found = text.split('\n').flatMap((line, at) => {
-    const word = line.replace(/#.*/, '').trim();
+    const word = line.replace(/(^|\s)#.*/, '').trim();
     // A secret is not shown.
     if (/\s/.test(word))
       throw new UsageError(`${option}: ${file}:${at + 1}: is not ${what} alone; accepted: one a line`);

@@ -79,6 +79,10 @@ it.each([
     ['fleet', '--robots', '3', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--tokens', at('tokens.txt')],
     'tokens.txt has 1, and there are 3 robots; accepted: one for each',
   ],
+  [
+    ['check', 'device', '--socket', 'a', '--traces', 'ftp://collector'],
+    '--traces: must be http://HOST:PORT or https://HOST, without credentials, or a file',
+  ],
   [['fleet', '--robts', '3'], '--robts: no such option; did you mean --robots?'],
   [['simulate', 'platform', '--port', '1', '--port', '1'], '--port: given twice; accepted: once'],
   [['simulate', 'device', '--socket', 'a'], '--dir: missing'],

@@ -19,7 +19,9 @@ interface Sent {
 }
 const spansIn = (message: Sent) =>
   message.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((s) => s.spans));
-const about = { name: 'muster check device', version: '1.2.3' };
+const redactor = new Redactor();
+redactor.add('key_0123456789abcdefghij');
+const about = { name: 'muster check device', version: '1.2.3', redactor };
 const passed = { outcome: 'pass', level: 'MUST', section: '6.1' } as CheckResult;
 const failed = { ...passed, outcome: 'fail', expected: 'an answer', actual: 'none' } as CheckResult;
 
@@ -76,6 +78,22 @@ test('a file gets one message on each line, which any collector reads', async ()
   expect(await traces.close()).toBeUndefined();
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   expect(lines.map((line) => spansIn(JSON.parse(line)).length)).toEqual([500, 101]);
+});
+
+test('a secret in what a check says is in no span', async () => {
+  const { url, messages } = await collector();
+  const traces = new Traces({ ...about, where: url });
+  traces
+    .of('device.a')
+    .end({ ...failed, expected: 'no key_0123456789abcdefghij', reason: 'key_0123456789abcdefghij was refused' });
+  await traces.close();
+  expect(JSON.stringify(messages)).toContain('expected no ***');
+  expect(JSON.stringify(messages)).not.toContain('key_0123456789abcdefghij');
+});
+
+test('a header that is not encoded is refused without its value', () => {
+  const refused = 'OTEL_EXPORTER_OTLP_HEADERS: the value of api-key must be percent-encoded';
+  expect(() => headersIn('other=1,api-key=50%off')).toThrow(new UsageError(refused));
 });
 
 test('what nobody takes is told of once, and stops nothing', async () => {

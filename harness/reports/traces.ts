@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { Recorded, RequestTrace } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
+import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { prepareFile } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
@@ -56,6 +57,7 @@ const attributesOf = (values: Readonly<Record<string, string | number | undefine
 /** The trace of one run. */
 export class Traces {
   readonly #send: Send;
+  readonly #redactor: Redactor;
   readonly #name: string;
   readonly #version: string;
   readonly #traceId = newId(16);
@@ -67,7 +69,8 @@ export class Traces {
   #why: unknown;
 
   /** `where`: the address of a collector, or a file. Throws UsageError for an address that cannot be sent to. */
-  constructor({ where, name, version, headers = {} }: TraceOptions) {
+  constructor({ where, name, version, redactor, headers = {} }: TraceOptions) {
+    this.#redactor = redactor;
     this.#send = isAddress(where) ? sender(where, headers) : writer(where);
     this.#name = name;
     this.#version = version;
@@ -90,7 +93,8 @@ export class Traces {
         if (!pending.delete(own) || from === undefined) return;
         this.#add({ spanId: own, parentSpanId: spanId, began: from, kind: CLIENT, ...aboutExchange(exchange) });
       },
-      end: (result) => this.#add({ spanId, parentSpanId: this.#rootId, began, name: id, ...aboutCheck(result) }),
+      end: (result) =>
+        this.#add({ spanId, parentSpanId: this.#rootId, began, name: id, ...aboutCheck(result, this.#redactor) }),
     };
   }
 
@@ -148,6 +152,8 @@ export interface TraceOptions {
   /** Of the run. */
   name: string;
   version: string;
+  /** Of what checks say; exchanges are redacted already. */
+  redactor: Redactor;
   /** For a collector that asks for credentials. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -167,23 +173,19 @@ function aboutExchange({ method, url, status, error }: Recorded): Pick<Span, 'na
   };
 }
 
-function aboutCheck({
-  outcome,
-  level,
-  section,
-  reason,
-  expected,
-  actual,
-}: CheckResult): Pick<Span, 'attributes' | 'status'> {
-  const message = `expected ${expected}, got ${actual}`.slice(0, CHARACTERS);
+function aboutCheck(
+  { outcome, level, section, reason, expected, actual }: CheckResult,
+  redactor: Redactor,
+): Pick<Span, 'attributes' | 'status'> {
+  const message = `expected ${expected}, got ${actual}`;
   return {
     attributes: attributesOf({
       'muster.outcome': outcome,
       'muster.level': level,
       'muster.section': section,
-      'muster.reason': reason,
+      'muster.reason': reason === undefined ? undefined : redactor.text(reason),
     }),
-    status: outcome === 'fail' ? { code: ERROR, message } : {},
+    status: outcome === 'fail' ? { code: ERROR, message: redactor.excerpt(message, CHARACTERS) } : {},
   };
 }
 
@@ -213,10 +215,21 @@ function writer(path: string): Send {
   return async (message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
 }
 
-/** Headers as the environment of OpenTelemetry names them: `name=value,other=value`, percent-encoded. */
+/** Where a collector's headers are given. */
+export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';
+
+/** As the environment of OpenTelemetry names them: `name=value,other=value`, percent-encoded. Throws UsageError. */
 export function headersIn(text = ''): Record<string, string> {
-  const pairs = text.split(',').map((pair) => pair.trim().split('=') as [string, ...string[]]);
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
-    pairs.flatMap(([name, ...value]) => (name === '' ? [] : [[name, decodeURIComponent(value.join('='))]])),
+    pairs.map((pair) => {
+      const [name = '', ...value] = pair.trim().split('=');
+      try {
+        return [name, decodeURIComponent(value.join('='))];
+      } catch {
+        // Its value is a secret.
+        throw new UsageError(`${HEADERS_VARIABLE}: the value of ${name} must be percent-encoded`);
+      }
+    }),
   );
 }

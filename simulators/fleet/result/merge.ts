@@ -5,7 +5,7 @@ import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { mergeMaps } from './rollout-map.ts';
-import { evaluate, parseThreshold, percentilesOf } from './thresholds.ts';
+import { evaluate, measuredIn, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
 /** The results cannot be merged; the message says why. */
@@ -38,7 +38,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const metrics = summariesOf(whole);
   const measuredSeconds = Math.max(...results.map((result) => result.measured_seconds));
   const { counters, histograms } = whole;
-  const measured = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
+  const measured = measuredIn({ metrics, counters, histograms, measured_seconds: measuredSeconds });
   const expressions = new Set([
     ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
     ...(options.thresholds ?? []),

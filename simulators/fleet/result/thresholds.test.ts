@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from '../measure/metrics.ts';
-import { checkThreshold, evaluate, type Measured, parseThreshold, percentilesOf } from './thresholds.ts';
+import { checkThreshold, evaluate, measuredIn, parseThreshold } from './thresholds.ts';
 
 const durations = new Metrics();
 for (let ms = 1; ms <= 1000; ms += 1) durations.time('rollout.ms', ms);
 const empty = { count: 0, p50: 0, p90: 0, p95: 0, p99: 0, p999: 0, max: 0, unit: 'ms' } as const;
-const measured: Measured = {
+const measured = measuredIn({
   metrics: { ...summariesOf(durations.snapshot()), 'empty.ms': empty },
-  percentile: percentilesOf(durations.snapshot().histograms),
+  histograms: durations.snapshot().histograms,
   counters: { 'http.errors': 3, 'http.attempts': 200 },
-  measuredSeconds: 20,
-};
+  measured_seconds: 20,
+});
 const check = (expr: string) => evaluate(parseThreshold(expr), measured);
 
 describe('thresholds', () => {

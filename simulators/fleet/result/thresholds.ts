@@ -126,12 +126,25 @@ export interface Measured {
 }
 
 /** Percentiles of base64 HDR histograms. */
-export const percentilesOf =
+const percentilesOf =
   (histograms: Record<string, string>): Measured['percentile'] =>
   (metric, percent) => {
     const encoded = histograms[metric];
     return encoded === undefined ? undefined : percentileMs(decode(encoded), percent);
   };
+
+/** What thresholds of a finished part of a run are compared with. */
+export const measuredIn = ({
+  metrics,
+  counters,
+  histograms,
+  measured_seconds: measuredSeconds,
+}: Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'measured_seconds'>): Measured => ({
+  metrics,
+  counters,
+  percentile: percentilesOf(histograms),
+  measuredSeconds,
+});
 
 /** Compares a threshold with what was measured; one that nothing was measured for is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {

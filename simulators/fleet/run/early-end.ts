@@ -1,6 +1,7 @@
 /** Ends a run before its time: one that is lost, or that does not pass the gate of a phase. */
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
-import { evaluate, parseThreshold, percentilesOf } from '../result/thresholds.ts';
+import { thresholdValue } from '../report/report.ts';
+import { evaluate, measuredIn, parseThreshold } from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import type { RunOptions } from './plan.ts';
 import type { FleetRecord, Measured } from './record.ts';
@@ -44,9 +45,9 @@ export class EarlyEnd {
 
 /** Why the run ends after this phase, by what was measured until then; undefined when it goes on. */
 export function closedGate({ do: name, gate = [] }: Phase, measured: Measured): string | undefined {
-  const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
-  const standing = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
+  const standing = measuredIn(measured);
   const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);
   if (missed === undefined) return undefined;
-  return `ended early: the gate after '${name}' asks for ${missed.expr}, and it is ${missed.value ?? missed.reason}`;
+  const is = missed.value === null ? `unknown: ${missed.reason}` : thresholdValue(missed.expr, missed.value);
+  return `ended early: the gate after '${name}' asks for ${missed.expr}, and it is ${is}`;
 }

@@ -18,7 +18,7 @@ import {
   writeFileIn,
   writeResult,
 } from '../result/shards.ts';
-import { evaluate, parseThreshold, percentilesOf, type ThresholdResult } from '../result/thresholds.ts';
+import { evaluate, measuredIn, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
@@ -54,14 +54,12 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   const { robots, record } = fleet;
   const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
-  const { metrics, counters, histograms, measured_seconds: measuredSeconds } = measured;
-  const figures = { metrics, counters, percentile: percentilesOf(histograms), measuredSeconds };
   const decisive = {
     shard: options.shard ?? null,
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
-    thresholds: evaluatedThresholds(options, figures),
+    thresholds: evaluatedThresholds(options, measuredIn(measured)),
   };
   return defined({
     outcome: outcomeOf(decisive),
@@ -104,7 +102,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
       ...byHandNotes(record),
-      ...notesOn(options, fleet, counters),
+      ...notesOn(options, fleet, measured.counters),
       ...run.notes,
     ],
   });
