@@ -433,19 +433,23 @@ test.each([
 });
 
 test.each([
-  ['while Muster itself was stopped is asked again', 2200, 'pass'],
-  ['while Muster ran is a finding', 0, 'fail'],
-])('an answer broken off %s', async (_, ms, outcome) => {
+  ['broken off while Muster itself was stopped is asked again', 2200, 'drop', 'pass'],
+  ['broken off while Muster ran is a finding', 0, 'drop', 'fail'],
+  ['of 408 while Muster itself was stopped is asked again', 2200, '408', 'pass'],
+  ['of 408 while Muster ran is a finding', 0, '408', 'fail'],
+] as const)('an answer %s', async (_, ms, how, outcome) => {
   let asked = 0;
   const address = newSocket();
-  const dropsFirst = createServer((request, response) => {
-    if (request.url?.endsWith('/ok') && ++asked === 1) request.socket.destroy();
-    else response.end('{}');
+  const givesUpFirst = createServer((request, response) => {
+    if (request.url?.endsWith('/ok') !== true || ++asked > 1) response.end('{}');
+    else if (how === 'drop') request.socket.destroy();
+    else response.writeHead(408).end();
   }).listen(address);
-  atTheEnd.defer(() => void dropsFirst.close());
-  const held: Body = (http) => {
+  atTheEnd.defer(() => void givesUpFirst.close());
+  const held: Body = async (http) => {
     if (asked === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-    return http.get('/ok');
+    const { status } = await http.get('/ok');
+    if (status !== 200) throw new Violation({ expected: '200', actual: String(status) });
   };
   const report = await device([checkOf('device')('held', held, 'MUST', ALONE)], { address, patienceMs: 500 });
   expect(outcomes(report)).toEqual([outcome]);

@@ -193,14 +193,14 @@ export class TargetLife {
   }
 
   /**
-   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. Where an answer was broken off:
-   * whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about what was
+   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. Where an answer was broken off,
+   * or is 408: whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about what was
    * asked. Once for each check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
     const held = Math.round(heldUpMs() - before);
-    if (held >= HELD_UP_MS && isBrokenOff(error, recorder)) {
+    if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp(recorder))) {
       this.#metStill.add(id);
       return new StoodStill(`Muster was held up for ${held} ms, in which the target may have given it up`);
     }
@@ -379,6 +379,10 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
   exchanges
     .slice(-MOST_ASKED)
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
+
+/** Whether the target says of one of the last requests that it did not come in time (RFC 9110, section 15.5.9). */
+const wasGivenUp = ({ exchanges }: Recorder): boolean =>
+  exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
 
 /** Whether a connection was refused to one of the last requests. */
 const wasRefused = ({ exchanges }: Recorder): boolean => exchanges.slice(-MOST_ASKED).some((one) => !wasSent(one));
