@@ -1,15 +1,13 @@
 /** Section 6.1: an event far larger than usual, whose data is one line or very many. */
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectDispatched, FOR_LARGE, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** A shell that reads byte by byte takes its time. */
-const PATIENCES = 6;
 /** Signs of a client until it has dispatched the last event. */
 const MOST_ROUNDS = 12;
 
@@ -44,7 +42,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     if (stream.closed && isBound()) await (await run.stream()).send(frame(last));
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
-    const more = await run.until(() => isNew() || undefined, PATIENCES * run.patienceMs);
+    const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
     // One that comes back again and again, and says nothing, goes on for ever.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',

@@ -13,7 +13,7 @@ import {
   STREAMS,
 } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
-import { DISPATCH_ODD, expectDispatched, StreamRun } from './support/stream-run.ts';
+import { DISPATCH_ODD, expectDispatched, FOR_LARGE, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
@@ -21,11 +21,11 @@ const STREAM = 'Response 200: SSE stream (frame format in section 6).';
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
 /** Starts the client, sends the bytes in one piece, and waits for the events. */
-async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary'>): Promise<void> {
+async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary'>, patiences = 1): Promise<void> {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   await stream.send(bytes);
-  await expectDispatched(run, events);
+  await expectDispatched(run, events, patiences);
 }
 
 const dispatch = requirement({
@@ -125,5 +125,5 @@ check(large, options, async (t) => {
   const known = payload('2');
   const big = { ...event(2, { data: { ...known, note: 'x'.repeat(LARGE) } }), data: known };
   const [first, last] = [event(1), event(3)];
-  await expectRead(t, { bytes: frames([first, big, last]), events: [first, big, last] });
+  await expectRead(t, { bytes: frames([first, big, last]), events: [first, big, last] }, FOR_LARGE);
 });

@@ -178,8 +178,9 @@ export class StreamRun extends ClientRun {
   }
 
   /** Waits until the client has dispatched the event with that id. */
-  async untilDispatched(id: string, expected = `event ${id} to be dispatched`): Promise<void> {
-    const came = await this.until(() => (this.dispatched.some((event) => event.id === id) ? true : undefined));
+  async untilDispatched(id: string, expected = `event ${id} to be dispatched`, patiences = 1): Promise<void> {
+    const look = () => this.dispatched.some((event) => event.id === id) || undefined;
+    const came = await this.until(look, patiences * this.patienceMs);
     if (came === undefined) throw this.violation({ expected, actual: this.outcome });
   }
 
@@ -190,14 +191,17 @@ export class StreamRun extends ClientRun {
   }
 }
 
+/** Times the patience with a client that reads a large event: a shell that reads byte by byte takes its time. */
+export const FOR_LARGE = 6;
+
 /**
  * Waits for the last of the events, and compares all that was dispatched with them: in order, once each, with their
  * payloads.
  */
-export async function expectDispatched(run: StreamRun, events: readonly SentEvent[]): Promise<void> {
+export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;
-  await run.untilDispatched(last.id, `events ${idsOf(events)} to be dispatched`);
+  await run.untilDispatched(last.id, `events ${idsOf(events)} to be dispatched`, patiences);
   expectExactly(run, events);
 }
 
