@@ -3,7 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
-import { parseScenario, type Scenario, ScenarioError } from '../../simulators/fleet/scenario/scenario.ts';
+import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
+import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 import { UPLINKS, unsuited } from '../../simulators/fleet/scenario/uplinks.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -200,9 +201,16 @@ export async function defectsFrom(
   );
 }
 
-/** Throws UsageError for the first invalid expression. */
-export function conditionsFrom(expressions: readonly string[] = [], option = '--threshold'): readonly string[] {
-  for (const expression of expressions) usage(option, () => checkThreshold(expression));
+/** Throws UsageError for the first invalid expression. `scenario`: has the parts that they may name. */
+export function conditionsFrom(
+  expressions: readonly string[] = [],
+  { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
+): readonly string[] {
+  const parts = scenario && {
+    classes: Object.keys(scenario.classes ?? {}),
+    phases: scenario.phases.map(({ do: kind }) => kind),
+  };
+  for (const expression of expressions) usage(option, () => checkThreshold(expression, parts));
   return expressions;
 }
 

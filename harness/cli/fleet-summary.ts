@@ -17,6 +17,7 @@ import {
   timesOf,
 } from '../../simulators/fleet/result/result.ts';
 import { OutputError } from '../../simulators/fleet/result/shards.ts';
+import { classesIn, summaryOfClass } from '../../simulators/fleet/result/thresholds.ts';
 import type { Verdict } from '../../simulators/fleet/result/verdict.ts';
 import { readableDuration } from '../common/durations.ts';
 import { interruptedCode } from '../common/signals.ts';
@@ -40,6 +41,8 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
 };
 /** What people ask for, in the order in which they do; everything is in the report. */
 const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
+/** Those of them that are also told for each class of robots. */
+const BY_CLASS = ['ping.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
   valid: ['✓', 'green', 'the generator kept up'],
@@ -100,7 +103,7 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   const head = `${digits(robots)} robots${shard} · seed ${seed} · ${readableDuration(runMs)}${before}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
-    [...figures(result, paint), ...cost(result, paint)],
+    [...figures(result, given, paint), ...cost(result, paint)],
     [...thresholds(result, paint), ...wrong(result, paint)],
     [...outcome(result, paint), ...verdict(result, paint)],
   ]);
@@ -124,21 +127,25 @@ const sectionsText = (sections: readonly (readonly string[])[]): string =>
     .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
     .join('\n')}`;
 
-function figures(result: FleetResult, paint: Paint): string[] {
+/** `whole`: the same result with its histograms. */
+function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[] {
   const { metrics, counters } = result;
-  const row = (label: string, name: string): string[] => {
-    const metric = metrics[name];
+  const row = (label: string, name: string, metric = metrics[name]): string[] => {
     if (metric === undefined) return [];
     const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
     const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL_COLUMNS)).join('');
     return [`${label.padEnd(NAME_COLUMNS)}${digits(metric.count).padStart(CELL_COLUMNS)}${cells}`];
   };
+  const classes = classesIn(result);
+  const byClass = (name: string): string[] =>
+    classes.flatMap((own) => row(`  class ${own}`, name, summaryOfClass(whole, name, own)));
   const rows = [
     ...row('rollout.ms', 'rollout.ms'),
     ...ROLLOUT_LEGS.flatMap((leg) =>
       row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, `rollout.${leg}.ms`).map((line) => paint('dim', line)),
     ),
-    ...METRICS_SHOWN.flatMap((name) => row(name, name)),
+    ...byClass('rollout.ms'),
+    ...METRICS_SHOWN.flatMap((name) => [...row(name, name), ...(BY_CLASS.includes(name) ? byClass(name) : [])]),
     ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
     ...row('schedule.burst.ms', 'schedule.burst.ms'),
   ];
@@ -166,10 +173,11 @@ const STANDING_FORMATS = { good: 'green', bad: 'red', open: 'dim' } as const;
 const STANDING_COLUMNS = 8;
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
+  const columns = Math.max(NAME_COLUMNS + 2, ...result.thresholds.map(({ expr }) => expr.length));
   return result.thresholds.map(({ expr, value, ok, reason }) => {
     const { tone, words } = standingOf(result, { ok });
     const met = paint(STANDING_FORMATS[tone], words.padEnd(STANDING_COLUMNS));
-    return `${met}  ${expr.padEnd(NAME_COLUMNS + 2)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
+    return `${met}  ${expr.padEnd(columns)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }
 

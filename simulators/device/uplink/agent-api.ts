@@ -16,7 +16,7 @@ import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
-import type { SyncHabits } from './lifecycle.ts';
+import type { SyncHabits, UplinkIdentity } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
@@ -54,6 +54,8 @@ export interface AgentUplinkOptions extends CommonOptions {
   /** Size of the RSA key to make. Default 2048. */
   keyBits?: number;
   dialect?: Dialect;
+  /** The version of the agent with this name. Default: that of the reference. */
+  versionOf?: ((name: string) => string | undefined) | undefined;
   /** How these agents differ from the reference. */
   habits?: AgentHabits;
 }
@@ -67,6 +69,8 @@ export interface AgentHub extends Shared {
   readonly keepAlive: KeepAlive;
   readonly mqtt: MqttEndpoint;
   readonly headers: Record<string, string>;
+  readonly versionOf: (name: string) => string | undefined;
+  readonly versionHeader: string;
   readonly token: AgentUplinkOptions['token'];
   readonly keyBits: number;
   readonly habits: AgentHabits;
@@ -74,13 +78,15 @@ export interface AgentHub extends Shared {
 
 /** Throws when an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token } = options;
+  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
     mqtt: { ...mqttAddress(options.mqtt, host), ca },
     headers: agentHeaders(dialect),
+    versionOf,
+    versionHeader: `${DIALECT_NAMES[dialect].agentHeaderPrefix}-Version`,
     token,
     keyBits,
     habits,
@@ -105,7 +111,6 @@ function agentHeaders(dialect: Dialect): Record<string, string> {
   const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
   return {
     [versionHeader]: AGENT_API_VERSION,
-    [`${agentHeaderPrefix}-Version`]: AGENT_VERSION,
     [`${agentHeaderPrefix}-Host-Name`]: hostname(),
     [`${agentHeaderPrefix}-Arch`]: arch(),
     [`${agentHeaderPrefix}-Language`]: `node ${process.version}`,
@@ -130,16 +135,18 @@ export class AgentApi implements DeploymentSource {
   readonly #hub: AgentHub;
   readonly #dir: string;
   readonly #io: DiskIo;
+  readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
   /** On the steady clock. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
-  constructor(hub: AgentHub, dir: string, io = disk) {
+  constructor(hub: AgentHub, { directory, io = disk, name }: UplinkIdentity) {
     this.#hub = hub;
-    this.#dir = dir;
+    this.#dir = directory;
     this.#io = io;
+    this.#version = hub.versionOf(name) ?? AGENT_VERSION;
   }
 
   /** Provisions the robot unless its identity is on disk already. Rejects with ApiError when the platform refuses. */
@@ -157,7 +164,7 @@ export class AgentApi implements DeploymentSource {
   async #provision(name: string, signal: AbortSignal, refused?: string): Promise<StoredDevice> {
     const { http, token: given } = this.#hub;
     const token = typeof given === 'function' ? await given(refused, name) : given;
-    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: AGENT_VERSION, name };
+    const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: this.#version, name };
     try {
       if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
       const request = this.#request('POST', '/devices/provision', token, signal);
@@ -213,7 +220,8 @@ export class AgentApi implements DeploymentSource {
   }
 
   #headers(bearer: string): Record<string, string> {
-    return { ...this.#hub.headers, authorization: `Bearer ${bearer}` };
+    const { headers, versionHeader } = this.#hub;
+    return { ...headers, [versionHeader]: this.#version, authorization: `Bearer ${bearer}` };
   }
 
   async #authorized(method: ApiRequest['method'], path: string, signal: AbortSignal): Promise<ApiRequest> {
@@ -264,7 +272,7 @@ export class AgentApi implements DeploymentSource {
   async announceVersion(signal: AbortSignal): Promise<void> {
     const path = `/devices/${encodeURIComponent(this.device?.device_id ?? '')}`;
     await this.#send('PATCH', path, signal, (request) =>
-      this.#hub.http.json({ ...request, body: { agent_version: AGENT_VERSION } }, agentDevice),
+      this.#hub.http.json({ ...request, body: { agent_version: this.#version } }, agentDevice),
     );
   }
 }

@@ -25,7 +25,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   #onOnline: (() => void) | undefined;
 
   constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
-    const api = new AgentApi(hub, identity.directory, identity.io);
+    const api = new AgentApi(hub, identity);
     super(hub, port, api, identity.name, hub.habits);
     this.#hub = hub;
     this.#api = api;

@@ -20,6 +20,7 @@ import { evaluatedThresholds } from '../run/outputs.ts';
 import type { RunOptions } from '../run/plan.ts';
 import { PreflightError } from '../run/ready.ts';
 import type { FleetRecord } from '../run/record.ts';
+import { classOf } from '../scenario/classes.ts';
 import { type Phase, shareOf } from '../scenario/scenario.ts';
 
 // Looks at one robot: through its Device API, and at the end of its event log.
@@ -35,6 +36,7 @@ async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
   const answer = await ask(socket, `${DEVICE_API_PREFIX}/deployments/current`);
   return {
     name: fleet.robotName(index),
+    ...defined({ class: classOf(fleet.options.scenario, index) }),
     socket,
     up: answer !== undefined,
     deployment: answer?.status === 200 ? (JSON.parse(answer.text) as Record<string, unknown>) : null,

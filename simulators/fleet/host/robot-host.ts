@@ -9,7 +9,7 @@ import { ApiError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
-import { Metrics, type Snapshot } from '../measure/metrics.ts';
+import { Metrics, phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import {
   isPassing,
@@ -21,7 +21,8 @@ import {
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
-import { robotName, subscribersOf } from '../scenario/uplinks.ts';
+import { classOf, settingsOf } from '../scenario/classes.ts';
+import { robotName } from '../scenario/uplinks.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
 import {
@@ -160,6 +161,7 @@ export class RobotHost implements Host {
   /** The letters that the coordinator has of robots. */
   readonly #told = new Map<number, string>();
   #defects = new Map<number, DeviceDefect>();
+  readonly #listeners = new Map<string | undefined, RobotListener>();
   #canary: Canary | undefined;
   /** The robot that was last in trouble. */
   #trouble: Robot | undefined;
@@ -177,8 +179,8 @@ export class RobotHost implements Host {
       new PlatformClient({
         ...platform,
         connections,
-        onOpened: (ms) => this.#metrics.current.time('http.connect.ms', ms),
-        onCrowded: () => this.#metrics.current.count('http.crowded'),
+        onOpened: (ms) => this.#metrics.of().time('http.connect.ms', ms),
+        onCrowded: () => this.#metrics.of().count('http.crowded'),
       });
   }
 
@@ -237,7 +239,7 @@ export class RobotHost implements Host {
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
       onRetry: (error) => this.#disturbance('request.retries', error),
-      onCrowded: () => this.#metrics.current.count('uplink.crowded'),
+      onCrowded: () => this.#metrics.of().count('uplink.crowded'),
     });
     this.#actions = new Actions({
       config: this.#config,
@@ -255,13 +257,15 @@ export class RobotHost implements Host {
   }
 
   async runPhase({ index, phase, epoch, release, byHand, only }: PhaseRequest): Promise<PhaseOutcome> {
-    const { seed, robots, members, trace } = this.#config;
+    const { seed, robots, members, trace, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
-    if (byHand !== true) this.#metrics.measuring = phase.measure !== false;
+    // A worker that replaces another one starts its robots within a phase of another kind.
+    const kind = scenario.phases[index]?.do ?? phase.do;
+    if (byHand !== true) this.#metrics.beginPhase(phaseLabel(index, kind), phase.measure !== false);
     const chosen = new Set(only ?? members);
     const streams = streamsOf(
-      { seed, robots },
+      { seed, robots, classes: scenario.classes },
       index,
       phase,
       members.filter((robot) => chosen.has(robot)),
@@ -274,7 +278,7 @@ export class RobotHost implements Host {
       signal: this.#abort.signal,
       fire: (number, intended) => {
         const { robot: which, kind, burst, pages } = streams[number] as ActionStream;
-        const record = this.#metrics.current;
+        const record = this.#metrics.of(classOf(scenario, which));
         const at = intended - epoch;
         outcome.actions += 1;
         if (trace === true) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
@@ -369,30 +373,43 @@ export class RobotHost implements Host {
     if (robot === undefined) {
       const defect = this.#defects.get(index);
       const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
+      const { subscribers, retain = RETAIN } = settingsOf(scenario, index);
       robot = new Robot({
         index,
         name: robotName(namePrefix, index),
         dir: join(robotsDir, String(index)),
         socketPath: join(socketsDir, String(index)),
-        subscribers: subscribersOf(scenario),
+        subscribers,
         cursor: this.#config.cursors?.[index],
         makeUplink: this.#makeUplink,
         device: defined({
-          retain: RETAIN,
+          retain,
           durability: 'os' as const,
           seed: `${seed}/${index}`,
           behaviour: defect?.behaviour(referenceBehaviour),
         }),
-        listener: this.#listener,
+        listener: this.#listenerOf(classOf(scenario, index)),
       });
       this.#robots.set(index, robot);
     }
     return robot;
   }
 
-  readonly #listener: RobotListener = {
-    count: (name) => this.#metrics.current.count(name),
-    time: (name, ms) => this.#metrics.current.time(name, ms),
+  /** One for all robots of a class. */
+  #listenerOf(robotClass: string | undefined): RobotListener {
+    const known = this.#listeners.get(robotClass);
+    if (known !== undefined) return known;
+    const listener: RobotListener = {
+      ...this.#listener,
+      count: (name) => this.#metrics.of(robotClass).count(name),
+      time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
+      disturbed: (kind, error) => this.#disturbance(kind, error, robotClass),
+    };
+    this.#listeners.set(robotClass, listener);
+    return listener;
+  }
+
+  readonly #listener: Pick<RobotListener, 'fault' | 'trouble' | 'progress'> = {
     fault: (robot, { kind, message }) => {
       this.#metrics.count('subscriber.violations');
       this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
@@ -401,12 +418,11 @@ export class RobotHost implements Host {
       this.#trouble = robot;
       this.#canary?.failed(error);
     },
-    disturbed: (kind, error) => this.#disturbance(kind, error),
     progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };
 
-  #disturbance(kind: DisturbanceKind, error: Error): void {
-    this.#metrics.current.count(kind);
+  #disturbance(kind: DisturbanceKind, error: Error, robotClass?: string): void {
+    this.#metrics.of(robotClass).count(kind);
     if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);
     this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });

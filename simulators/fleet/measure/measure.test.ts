@@ -60,11 +60,11 @@ describe('a histogram', () => {
 it('leaves out a warm-up, even when an action ends after it', () => {
   const metrics = new Metrics({ intervals: true });
   metrics.measuring = false;
-  const warm = metrics.current;
+  const warm = metrics.of();
   metrics.measuring = true;
   warm.time('ping.ms', 1);
   warm.count('ping.errors');
-  metrics.current.time('ping.ms', 2);
+  metrics.of().time('ping.ms', 2);
   expect(summariesOf(metrics.snapshot())['ping.ms']?.count).toBe(1);
   expect(metrics.snapshot().counters).toEqual({});
 });

@@ -153,11 +153,51 @@ export interface Snapshot {
 
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
+/**
+ * The part of a run to which a figure belongs: the class of the robot, and the number and kind of the phase in which
+ * the action began, e.g. `3-storm`.
+ */
+export interface Labels {
+  class?: string | undefined;
+  phase?: string | undefined;
+}
+
+/** The name of a figure of a part of a run, e.g. `rollout.ms{class=arm,phase=3-storm}`. */
+export function labelled(name: string, labels: Labels): string {
+  const parts = (['class', 'phase'] as const).flatMap((key) =>
+    labels[key] === undefined ? [] : [`${key}=${labels[key]}`],
+  );
+  return parts.length === 0 ? name : `${name}{${parts.join()}}`;
+}
+
+/** The label of the phase with this index. */
+export const phaseLabel = (index: number, kind: string): string => `${index + 1}-${kind}`;
+
+/** The opposite of `labelled`. */
+export function unlabelled(text: string): { name: string; labels?: Labels } {
+  const start = text.indexOf('{');
+  if (start < 0) return { name: text };
+  const labels = Object.fromEntries(
+    text
+      .slice(start + 1, -1)
+      .split(',')
+      .map((part) => part.split('=')),
+  );
+  return { name: text.slice(0, start), labels };
+}
+
+/** The figures of the whole run. */
+export const ofWhole = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(figures).filter(([name]) => !name.includes('{')));
+
 export class Metrics implements Recorder {
   readonly #whole = new Map<string, Histogram>();
   readonly #interval = new Map<string, Histogram>();
   readonly #counters = new Map<string, number>();
   readonly #onInterval: boolean;
+  #phase: string | undefined;
+  /** Of the current phase, by class. */
+  #recorders = new Map<string | undefined, Recorder>();
   /** False during a warm-up. */
   measuring = true;
 
@@ -166,13 +206,56 @@ export class Metrics implements Recorder {
     this.#onInterval = intervals;
   }
 
-  /** The recorder of an action that starts now. */
-  get current(): Recorder {
-    return this.measuring ? this : DISCARD;
+  /** Call as a phase begins: what starts from now on belongs to it. */
+  beginPhase(phase: string, measuring: boolean): void {
+    this.#phase = phase;
+    this.measuring = measuring;
+    this.#recorders = new Map();
+  }
+
+  /** The recorder of an action that starts now, of a robot of this class. */
+  of(robotClass?: string): Recorder {
+    if (!this.measuring) return DISCARD;
+    let recorder = this.#recorders.get(robotClass);
+    if (recorder === undefined) {
+      recorder = this.#recorderOf({ class: robotClass, phase: this.#phase });
+      this.#recorders.set(robotClass, recorder);
+    }
+    return recorder;
+  }
+
+  /** Records for the whole run, and for a part of it. */
+  #recorderOf(labels: Labels): Recorder {
+    if (labelled('', labels) === '') return this;
+    const names = new Map<string, string>();
+    const own = (name: string): string => {
+      let known = names.get(name);
+      if (known === undefined) {
+        known = labelled(name, labels);
+        names.set(name, known);
+      }
+      return known;
+    };
+    return {
+      time: (name, ms) => {
+        recordMs(this.#of(this.#whole, name, 3), ms);
+        this.#timePart(own(name), ms);
+      },
+      count: (name, by) => {
+        this.count(name, by);
+        this.count(own(name), by);
+      },
+    };
   }
 
   time(name: string, ms: number): void {
     recordMs(this.#of(this.#whole, name, 3), ms);
+    if (this.#onInterval) recordMs(this.#of(this.#interval, name, 2), ms);
+  }
+
+  /** With two digits: there are many parts. */
+  #timePart(name: string, ms: number): void {
+    recordMs(this.#of(this.#whole, name, 2), ms);
     if (this.#onInterval) recordMs(this.#of(this.#interval, name, 2), ms);
   }
 
@@ -184,7 +267,10 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /** Durations since the last call, and counters since the start. */
+  /**
+   * Durations since the last call, and counters since the start. A duration that belongs to a part is in that part
+   * alone.
+   */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();

@@ -289,10 +289,10 @@ export class Hosts {
 
   /**
    * Kills a worker like a loss of power, and after `downMs` milliseconds starts another on the same disk: its robots
-   * start again, and their subscribers resume where the old ones were. Resolves with false when that host is not a
-   * worker process.
+   * start again, and their subscribers resume where the old ones were. `index`: of the phase in which that happens.
+   * Resolves with false when that host is not a worker process.
    */
-  async replace(name: string, downMs: number): Promise<boolean> {
+  async replace(name: string, downMs: number, index: number): Promise<boolean> {
     const entry = this.#entries.get(name);
     if (entry === undefined || !('kill' in entry.host)) return false;
     try {
@@ -303,7 +303,7 @@ export class Hosts {
       if (this.#stopping) return true;
       const host = this.#add({ ...entry.config, cursors });
       await host.prepare();
-      await host.runPhase({ index: 0, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
+      await host.runPhase({ index, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
     } catch (error) {
       this.#lose(name, error as Error);
     }

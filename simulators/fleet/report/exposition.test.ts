@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { histogram, recordMs, summary } from '../measure/metrics.ts';
 import { costPartWith, tickWith } from '../result/testing/result.ts';
 import { type Exposed, expose } from './exposition.ts';
 
@@ -9,11 +10,14 @@ const started: Exposed = {
   keysReady: 1,
   metrics: {},
   counters: {},
-  percentile: () => undefined,
+  times: () => undefined,
   thresholds: [{ expr: 'ping.ms.p99.5<1s', value: null, ok: false }],
 };
 const tick = tickWith({ cpu: 0.5, rss_bytes: 1024, loop_max_ms: 7 });
 const part = costPartWith();
+const PART = 'ping.ms{class=arm,phase=2-hold}';
+const times = histogram();
+for (let us = 1; us <= 1000; us += 1) recordMs(times, us / 1000);
 
 it('serves the figures of a fleet to Prometheus, from its first second on', async () => {
   let figures = started;
@@ -31,9 +35,9 @@ it('serves the figures of a fleet to Prometheus, from its first second on', asyn
     ...started,
     phase: 'hold',
     tick: { ...tick, robots: { online: 3, down: 1 } },
-    metrics: { 'ping.ms': { count: 10, p50: 1, p90: 2, p95: 2.5, p99: 3, p999: 4, max: 5, unit: 'ms' } },
-    counters: { 'http.attempts': 7, 'http.status.503': 2 },
-    percentile: (metric, percent) => (metric === 'ping.ms' ? percent / 100 : undefined),
+    metrics: { 'ping.ms': summary(times), [PART]: summary(times) },
+    counters: { 'http.attempts': 7, 'http.status.503': 2, 'http.attempts{phase=2-hold}': 5 },
+    times: (name) => (name === 'ping.ms' || name === PART ? times : undefined),
     thresholds: [{ expr: 'ping.ms.p99.5<1s', value: 0.995, ok: true }],
     costs: { memory: 'PSS', robots: 4, parts: { parent: part, workers: part, whole: part } },
   };
@@ -45,6 +49,10 @@ it('serves the figures of a fleet to Prometheus, from its first second on', asyn
     expect(text).toContain(
       `muster_duration_milliseconds{metric="ping.ms",quantile="${quantile}",shard="2/8"} ${quantile}`,
     );
+  expect(text).toContain(
+    'muster_part_duration_milliseconds{metric="ping.ms",quantile="0.5",class="arm",phase="2-hold",shard="2/8"} 0.5',
+  );
+  expect(text).toContain('muster_part_events_total{event="http.attempts",phase="2-hold",shard="2/8"} 5');
   expect(text).toContain('muster_events_total{event="http.attempts",shard="2/8"} 7');
   expect(text).toContain('muster_events_total{event="http.status.503",shard="2/8"} 2');
   expect(text).toContain('muster_threshold_met{threshold="ping.ms.p99.5<1s",shard="2/8"} 1');

@@ -2,14 +2,15 @@
 
 import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
+import { defined } from '../../../harness/common/defined.ts';
 import { http } from '../../../harness/common/node-http.ts';
 import { costParts, type RunCosts } from '../measure/costs.ts';
-import { COUNTERS, DURATIONS } from '../measure/metrics.ts';
+import { COUNTERS, DURATIONS, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 import { type Measured, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 
 /** The figures at a scrape. */
-export interface Exposed extends Omit<Measured, 'measuredSeconds'> {
+export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'> {
   /** The newest second; undefined until the robots' hosts are ready. */
   tick: Tick | undefined;
   /** Robots of this run. */
@@ -64,34 +65,39 @@ export async function expose(options: {
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
 /** A value, undefined where there is none, and its labels. */
-type Sample = [value: number | undefined, labels?: Record<string, string>];
+type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
+
+type AddMeter = (
+  name: string,
+  help: string,
+  labelNames: string[],
+  samples: Sample[],
+  Meter?: typeof Gauge | typeof Counter,
+) => void;
 
 /** The figures of one scrape, each with its samples. */
 function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Registry {
   const registry = new Registry();
   registry.setDefaultLabels(defaultLabels);
-  const meter = (
-    name: string,
-    help: string,
-    labelNames: string[],
-    samples: Sample[],
-    Meter: typeof Gauge | typeof Counter = Gauge,
-  ) => {
+  const meter: AddMeter = (name, help, labelNames, samples, Meter = Gauge) => {
     const own = new Meter({ name, help, labelNames, registers: [registry] });
-    for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(labels, value);
+    for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
   const { tick, robots, phase, keysReady, metrics, counters, thresholds, costs } = figures;
   const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
     ([state, count]): Sample => [count, { state }],
   );
-  const quantiles = DURATIONS.flatMap((metric) =>
-    [...percentsFor(metric, thresholds)].map((percent): Sample => {
-      return [figures.percentile(metric, percent), { metric, quantile: String(Number((percent / 100).toFixed(6))) }];
-    }),
-  );
+  const quantilesOf = (key: string): Sample[] => {
+    const { name: metric, labels } = unlabelled(key);
+    const times = figures.times(key);
+    return [...percentsFor(metric, thresholds)].map((percent) => [
+      times && percentileMs(times, percent),
+      { metric, quantile: String(Number((percent / 100).toFixed(6))), ...labels },
+    ]);
+  };
   const counts = DURATIONS.map((metric): Sample => [metrics[metric]?.count ?? 0, { metric }]);
   // A counter that appears with its first event has no rate then.
-  const named = [...new Set([...COUNTERS, ...Object.keys(counters)])];
+  const named = [...new Set([...COUNTERS, ...Object.keys(ofWhole(counters))])];
   const events = named.map((event): Sample => [counters[event] ?? 0, { event }]);
   const met = thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]);
   const stalls = 'Longest stall of an event loop of the generator in the last second';
@@ -99,9 +105,11 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_phase', '1 for the current phase', ['phase'], [[1, { phase }]]);
   meter('muster_keys_ready', 'Key pairs of robots that are ready', [], [[keysReady]]);
   meter('muster_keys_wanted', 'Key pairs of robots that are needed', [], [[robots]]);
-  meter('muster_duration_milliseconds', 'Durations measured so far, by quantile', ['metric', 'quantile'], quantiles);
+  const quantiles = 'Durations measured so far, by quantile';
+  meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
   meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
+  addParts(meter, figures, quantilesOf);
   meter('muster_threshold_met', '1 for a threshold that is met so far', ['threshold'], met);
   meter('muster_cpu_cores', 'Cores used by the generator', [], [[tick?.cpu]]);
   meter('muster_resident_bytes', 'Resident memory of the generator', [], [[tick?.rss_bytes]]);
@@ -120,6 +128,24 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_process_cpu_seconds', 'Processor time of processes since their start', ['role'], cpu);
   meter('muster_robot_memory_bytes', 'Memory of one robot: of all processes, and of one more', ['cost'], robot);
   return registry;
+}
+
+/** Under names of their own, so that nobody adds parts to the whole. */
+function addParts(
+  meter: AddMeter,
+  { metrics, counters }: Pick<Exposed, 'metrics' | 'counters'>,
+  quantilesOf: (key: string) => Sample[],
+): void {
+  const inParts = (of: Readonly<Record<string, unknown>>) => Object.keys(of).filter((key) => key.includes('{'));
+  const help = 'The same by class of robot and phase';
+  const labels = ['class', 'phase'];
+  const quantiles = inParts(metrics).flatMap(quantilesOf);
+  const events = inParts(counters).map((key): Sample => {
+    const { name: event, labels: own } = unlabelled(key);
+    return [counters[key], { event, ...own }];
+  });
+  meter('muster_part_duration_milliseconds', help, ['metric', 'quantile', ...labels], quantiles);
+  meter('muster_part_events_total', help, ['event', ...labels], events, Counter);
 }
 
 function percentsFor(metric: string, thresholds: readonly ThresholdResult[]): Set<number> {

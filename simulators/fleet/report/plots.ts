@@ -3,7 +3,7 @@
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { DURATION_NAMES, decode, percentileMs } from '../measure/metrics.ts';
+import { DURATION_NAMES, decode, ofWhole, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import { type Cell, cellsOf } from '../result/rollout-map.ts';
 import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
@@ -48,7 +48,7 @@ const percentilePosition = (percent: number): number => -Math.log10(1 - percent 
 
 /** Every duration but the legs of a roll-out, by percentile. */
 export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
-  const names = Object.keys(histograms).filter((name) => !/^rollout\..+\.ms$/.test(name));
+  const names = Object.keys(ofWhole(histograms)).filter((name) => !/^rollout\..+\.ms$/.test(name));
   if (names.length === 0) return undefined;
   const series = names.map((name) => {
     const from = decode(histograms[name] ?? '');

@@ -5,7 +5,7 @@ import { html, type Markup, NOTHING, PALETTE, scriptOf, styleOf, trusted } from 
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { mebibytes } from '../measure/cgroup.ts';
 import { costParts, kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
-import { decode, percentileMs } from '../measure/metrics.ts';
+import { decode, ofWhole, percentileMs } from '../measure/metrics.ts';
 import {
   type FleetOutcome,
   type FleetResult,
@@ -20,6 +20,7 @@ import {
 } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
 import { type CellPlot, cellChart, chart, chartData, type Plot, tableOf } from './chart.ts';
+import { partsOf } from './parts.ts';
 import {
   metricName,
   percentilePlot,
@@ -166,6 +167,7 @@ ${violations(result)}
 ${titled('Thresholds', thresholds(result))}
 ${voidNote(result)}${rolloutPart(result, reach, map)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
+${partsOf(result)}
 ${titled('Over time', charts(times))}
 ${titled('Processes', costPart(result.costs))}
 ${titled('Counters', counters(result))}
@@ -327,7 +329,7 @@ const percentsOf = (result: FleetResult): number[] =>
 
 function metrics(result: FleetResult): Markup {
   const percents = percentsOf(result);
-  const rows = Object.entries(result.metrics).map(([name, { count: times, max }]) => {
+  const rows = Object.entries(ofWhole(result.metrics)).map(([name, { count: times, max }]) => {
     const encoded = result.histograms[name];
     const from = encoded === undefined ? undefined : decode(encoded);
     return [
@@ -342,7 +344,7 @@ function metrics(result: FleetResult): Markup {
 }
 
 function counters(result: FleetResult): Markup {
-  const rows = Object.entries(result.counters).map(([name, value]) => [
+  const rows = Object.entries(ofWhole(result.counters)).map(([name, value]) => [
     html`<th scope="row"><code>${name}</code></th>`,
     thousands(value),
   ]);

@@ -38,7 +38,14 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const metrics = summariesOf(whole);
   const measuredSeconds = Math.max(...results.map((result) => result.measured_seconds));
   const { counters, histograms } = whole;
-  const measured = measuredIn({ metrics, counters, histograms, measured_seconds: measuredSeconds });
+  const sum = (figure: (result: FleetResult) => number): number =>
+    results.reduce((total, result) => total + figure(result), 0);
+  const phases = first.result.phases.map((phase, index) => ({
+    ...phase,
+    duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
+    actions: sum((result) => result.phases[index]?.actions ?? 0),
+  }));
+  const measured = measuredIn({ metrics, counters, histograms, phases, measured_seconds: measuredSeconds });
   const expressions = new Set([
     ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
     ...(options.thresholds ?? []),
@@ -48,8 +55,6 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     ...apart(parts),
     ...parts.flatMap(({ name, result }) => result.incomplete_reasons.map((reason) => `${name}: ${reason}`)),
   ];
-  const sum = (figure: (result: FleetResult) => number): number =>
-    results.reduce((total, result) => total + figure(result), 0);
   const robots = sum((result) => result.robots);
   const decisive = {
     shard: null,
@@ -78,11 +83,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     metrics,
     counters,
     missed: results.flatMap((result) => result.missed).slice(0, 100),
-    phases: first.result.phases.map((phase, index) => ({
-      ...phase,
-      duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
-      actions: sum((result) => result.phases[index]?.actions ?? 0),
-    })),
+    phases,
     rollouts: mergedRollouts(results),
     series: mergeSeries(results),
     histograms,

@@ -10,6 +10,7 @@ const measured = measuredIn({
   histograms: durations.snapshot().histograms,
   counters: { 'http.errors': 3, 'http.attempts': 200 },
   measured_seconds: 20,
+  phases: [],
 });
 const check = (expr: string) => evaluate(parseThreshold(expr), measured);
 
@@ -66,6 +67,54 @@ describe('thresholds', () => {
   });
 });
 
+describe('a threshold of a part', () => {
+  const metrics = new Metrics();
+  const record = (phase: string, name: string, ms: number, attempts: number): void => {
+    metrics.beginPhase(phase, true);
+    const recorder = metrics.of(name);
+    for (let at = 0; at < 100; at += 1) recorder.time('ping.ms', ms);
+    recorder.count('ping.attempts', attempts);
+    recorder.count('ping.errors', 1);
+  };
+  record('2-hold', 'arm', 10, 100);
+  record('3-storm', 'arm', 100, 50);
+  record('3-storm', 'cart', 200, 10);
+  record('5-hold', 'cart', 20, 10);
+  const snapshot = metrics.snapshot();
+  const phases = ['ramp', 'hold', 'storm', 'stop', 'hold'].map((kind) => {
+    return { do: kind, started_ms: 0, duration_ms: 2000, measured: kind !== 'stop', actions: 0 };
+  });
+  const parts = measuredIn({ ...snapshot, metrics: summariesOf(snapshot), measured_seconds: 8, phases });
+
+  it.each([
+    ['ping.ms.max<1s', 200],
+    ['ping.ms{class=arm}.max<1s', 100],
+    ['ping.ms{class=arm, phase=hold}.p99<1s', 10],
+    ['ping.ms{phase=hold}.p99<1s', 20],
+    ['ping.ms{phase=3}.p50<1s', 100],
+    ['ping.ms{phase=3-storm,class=cart}.p50<1s', 200],
+    ['ping.ms{class=cart}.count>1', 200],
+    ['ping.errors{class=cart}.rate<50%', 2 / 20],
+    ['ping.errors{phase=hold}.rate<5/s', 2 / 4],
+  ])('%s', (expr, value) => {
+    expect((evaluate(parseThreshold(expr), parts).value ?? 0) / value).toBeCloseTo(1, 1);
+  });
+
+  it('says when nothing was measured in it', () => {
+    const { reason } = evaluate(parseThreshold('ping.ms{class=arm,phase=5}.p99<1s'), parts);
+    expect(reason).toBe("'ping.ms' was not measured in that part of the run");
+  });
+
+  it.each([
+    ['ping.ms{robot=1}.p99<1s', /'robot=1' names no part; accepted: class=NAME, phase=KIND, phase=NUMBER/],
+    ['ping.ms{class=a,class=b}.p99<1s', /'class' is there twice/],
+    ['ping.ms{class=boat}.p99<1s', /there is no class 'boat'; accepted: arm, cart/],
+    ['ping.ms{phase=kill}.p99<1s', /there is no phase 'kill'; accepted: 1-ramp, 2-hold, or the number or the kind/],
+  ])('refuses %s', (expr, why) => {
+    expect(() => checkThreshold(expr, { classes: ['arm', 'cart'], phases: ['ramp', 'hold'] })).toThrow(why);
+  });
+});
+
 describe('a threshold that a person wrote', () => {
   it.each([
     'rollout.ms.p99<5s',
@@ -87,7 +136,7 @@ describe('a threshold that a person wrote', () => {
   });
 
   it('is missed by a run that measured nothing, with a short message', () => {
-    const nothing = { metrics: {}, counters: {}, percentile: () => undefined, measuredSeconds: 0 };
+    const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
     expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });

@@ -1,12 +1,30 @@
 /**
  * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`,
- * `ping.ms.count>=100`. Grammar: `metric.statistic operator number[unit]`. The metric is a name of the result's
- * `metrics` or `counters`.
+ * `ping.ms.count>=100`. Grammar: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. The metric is a
+ * name of the result's `metrics` or `counters`. A phase is told by its kind, by its number, or by both: `storm`, `3`,
+ * `3-storm`.
  */
+
+import type { Histogram } from 'hdr-histogram-js';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/usage.ts';
-import { COUNTERS, DURATIONS, decode, isCounter, isDuration, percentileMs, type Summary } from '../measure/metrics.ts';
+import {
+  COUNTERS,
+  DURATIONS,
+  decode,
+  histogram,
+  isCounter,
+  isDuration,
+  type Labels,
+  merge,
+  ofWhole,
+  percentileMs,
+  phaseLabel,
+  type Summary,
+  summary,
+  unlabelled,
+} from '../measure/metrics.ts';
 import type { FleetResult } from './result.ts';
 
 const STATISTICS = ['count', 'max', 'rate'] as const;
@@ -28,6 +46,8 @@ const RATES: Record<string, { factor: number; per: 'attempt' | 'second' }> = {
 export interface Threshold {
   expr: string;
   metric: string;
+  /** The part of the run; all of it where there are none. */
+  labels?: Labels;
   statistic: Statistic;
   /** Above 0 and below 100, of a percentile. */
   percent?: number;
@@ -44,9 +64,10 @@ export type ThresholdResult = FleetResult['thresholds'][number];
 /** Throws RangeError that says what is accepted. */
 export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
-  const match = /^([a-z0-9_.-]+?)\.([a-z]+|p\d+(?:\.\d+)?)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
+  const match =
+    /^([a-z0-9_.-]+?)(\{[^{}]*\})?\.([a-z]+|p\d+(?:\.\d+)?)(<=|>=|==|<|>)(-?\d+(?:\.\d+)?)([a-zµ%/]*)$/i.exec(expr);
   if (match === null) throw refuse(text, "it must read 'metric.statistic<number[unit]', e.g. rollout.ms.p99<5s");
-  const [, metric = '', wanted = '', operator = '', number = '', unit = ''] = match;
+  const [, metric = '', part = '', wanted = '', operator = '', number = '', unit = ''] = match;
   const percent = percentIn(wanted);
   const statistic = percent === undefined ? STATISTICS.find((known) => known === wanted) : 'percentile';
   if (statistic === undefined) {
@@ -62,7 +83,7 @@ export function parseThreshold(text: string): Threshold {
     metric,
     statistic,
     operator: operator as Operator,
-    ...defined({ percent }),
+    ...defined({ percent, labels: part === '' ? undefined : labelsIn(part, text) }),
   };
   if (statistic === 'count') {
     if (unit !== '') throw refuse(text, `a count has no unit, but '${unit}' was given`);
@@ -80,6 +101,30 @@ export function parseThreshold(text: string): Threshold {
   }
 }
 
+/** Of `{class=arm,phase=storm}`. Throws RangeError. */
+function labelsIn(part: string, text: string): Labels {
+  const labels: Labels = {};
+  for (const pair of part.slice(1, -1).split(',')) {
+    const [, key, value] = /^(class|phase)=([a-z0-9_-]+)$/.exec(pair) ?? [];
+    if (key === undefined)
+      throw refuse(text, `'${pair}' names no part; accepted: class=NAME, phase=KIND, phase=NUMBER`);
+    if (labels[key as keyof Labels] !== undefined) throw refuse(text, `'${key}' is there twice`);
+    labels[key as keyof Labels] = value;
+  }
+  return labels;
+}
+
+/** Whether the figure of a part belongs to a larger part. */
+const isIn = (own: Labels, wanted: Labels): boolean =>
+  (wanted.class === undefined || own.class === wanted.class) &&
+  (wanted.phase === undefined || (own.phase !== undefined && isPhase(own.phase, wanted.phase)));
+
+/** `label`: number and kind, as of `phaseLabel`. */
+function isPhase(label: string, wanted: string): boolean {
+  const end = label.indexOf('-');
+  return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
+}
+
 /** The percentage in `p95` or `p99.9`, and in `p999`, the older name of `p99.9`. */
 function percentIn(statistic: string): number | undefined {
   const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(statistic) ?? [];
@@ -88,13 +133,21 @@ function percentIn(statistic: string): number | undefined {
   return percent > 0 ? percent : undefined;
 }
 
+/** What a scenario has that thresholds may name. */
+export interface Parts {
+  classes: readonly string[];
+  /** Kinds, in the order of the phases. */
+  phases: readonly string[];
+}
+
 /**
- * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure.
- * `parseThreshold` accepts it, because results of other versions may have other metrics.
+ * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure, and for
+ * a part that the scenario lacks. `parseThreshold` accepts both, because results of other versions may have them.
  */
-export function checkThreshold(text: string): Threshold {
+export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
   const { metric, statistic, per } = threshold;
+  if (parts !== undefined) mustBeIn(threshold, parts, text);
   const duration = isDuration(metric);
   if (!duration && !isCounter(metric)) {
     const near = nearest(metric, [...DURATIONS, ...COUNTERS]);
@@ -113,25 +166,30 @@ export function checkThreshold(text: string): Threshold {
   return threshold;
 }
 
+function mustBeIn({ labels = {} }: Threshold, { classes, phases }: Parts, text: string): void {
+  const { class: name, phase } = labels;
+  if (name !== undefined && !classes.includes(name)) {
+    const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
+    throw refuse(text, `there is no class '${name}'; ${accepted}`);
+  }
+  const known = phases.map((kind, index) => phaseLabel(index, kind));
+  if (phase !== undefined && !known.some((label) => isPhase(label, phase)))
+    throw refuse(text, `there is no phase '${phase}'; accepted: ${known.join(', ')}, or the number or the kind alone`);
+}
+
 const refuse = (text: string, why: string): RangeError => new RangeError(`threshold '${text}': ${why}`);
 
 /** What thresholds are compared with. */
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** Milliseconds that so many percent did not exceed; undefined where nothing was measured. */
-  percentile(metric: string, percent: number): number | undefined;
+  /** All durations of that name; undefined where there are none. */
+  times(name: string): Histogram | undefined;
   /** Duration of the measured phases. */
   measuredSeconds: number;
+  /** The measured phases. */
+  phases: readonly { label: string; seconds: number }[];
 }
-
-/** Percentiles of base64 HDR histograms. */
-const percentilesOf =
-  (histograms: Record<string, string>): Measured['percentile'] =>
-  (metric, percent) => {
-    const encoded = histograms[metric];
-    return encoded === undefined ? undefined : percentileMs(decode(encoded), percent);
-  };
 
 /** What thresholds of a finished part of a run are compared with. */
 export const measuredIn = ({
@@ -139,11 +197,16 @@ export const measuredIn = ({
   counters,
   histograms,
   measured_seconds: measuredSeconds,
-}: Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'measured_seconds'>): Measured => ({
+  phases,
+}: Pick<FleetResult, 'metrics' | 'counters' | 'histograms' | 'measured_seconds' | 'phases'>): Measured => ({
   metrics,
   counters,
-  percentile: percentilesOf(histograms),
+  times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds,
+  // What was done by hand comes after all phases of the scenario.
+  phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
+    measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
+  ),
 });
 
 /** Compares a threshold with what was measured; one that nothing was measured for is missed. */
@@ -154,12 +217,14 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-function measuredBy({ metric, statistic, percent, per }: Threshold, measured: Measured): number | string {
-  const { metrics, counters, measuredSeconds } = measured;
+function measuredBy({ metric, labels, statistic, percent, per }: Threshold, measured: Measured): number | string {
+  const found = labels === undefined ? measured : partOf(measured, labels, metric);
+  const { metrics, counters, measuredSeconds } = found;
   const times = metrics[metric];
   const counter = counters[metric];
   if (times === undefined && counter === undefined) {
-    const known = [...Object.keys(metrics), ...Object.keys(counters)].sort();
+    if (labels !== undefined) return `'${metric}' was not measured in that part of the run`;
+    const known = Object.keys(ofWhole({ ...metrics, ...counters })).sort();
     return known.length === 0
       ? 'nothing was measured'
       : `'${metric}' was not measured; these were: ${known.join(', ')}`;
@@ -176,7 +241,43 @@ function measuredBy({ metric, statistic, percent, per }: Threshold, measured: Me
   if (times === undefined) return `'${metric}' is a counter: only count and rate apply`;
   if (times.count === 0) return `'${metric}' has no sample`;
   if (percent === undefined) return times.max;
-  return measured.percentile(metric, percent) ?? `'${metric}' has no histogram`;
+  const all = found.times(metric);
+  return all === undefined ? `'${metric}' has no histogram` : percentileMs(all, percent);
+}
+
+/** A duration of the robots of a class; undefined where it was not measured. */
+export const summaryOfClass = (result: Parameters<typeof measuredIn>[0], metric: string, name: string) =>
+  partOf(measuredIn(result), { class: name }, metric).metrics[metric];
+
+/** The classes of robots of which something was measured. */
+export const classesIn = ({ metrics }: Pick<FleetResult, 'metrics'>): string[] =>
+  [...new Set(Object.keys(metrics).flatMap((key) => unlabelled(key).labels?.class ?? []))].sort();
+
+/** The figures of a part of a run, by the names that those of the whole have. */
+function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
+  const own = (figures: Readonly<Record<string, unknown>>) =>
+    Object.keys(figures).filter((key) => {
+      const { name, labels } = unlabelled(key);
+      return labels !== undefined && isIn(labels, wanted) && (name === metric || name === attemptsOf(metric));
+    });
+  const counters: Record<string, number> = {};
+  for (const key of own(measured.counters)) {
+    const { name } = unlabelled(key);
+    counters[name] = (counters[name] ?? 0) + (measured.counters[key] ?? 0);
+  }
+  const whole = histogram(2);
+  for (const key of own(measured.metrics)) {
+    const times = measured.times(key);
+    if (times !== undefined) merge(whole, times);
+  }
+  const phases = measured.phases.filter(({ label }) => wanted.phase === undefined || isPhase(label, wanted.phase));
+  return {
+    metrics: whole.totalCount === 0 ? {} : { [metric]: summary(whole) },
+    counters,
+    times: () => whole,
+    measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
+    phases,
+  };
 }
 
 /** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */

@@ -17,6 +17,7 @@ import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../dev
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
+import { classOf } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 
@@ -31,7 +32,7 @@ export interface UplinkSettings {
   /** `undefined`: robots without an uplink. */
   platform: PlatformAddress | undefined;
   offer?: Offer;
-  scenario: Pick<Scenario, 'uplink' | 'poll_every'>;
+  scenario: Pick<Scenario, 'uplink' | 'poll_every' | 'classes'>;
   seed: number;
   keyBits: number;
 }
@@ -69,6 +70,7 @@ export function fleetUplinks(
     platform: platform.agentUrl,
     ...defined({ mqtt: platform.mqttUrl }),
     keyBits,
+    versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
     token: tokens === undefined ? renewed(() => client.provisioningToken()) : given(tokens),
   });
   return observedUplinks(agent);

@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit, processors, readText } from '../measure/cgroup.ts';
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
+import { meanSubscribers } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
-import { subscribersOf } from '../scenario/uplinks.ts';
 
 /** What one robot needs. */
 export interface RobotCost {
@@ -51,15 +51,15 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>>;
+type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'classes' | 'phases'>>;
 
 /** The cost by uplink, subscribers and phases. */
 export function robotCost({ uplink = 'agent', phases = [], ...more }: Told): RobotCost {
-  const subscribers = subscribersOf({ uplink, ...more });
+  const subscribers = meanSubscribers({ uplink, ...more });
   const connected = uplink === 'agent' ? 1 : 0;
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
-    descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
+    descriptors: IDLE_DESCRIPTORS + connected + Math.ceil(subscribers * SUBSCRIBER_DESCRIPTORS),
     memoryBytes:
       IDLE_BYTES +
       (uplink === 'none' || uplink === 'calls' ? 0 : UPLINK_BYTES) +

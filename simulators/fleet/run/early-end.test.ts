@@ -11,7 +11,7 @@ function ended(end: EarlyEnd, seconds: readonly (readonly [atMs: number, errors:
   const incomplete: string[] = [];
   return seconds.map(([elapsedMs, errors]) => {
     const counters = { 'http.errors': errors, 'http.attempts': 100 };
-    const standing = { metrics: {}, counters, percentile: () => undefined, measuredSeconds: 10 };
+    const standing = { metrics: {}, counters, times: () => undefined, measuredSeconds: 10, phases: [] };
     end.look({ standing, elapsedMs, incomplete });
     expect(end.signal.aborted).toBe(incomplete.length > 0);
     return incomplete.join();

@@ -285,7 +285,7 @@ export class Fleet implements AsyncDisposable {
 
   async #killWorker(index: number, down: string | undefined): Promise<void> {
     const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
-    const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down));
+    const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down), index);
     if (!killed) this.record.incomplete.push('there was no worker process to kill: use --workers 1 or more');
   }
 

@@ -86,18 +86,6 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     ...decisive,
     missed: record.missed,
     rollouts: record.rollouts(Math.max(options.robots, robots)),
-    phases: [...record.phases, ...record.byHand].map((phase) =>
-      defined({
-        do: phase.do,
-        started_ms: Math.round(phase.startedMs),
-        duration_ms: Math.round(phase.durationMs),
-        measured: phase.measured,
-        actions: phase.actions,
-        within_ms: phase.withinMs,
-        interrupted: phase.interrupted,
-        by_hand: phase.note,
-      }),
-    ),
     series: record.progress.series,
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
@@ -169,7 +157,10 @@ export const evaluatedThresholds = (
 function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 'thresholds'>): string[] {
   const wanted = [...(scenario.thresholds ?? []), ...thresholds];
   const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
-  if (measuresRollouts && !wanted.some((expr) => parseThreshold(expr).metric === 'rollout.missed')) {
+  if (
+    measuresRollouts &&
+    !wanted.map(parseThreshold).some(({ metric, labels }) => metric === 'rollout.missed' && labels === undefined)
+  ) {
     wanted.push('rollout.missed.count==0');
   }
   return [...new Set(wanted.map((expr) => parseThreshold(expr).expr))];

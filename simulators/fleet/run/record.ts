@@ -1,5 +1,6 @@
 /** The seconds of a run, put together from the ticks of its hosts. */
 
+import { defined } from '../../../harness/common/defined.ts';
 import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { processors } from '../measure/cgroup.ts';
 import {
@@ -7,11 +8,12 @@ import {
   decode,
   histogram,
   merge,
-  percentileMs,
+  phaseLabel,
   type Snapshot,
   type Summary,
   summariesOf,
   summary,
+  unlabelled,
 } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
@@ -42,10 +44,14 @@ export class Progress {
   add(host: string, tick: HostTick): void {
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
-    for (const [name, text] of Object.entries(tick.interval.histograms)) {
-      const whole = this.#whole.get(name) ?? histogram(2);
-      merge(whole, decode(text));
-      this.#whole.set(name, whole);
+    for (const [key, text] of Object.entries(tick.interval.histograms)) {
+      const times = decode(text);
+      // What belongs to a part of the run belongs to the whole of it.
+      for (const name of new Set([key, unlabelled(key).name])) {
+        const whole = this.#whole.get(name) ?? histogram(2);
+        merge(whole, times);
+        this.#whole.set(name, whole);
+      }
     }
     if (!tick.judged) return;
     const samples = this.samples.get(host) ?? [];
@@ -74,10 +80,9 @@ export class Progress {
     return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
   }
 
-  /** Of all durations so far, to two digits: milliseconds; undefined where nothing was measured. */
-  percentile(metric: string, percent: number): number | undefined {
-    const of = this.#whole.get(metric);
-    return of && percentileMs(of, percent);
+  /** All durations of this name so far, to two digits; undefined where nothing was measured. */
+  times(name: string): ReturnType<typeof histogram> | undefined {
+    return this.#whole.get(name);
   }
 
   /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
@@ -106,8 +111,10 @@ export class Progress {
       rss_bytes: latest.reduce((sum, { load }) => sum + load.rss_bytes, 0),
       loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
     };
+    const taken = fresh.flatMap(({ tick: { interval } }) => Object.entries(interval.histograms));
+    const byName = Map.groupBy(taken, ([key]) => unlabelled(key).name);
     for (const name of CURVES) {
-      const [first, ...rest] = fresh.flatMap(({ tick: { interval } }) => interval.histograms[name] ?? []);
+      const [first, ...rest] = (byName.get(name) ?? []).map(([, text]) => text);
       if (first === undefined) continue;
       const whole = decode(first);
       for (const text of rest) merge(whole, decode(text));
@@ -140,7 +147,7 @@ export interface PhaseReport extends PhaseOutcome {
 /** The part of a result that follows from measurements. */
 export type Measured = Pick<
   FleetResult,
-  'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds'
+  'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds' | 'phases'
 >;
 
 const MAX_LISTED = 100;
@@ -254,6 +261,22 @@ export class FleetRecord {
     return report;
   }
 
+  /** All that was done, as the result tells it: first the phases of the scenario. */
+  get told(): FleetResult['phases'] {
+    return [...this.phases, ...this.byHand].map((phase) =>
+      defined({
+        do: phase.do,
+        started_ms: Math.round(phase.startedMs),
+        duration_ms: Math.round(phase.durationMs),
+        measured: phase.measured,
+        actions: phase.actions,
+        within_ms: phase.withinMs,
+        interrupted: phase.interrupted,
+        by_hand: phase.note,
+      }),
+    );
+  }
+
   /** Fills in roll-outs that arrived after their phase had ended. */
   addLate(late: readonly LateRollout[]): void {
     const byId = new Map(late.map(({ deployment_id, late_ms }) => [deployment_id, late_ms]));
@@ -287,9 +310,18 @@ export class FleetRecord {
     return {
       metrics: progress.summaries(),
       counters: progress.counters,
-      percentile: (metric, percent) => progress.percentile(metric, percent),
+      times: (name) => progress.times(name),
       measuredSeconds: (ended + this.phaseElapsedMs) / 1000,
+      phases: [...this.#phasesSoFar()],
     };
+  }
+
+  *#phasesSoFar(): Generator<{ label: string; seconds: number }> {
+    for (const [index, { do: kind, measured, durationMs }] of this.phases.entries())
+      if (measured) yield { label: phaseLabel(index, kind), seconds: durationMs / 1000 };
+    const running = this.phaseStartedMs === undefined ? undefined : this.#running?.phase;
+    if (running !== undefined && running.measure !== false)
+      yield { label: phaseLabel(this.phases.length, running.do), seconds: this.phaseElapsedMs / 1000 };
   }
 
   addViolation(violation: Violation): void {
@@ -312,7 +344,8 @@ export class FleetRecord {
     const { verdict, reasons } = this.#graded(metrics, counters);
     const measured = this.phases.filter((phase) => phase.measured);
     const seconds = measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000;
-    return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds };
+    const { told: phases } = this;
+    return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
   }
 
   /** What the verdict would be if the run ended now, and what it may still come to. */

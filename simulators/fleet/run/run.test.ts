@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { parseScenario } from '../scenario/scenario.ts';
+import { parseScenario } from '../scenario/read.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';

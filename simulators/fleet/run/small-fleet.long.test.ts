@@ -45,6 +45,36 @@ describe('a scenario', () => {
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
+  it('tells its figures by class and phase, and agents report the version of their class', async () => {
+    const classes = 'classes: { arm: { share: 75%, subscribers: 2, agent_version: v7.7.7 }, cart: { share: 25% } }';
+    await using fleet = fleets.create(`
+  - { do: rollout, class: arm, over: 100ms }
+  - { do: rollout, over: 100ms }
+${classes}`);
+    await runAll(fleet);
+    const { counters, metrics } = await fleet.measured();
+    const { standing } = fleet.record;
+    expect(counters).toMatchObject({
+      'rollout.attempts': 9 + 12,
+      'rollout.attempts{class=arm,phase=2-rollout}': 9,
+      'rollout.attempts{class=arm,phase=3-rollout}': 9,
+      'rollout.attempts{class=cart,phase=3-rollout}': 3,
+      // The second roll-out removes the first one.
+      'sse.events': 2 * 9 * 3 + 3,
+    });
+    expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
+    expect(metrics['rollout.ms{class=arm,phase=2-rollout}']?.count).toBe(9);
+    // What people watch while it runs adds up to the same.
+    const live = Object.entries(standing.metrics).filter(([name]) => /^rollout\.ms\b/.test(name));
+    const count = (part: boolean) =>
+      live.reduce((sum, [name, of]) => sum + (name.includes('{') === part ? of.count : 0), 0);
+    expect(count(true)).toBe(count(false));
+    const devices = await listOf<{ name: string; agent_version: string }>(fleets.platform, '/devices?limit=100');
+    const own = devices.filter(({ name }) => name.startsWith(fleet.namePrefix));
+    expect(own.filter(({ agent_version: version }) => version === 'v7.7.7')).toHaveLength(9);
+    expect(own).toHaveLength(12);
+  });
+
   it('does not count as late what it asks for all at once', async () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
     await runAll(fleet);

@@ -2,15 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import {
-  parseScenario,
-  ratePerSecond,
-  SCHEMA_FILE,
-  ScenarioError,
-  scenarioJsonSchema,
-  schemaText,
-  shareOf,
-} from './scenario.ts';
+import { parseScenario, ScenarioError } from './read.ts';
+import { ratePerSecond, SCHEMA_FILE, scenarioJsonSchema, schemaText, shareOf } from './scenario.ts';
 
 const ready = new URL('../../../fixtures/scenarios/', import.meta.url);
 const files = readdirSync(ready).filter((name) => name.endsWith('.yaml'));
@@ -108,6 +101,25 @@ describe('a bad scenario file', () => {
     const phases = 'phases: [{do: ramp, over: 1s}, {do: rollout, over: 1s}]';
     expect(problemsOf(`name: x\nuplink: none\n${phases}\n`).join()).toMatch(/needs an uplink/);
     expect(problemsOf(`name: x\nsubscribers: 0\n${phases}\n`).join()).toMatch(/subscribers must be 1 or more/);
+  });
+
+  it.each([
+    ['{a: {share: 60%}, b: {share: 30%}}', '{do: hold, for: 1s}', /^x\.yaml:2:10: the shares .* add up to 90%, not to/],
+    ['{a: {share: 33.3%}, b: {share: 66.7%}}', '{do: hold, for: 1s, class: b}', /^$/],
+    ['{Arm: {share: 100%}}', '{do: hold, for: 1s}', /^x\.yaml:2:\d+: .*Arm/],
+    ['{a: {share: 100%}}', '{do: storm, over: 1s, class: b}', /there is no class 'b'; accepted: a$/],
+    ['{a: {share: 100%, subscribers: 0}}', '{do: rollout, over: 1s}', /subscribers must be 1 or more/],
+    ['{a: {share: 50%, subscribers: 0}, b: {share: 50%}}', '{do: rollout, over: 1s, class: b}', /^$/],
+    ['{a: {share: 100%}}', '{do: hold, for: 1s, gate: ["ping.ms{class=b}.p99<1s"]}', /no class 'b'; accepted: a$/],
+  ])('checks classes of robots: %s, %s', (classes, phase, message) => {
+    const text = `name: x\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}, ${phase}]\n`;
+    expect(problemsOf(text).join()).toMatch(message);
+  });
+
+  it('refuses a version of agents where there are none', () => {
+    const classes = '{a: {share: 100%, agent_version: v1}}';
+    const text = `name: x\nuplink: polling\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;
+    expect(problemsOf(text).join()).toMatch(/'agent_version' needs the uplink agent, and uplink is polling$/);
   });
 
   it.each([

@@ -6,19 +6,16 @@
 
 import { writeFileSync } from 'node:fs';
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
-import { type Document, isNode } from 'yaml';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
-import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
-import { oneOf, type Problem, type Shape, shape } from '../../../harness/contract/shape.ts';
-import { checkThreshold } from '../result/thresholds.ts';
-import { TRAFFIC, UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
+import { oneOf, shape } from '../../../harness/contract/shape.ts';
+import { TRAFFIC, UPLINKS } from './uplinks.ts';
 
 /** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */
 const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
 const RATE_WORDS = 'a number per time unit over the whole fleet, e.g. 50/s, 300/m (units s, m, h)';
 
 /** What `shareOf` accepts. */
-const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
+export const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
 const SHARE_WORDS = 'a percentage of the fleet, 0% to 100%';
 
 /** Events per second. Throws RangeError that says what is accepted. */
@@ -50,6 +47,10 @@ const text = (pattern: string, purpose: string) =>
 const duration = (purpose: string) => text(DURATION_FORM, purpose);
 const rate = (purpose: string) => text(RATE_FORM, purpose);
 const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
+const CLASS_FORM = '^[a-z][a-z0-9_]*$';
+const ofClass = Type.Optional(
+  Type.String({ description: 'The class of the robots that take part, also in the traffic, default all of them' }),
+);
 
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
 /**
@@ -91,8 +92,9 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
 /** One shape a phase, so that a message is about the phase that the author meant. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
-  hold: phase('hold', { for: duration('Time for which the fleet stays as it is') }),
+  hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
   rollout: phase('rollout', {
+    class: ofClass,
     share,
     over: duration('Time over which the POSTs are spread'),
     within: Type.Optional(
@@ -100,14 +102,17 @@ export const phaseShapes = {
     ),
   }),
   storm: phase('storm', {
+    class: ofClass,
     share,
     over: duration('Time over which robots drop uplink and subscribers; each reconnects at once'),
   }),
   partition: phase('partition', {
+    class: ofClass,
     share,
     for: duration('Time for which robots are cut off from the platform'),
   }),
   kill: phase('kill', {
+    class: ofClass,
     share,
     over: duration('Time over which the kills are spread'),
     down: Type.Optional(duration('Time after which a killed robot starts again, default 1s')),
@@ -117,7 +122,7 @@ export const phaseShapes = {
       duration('Time after which a worker process, chosen by the seed, starts again after it was killed, default 1s'),
     ),
   }),
-  'clock-skew': phase('clock-skew', { share, by: text(SKEW_FORM, 'Turns the clocks of robots') }),
+  'clock-skew': phase('clock-skew', { class: ofClass, share, by: text(SKEW_FORM, 'Turns the clocks of robots') }),
   stop: phase('stop', { over: duration('Time over which the robots stop, evenly') }),
 } as const;
 
@@ -130,6 +135,30 @@ const DEFAULT_WITHIN_MS = 60_000;
 /** Time after which a robot has missed a roll-out, milliseconds. */
 export const withinMs = ({ within }: Extract<Phase, { do: 'rollout' }>): number =>
   within === undefined ? DEFAULT_WITHIN_MS : durationMs(within);
+
+const subscribers = (fallback: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: `Clients on each robot that read its event stream, default ${fallback}`,
+    }),
+  );
+
+const robotClass = Type.Object(
+  {
+    share: text(SHARE_FORM, 'The robots that belong to this class'),
+    subscribers: subscribers('that of the scenario'),
+    agent_version: Type.Optional(
+      Type.String({ minLength: 1, description: 'The version that its agents report to the platform' }),
+    ),
+    retain: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Events that each robot keeps in its log at least, default 200' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type RobotClass = Static<typeof robotClass>;
 
 const head = {
   name: Type.String({ minLength: 1, description: 'The name in results and reports' }),
@@ -151,16 +180,19 @@ const head = {
       description: "Size of the robots' RSA keys, default 2048; --key-bits overrides it",
     }),
   ),
-  subscribers: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 100,
-      description: 'Clients on each robot that read its event stream, default 1, and 0 for calls',
+  subscribers: subscribers('1, and 0 for calls'),
+  classes: Type.Optional(
+    Type.Record(Type.String({ pattern: CLASS_FORM }), robotClass, {
+      minProperties: 1,
+      additionalProperties: false,
+      description: 'Kinds of robots by name; their shares add up to 100%, and figures are told by class as well',
     }),
   ),
   thresholds: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Conditions on the result, e.g. rollout.ms.p99<5s; --threshold adds more',
+      description:
+        'Conditions on the result, e.g. rollout.ms.p99<5s, or rollout.ms{class=arm,phase=storm}.p99<5s of a part ' +
+        'of it; --threshold adds more',
     }),
   ),
   abort_on: Type.Optional(
@@ -206,157 +238,3 @@ export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.
 export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
 
 if (import.meta.main) writeFileSync(SCHEMA_FILE, schemaText());
-
-// Reads a scenario file; reports every mistake with its line, its column and what is accepted there.
-
-/** The file cannot be used. The message has a line for each mistake, `file:line:column: …`. */
-export class ScenarioError extends Error {
-  override name = 'ScenarioError';
-}
-
-type Path = (string | number)[];
-interface Mistake {
-  path: Path;
-  message: string;
-}
-interface Property {
-  description?: string;
-  pattern?: string;
-}
-
-/** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
-export function parseScenario(text: string, file: string): Scenario {
-  const { value, document, lines } = parsed(text, file);
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${file}:${line}:${col}`;
-  };
-  const mistakes = mistakesIn(value);
-  if (mistakes.length === 0) return value as Scenario;
-  const inOrder = mistakes
-    .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
-    .toSorted((a, b) => a.offset - b.offset);
-  throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
-}
-
-function parsed(text: string, file: string): Yaml {
-  try {
-    return parseYaml(text);
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error;
-    const place = (at?: { line: number; col: number }): string => (at === undefined ? '' : `:${at.line}:${at.col}`);
-    throw new ScenarioError(error.mistakes.map(({ message, at }) => `${file}${place(at)}: ${message}`).join('\n'));
-  }
-}
-
-/** Where the value at `path` begins, or the nearest value around it that is there. */
-function offsetOf(path: Path, document: Document): number {
-  for (let length = path.length; length > 0; length -= 1) {
-    const node: unknown = document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return node.range[0];
-  }
-  return document.contents?.range?.[0] ?? 0;
-}
-
-function mistakesIn(value: unknown): Mistake[] {
-  if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead)}` }];
-  const mistakes = against(scenarioHead, value, []);
-  const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
-  for (const [index, phase] of phases.entries()) {
-    const kind = kindOf(phase);
-    if (isMap(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
-    else if (isMap(phase) && !('do' in phase)) {
-      mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
-    }
-  }
-  return [...mistakes, ...contradictions(value, phases), ...conditionMistakes(value, phases)];
-}
-
-const kindOf = (phase: unknown): PhaseKind | undefined =>
-  isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
-
-/** What no schema can say: phases and fields that exclude each other. */
-function contradictions({ uplink, subscribers }: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
-  const mistakes: Mistake[] = [];
-  const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
-  for (const [index, phase] of phases.entries()) {
-    const kind = kindOf(phase);
-    if (!isMap(phase) || kind === undefined) continue;
-    if ((kind === 'ramp') !== (index === 0)) {
-      add(
-        index,
-        index === 0 ? "the first phase must be 'ramp': it starts the robots" : "only the first phase is 'ramp'",
-      );
-    }
-    if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
-    const reason = UPLINKS.includes(uplink as UplinkKind)
-      ? unsuited(uplink as UplinkKind, { ...phase, do: kind })
-      : undefined;
-    if (reason !== undefined) add(index, reason);
-    if (kind === 'rollout' && subscribers === 0) {
-      add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
-    }
-  }
-  return mistakes;
-}
-
-/** In every list of conditions: of the scenario, and of its phases. */
-const conditionMistakes = (value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] => [
-  ...wrongConditions(value['thresholds'], ['thresholds']),
-  ...wrongConditions(value['abort_on'], ['abort_on']),
-  ...phases.flatMap((phase, index) => (isMap(phase) ? wrongConditions(phase['gate'], ['phases', index, 'gate']) : [])),
-];
-
-function wrongConditions(expressions: unknown, path: Path): Mistake[] {
-  if (!Array.isArray(expressions)) return [];
-  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
-    if (typeof expression !== 'string') return [];
-    try {
-      checkThreshold(expression);
-      return [];
-    } catch (error) {
-      return [{ path: [...path, index], message: (error as Error).message }];
-    }
-  });
-}
-
-function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
-  const properties = propertiesOf(shape);
-  const unknown = Object.keys(value)
-    .filter((name) => !(name in properties))
-    .map((name) => ({ path: [...base, name], message: `unknown field '${name}'; accepted: ${fieldsOf(shape)}` }));
-  const wrong = shape
-    .problems(value)
-    .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // `mistakesIn` reports a phase without "do", together with what is accepted.
-    .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
-    .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
-    .map((problem) => {
-      const local = problem.path.split('/').slice(1).map(step);
-      const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
-      return { path: [...base, ...local], message: messageOf(problem, local, found, properties[String(local[0])]) };
-    });
-  return [...unknown, ...wrong];
-}
-
-/**
- * The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is
- * wrong.
- */
-function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
-  if (path.length === 0) return message;
-  const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
-  const accepted = message.startsWith('must match pattern') ? ACCEPTED[property?.pattern ?? ''] : undefined;
-  if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
-  return property?.description === undefined
-    ? `${subject}: ${message}`
-    : `${subject}: ${message} (${property.description})`;
-}
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const pointer = (path: Path): string => path.map((part) => `/${part}`).join('');
-const step = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
-const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
-  'properties' in schema ? (schema.properties as Record<string, Property>) : {};
-const fieldsOf = (shape: Shape): string => Object.keys(propertiesOf(shape)).join(', ');

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { random } from '../../common/random.ts';
-import { ARRIVALS, parseScenario } from '../scenario/scenario.ts';
+import { classOf } from '../scenario/classes.ts';
+import { parseScenario } from '../scenario/read.ts';
+import { ARRIVALS } from '../scenario/scenario.ts';
 import {
   atRate,
   Deadlines,
@@ -286,3 +288,29 @@ describe('waits of a run', () => {
     await expect(deadlines.reached(farOff(), Promise.reject(new Error('refused')))).rejects.toThrow('refused');
   });
 });
+
+it('a phase for a class asks robots of it alone, for its share and the whole rate', () => {
+  const classes = { arm: { share: '75%' }, cart: { share: '25%' } };
+  const whole = { seed: 1, robots: 400, classes };
+  const all = Array.from({ length: 400 }, (_, robot) => robot);
+  const phase = { do: 'rollout', class: 'cart', share: '50%', over: '10s', ping: '20/s', arrivals: 'jitter' } as const;
+  const streams = streamsOf(whole, 1, phase, all);
+  expect(streams.every(({ robot }) => classOf({ classes }, robot) === 'cart')).toBe(true);
+  expect(streams.filter(({ kind }) => kind === 'rollout')).toHaveLength(50);
+  const pings = streams.filter(({ kind }) => kind === 'ping').flatMap(({ moments }) => [...times(moments)]);
+  expect(pings).toHaveLength(200);
+  const halves = [0, 1].map((part) =>
+    streamsOf(
+      whole,
+      1,
+      phase,
+      all.filter((robot) => robot % 2 === part),
+    ),
+  );
+  const told = (of: typeof streams) => of.map(({ robot, kind }) => `${robot} ${kind}`).sort();
+  expect(told(halves.flat())).toEqual(told(streams));
+});
+
+function* times(moments: { next(): number | undefined }): Generator<number> {
+  for (let at = moments.next(); at !== undefined; at = moments.next()) yield at;
+}

@@ -7,7 +7,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { type Random, random } from '../../common/random.ts';
-import { type Arrivals, type Phase, ratePerSecond, shareOf } from '../scenario/scenario.ts';
+import { robotsOf } from '../scenario/classes.ts';
+import { type Arrivals, type Phase, ratePerSecond, type Scenario, shareOf } from '../scenario/scenario.ts';
 import { TRAFFIC, TRAFFIC_NAMES, type TrafficAction } from '../scenario/uplinks.ts';
 
 // The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts
@@ -208,6 +209,7 @@ export interface PlanOptions {
   seed: number;
   /** Robots of the whole fleet. */
   robots: number;
+  classes?: Scenario['classes'] | undefined;
 }
 
 const DEFAULT_ARRIVALS: Arrivals = 'poisson';
@@ -228,11 +230,14 @@ export function scheduleMs(phase: Phase): number {
 
 /** The streams of `members` in the phase number `index`. */
 export function streamsOf(
-  { seed, robots }: PlanOptions,
+  { seed, robots: whole, classes }: PlanOptions,
   index: number,
   phase: Phase,
-  members: readonly number[],
+  all: readonly number[],
 ): ActionStream[] {
+  const { places, robots } = placesOf(phase, whole, classes);
+  const members = places === undefined ? all : all.filter((robot) => places.has(robot));
+  const placeOf = (robot: number): number => places?.get(robot) ?? robot;
   const name = `phase ${index}`;
   const own = (kind: ActionKind, robot: number) => random(`${seed}/${name}/${kind}/${robot}`);
   const streams: ActionStream[] = [];
@@ -243,7 +248,7 @@ export function streamsOf(
     const of = Math.round(main.share * robots);
     for (const robot of members) {
       const { kind, overMs, arrivals } = main;
-      const at = once({ of, rank: rank[robot] ?? 0, overMs, arrivals, draw: own(kind, robot) });
+      const at = once({ of, rank: rank[placeOf(robot)] ?? 0, overMs, arrivals, draw: own(kind, robot) });
       if (at !== undefined) streams.push({ robot, kind, moments: single(at), burst: overMs === 0 });
     }
   }
@@ -259,13 +264,25 @@ export function streamsOf(
       arrivals: phase.arrivals ?? DEFAULT_ARRIVALS,
     };
     for (const robot of members) {
-      const moments = atRate({ ...shared, rank: rank[robot] ?? 0, draw: own(kind, robot) });
+      const moments = atRate({ ...shared, rank: rank[placeOf(robot)] ?? 0, draw: own(kind, robot) });
       const paged = kind === 'list' || kind === 'expand';
       const pages = paged ? random(`${seed}/${name}/${kind === 'list' ? 'page' : kind}/${robot}`) : undefined;
       streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
     }
   }
   return streams;
+}
+
+/** The robots that the phase is about: how many there are, and the place of each, where not all take part. */
+function placesOf(
+  phase: Phase,
+  whole: number,
+  classes: Scenario['classes'],
+): { robots: number; places?: ReadonlyMap<number, number> } {
+  const name = 'class' in phase ? phase.class : undefined;
+  if (name === undefined) return { robots: whole };
+  const places = new Map(robotsOf({ classes }, whole, name).map((robot, place) => [robot, place]));
+  return { robots: places.size, places };
 }
 
 /** The action that each robot of a phase's share carries out once. */

@@ -83,6 +83,8 @@ export interface FleetDocument {
 /** One robot, as the action `robot` answers. */
 export interface RobotDetail {
   name: string;
+  /** Of a scenario with classes. */
+  class?: string;
   socket: string;
   up: boolean;
   /** Of `GET /deployments/current`. */

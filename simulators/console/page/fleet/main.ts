@@ -294,10 +294,10 @@ function RobotCard({ index, ended, onClose }: RobotProps): VNode {
   const close = html`<button type="button" class="quiet" onClick=${onClose}>Close</button>`;
   if (robot === undefined)
     return html`<${Card} title="Robot" className="robot" note=${close}><p class="empty">Looking…</p><//>`;
-  const { name, socket, up, deployment, events } = robot;
+  const { name, class: kind, socket, up, deployment, events } = robot;
   const [tone, state, does] = up ? ['good', 'up', 'serves'] : ['bad', 'down', 'down'];
   return html`<${Card} title="Robot" className="robot" note=${close}>
-    <p class="robot-head"><b>${name}</b> <span class="state ${tone}" data-robot=${state}>${does}</span></p>
+    <p class="robot-head"><b>${name}</b> ${kind} <span class="state ${tone}" data-robot=${state}>${does}</span></p>
     <p class="note code">curl -N --unix-socket ${socket} http://localhost/v0.2/events</p>
     <div class="halves">
       <div>

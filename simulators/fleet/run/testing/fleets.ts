@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
 import { eventually } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
-import { parseScenario } from '../../scenario/scenario.ts';
+import { parseScenario } from '../../scenario/read.ts';
 import { Fleet } from '../fleet.ts';
 import type { FleetOptions, RunOptions } from '../plan.ts';
 

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { classOf, meanSubscribers, settingsOf } from './classes.ts';
+import type { Scenario } from './scenario.ts';
+
+const classes = { arm: { share: '60%', subscribers: 3 }, cart: { share: '39%', retain: 50 }, rare: { share: '1%' } };
+const scenario: Scenario = { name: 'x', subscribers: 2, classes, phases: [] };
+
+it.each([100, 1000, 20_000])('each class has its share of %i robots', (robots) => {
+  const count = { arm: 0, cart: 0, rare: 0 };
+  for (let robot = 0; robot < robots; robot += 1) count[classOf(scenario, robot) as keyof typeof count] += 1;
+  expect(Math.abs(count.arm - 0.6 * robots)).toBeLessThan(4);
+  expect(Math.abs(count.cart - 0.39 * robots)).toBeLessThan(4);
+  expect(Math.abs(count.rare - 0.01 * robots)).toBeLessThan(4);
+});
+
+it('a class decides before the scenario does', () => {
+  const robot = (name: string) =>
+    Array.from({ length: 300 }, (_, at) => at).find((at) => classOf(scenario, at) === name);
+  expect(settingsOf(scenario, robot('arm') ?? 0).subscribers).toBe(3);
+  expect(settingsOf(scenario, robot('cart') ?? 0)).toMatchObject({ subscribers: 2, retain: 50 });
+  expect(meanSubscribers(scenario)).toBeCloseTo(0.6 * 3 + 0.4 * 2);
+  expect(classOf({}, 5)).toBeUndefined();
+  expect(settingsOf({ name: 'x', phases: [] }, 5)).toEqual({ subscribers: 1 });
+});

@@ -1,0 +1,44 @@
+/** Classes of robots: which robot belongs to which, and what its class decides. */
+import { type RobotClass, type Scenario, shareOf } from './scenario.ts';
+import { subscribersOf } from './uplinks.ts';
+
+interface Classed {
+  classes?: Scenario['classes'] | undefined;
+}
+
+/** Its multiples, without their whole part, are spread evenly: every run of robots has each class by its share. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * The class of the robot with this index; undefined in a scenario without classes. It depends on the shares alone, and
+ * not on the size of the fleet, the seed, shards or workers.
+ */
+export function classOf({ classes }: Classed, robot: number): string | undefined {
+  if (classes === undefined) return undefined;
+  const at = (robot * GOLDEN_RATIO) % 1;
+  let below = 0;
+  for (const [name, { share }] of Object.entries(classes)) {
+    below += shareOf(share);
+    if (at < below) return name;
+  }
+  // The shares may add up to a little less than 1.
+  return Object.keys(classes).at(-1);
+}
+
+/** What the scenario says of this robot: its class decides before the scenario does. */
+export function settingsOf(scenario: Scenario, robot: number): Omit<RobotClass, 'share'> & { subscribers: number } {
+  const own = scenario.classes?.[classOf(scenario, robot) ?? ''];
+  return { ...own, subscribers: own?.subscribers ?? subscribersOf(scenario) };
+}
+
+/** Subscribers of a robot on average, weighed by the shares. */
+export function meanSubscribers(scenario: Pick<Scenario, 'classes' | 'uplink' | 'subscribers'>): number {
+  const usual = subscribersOf(scenario);
+  const classes = Object.values(scenario.classes ?? {});
+  if (classes.length === 0) return usual;
+  return classes.reduce((sum, { share, subscribers = usual }) => sum + shareOf(share) * subscribers, 0);
+}
+
+/** The robots of a fleet of so many that belong to the class, by index. */
+export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>
+  Array.from({ length: robots }, (_, robot) => robot).filter((robot) => classOf(scenario, robot) === name);

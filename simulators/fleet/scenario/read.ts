@@ -1,0 +1,219 @@
+/** Reads a scenario file; reports every mistake with its line, its column and what is accepted there. */
+import { type Document, isNode } from 'yaml';
+import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
+import type { Problem, Shape } from '../../../harness/contract/shape.ts';
+import { checkThreshold, type Parts } from '../result/thresholds.ts';
+import {
+  ACCEPTED,
+  PHASES,
+  type PhaseKind,
+  phaseShapes,
+  type Scenario,
+  SHARE_FORM,
+  scenarioHead,
+  shareOf,
+} from './scenario.ts';
+import { UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
+
+type Path = (string | number)[];
+interface Mistake {
+  path: Path;
+  message: string;
+}
+
+/** The file cannot be used. The message has a line for each mistake, `file:line:column: …`. */
+export class ScenarioError extends Error {
+  override name = 'ScenarioError';
+}
+
+interface Property {
+  description?: string;
+  pattern?: string;
+}
+
+/** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
+export function parseScenario(text: string, file: string): Scenario {
+  const { value, document, lines } = parsed(text, file);
+  const at = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  const mistakes = mistakesIn(value);
+  if (mistakes.length === 0) return value as Scenario;
+  const inOrder = mistakes
+    .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
+    .toSorted((a, b) => a.offset - b.offset);
+  throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+}
+
+function parsed(text: string, file: string): Yaml {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const place = (at?: { line: number; col: number }): string => (at === undefined ? '' : `:${at.line}:${at.col}`);
+    throw new ScenarioError(error.mistakes.map(({ message, at }) => `${file}${place(at)}: ${message}`).join('\n'));
+  }
+}
+
+/** Where the value at `path` begins, or the nearest value around it that is there. */
+function offsetOf(path: Path, document: Document): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+function mistakesIn(value: unknown): Mistake[] {
+  if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead)}` }];
+  const mistakes = against(scenarioHead, value, []);
+  const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
+  for (const [index, phase] of phases.entries()) {
+    const kind = kindOf(phase);
+    if (isMap(phase) && kind !== undefined) mistakes.push(...against(phaseShapes[kind], phase, ['phases', index]));
+    else if (isMap(phase) && !('do' in phase)) {
+      mistakes.push({ path: ['phases', index], message: `the phase lacks "do"; accepted: ${PHASES.join(', ')}` });
+    }
+  }
+  return [...mistakes, ...contradictions(value, phases)];
+}
+
+function against(shape: Shape, value: Record<string, unknown>, base: Path): Mistake[] {
+  const properties = propertiesOf(shape);
+  const unknown = Object.keys(value)
+    .filter((name) => !(name in properties))
+    .map((name) => ({ path: [...base, name], message: `unknown field '${name}'; accepted: ${fieldsOf(shape)}` }));
+  const wrong = shape
+    .problems(value)
+    .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
+    // `mistakesIn` reports a phase without "do", together with what is accepted.
+    .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
+    .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
+    .map((problem) => {
+      const local = problem.path.split('/').slice(1).map(step);
+      const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
+      return { path: [...base, ...local], message: messageOf(problem, local, found, properties[String(local[0])]) };
+    });
+  return [...unknown, ...wrong];
+}
+
+/**
+ * The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is
+ * wrong.
+ */
+function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
+  if (path.length === 0) return message;
+  const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
+  const accepted = message.startsWith('must match pattern') ? ACCEPTED[property?.pattern ?? ''] : undefined;
+  if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
+  return property?.description === undefined
+    ? `${subject}: ${message}`
+    : `${subject}: ${message} (${property.description})`;
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const pointer = (path: Path): string => path.map((part) => `/${part}`).join('');
+const step = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
+const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
+  'properties' in schema ? (schema.properties as Record<string, Property>) : {};
+const fieldsOf = (shape: Shape): string => Object.keys(propertiesOf(shape)).join(', ');
+
+const kindOf = (phase: unknown): PhaseKind | undefined =>
+  isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
+
+/** What no schema can say, of a scenario whose fields may be of any type; `phases`: those that it has. */
+function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
+  return [...excluded(scenario, phases), ...conditionMistakes(scenario, phases)];
+}
+
+/** Phases and fields that exclude each other. */
+function excluded(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
+  const { uplink } = scenario;
+  const classes = classesIn(scenario);
+  const mistakes = [...shareMistakes(scenario), ...versionMistakes(scenario)];
+  const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
+  for (const [index, phase] of phases.entries()) {
+    const kind = kindOf(phase);
+    if (!isMap(phase) || kind === undefined) continue;
+    if ((kind === 'ramp') !== (index === 0)) {
+      add(
+        index,
+        index === 0 ? "the first phase must be 'ramp': it starts the robots" : "only the first phase is 'ramp'",
+      );
+    }
+    if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
+    const reason = UPLINKS.includes(uplink as UplinkKind)
+      ? unsuited(uplink as UplinkKind, { ...phase, do: kind })
+      : undefined;
+    if (reason !== undefined) add(index, reason);
+    const { class: wanted } = phase;
+    if (typeof wanted === 'string' && !classes.includes(wanted)) {
+      const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
+      mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
+    }
+    if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0)) {
+      add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
+    }
+  }
+  return mistakes;
+}
+
+const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
+
+/** As the scenario says it of those robots: of one class, or of all. */
+function subscribersIn({ classes, subscribers }: Record<string, unknown>, name: unknown): unknown[] {
+  const all = isMap(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
+  if (all.length === 0) return [subscribers];
+  return all.map(([, own]) => (isMap(own) && own['subscribers']) ?? subscribers);
+}
+
+/** All shares are there, and do not make up the whole fleet. */
+function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
+  if (!isMap(classes)) return [];
+  const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
+  if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
+  const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
+  if (Math.abs(sum - 1) < SHARE_TOLERANCE) return [];
+  const percent = Number((100 * sum).toFixed(2));
+  return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
+}
+
+/** Only agents report a version. */
+function versionMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
+  if (uplink === 'agent' || !isMap(classes)) return [];
+  return Object.entries(classes)
+    .filter(([, own]) => isMap(own) && own['agent_version'] !== undefined)
+    .map(([name]) => ({
+      path: ['classes', name, 'agent_version'],
+      message: `'agent_version' needs the uplink agent, and uplink is ${uplink}`,
+    }));
+}
+
+/** Shares of thirds are written with a few digits. */
+const SHARE_TOLERANCE = 0.0005;
+
+/** In every list of conditions: of the scenario, and of its phases. */
+function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
+  const parts = { classes: classesIn(value), phases: phases.map((phase) => kindOf(phase) ?? '') };
+  const wrong = (expressions: unknown, path: Path) => wrongConditions(expressions, path, parts);
+  return [
+    ...wrong(value['thresholds'], ['thresholds']),
+    ...wrong(value['abort_on'], ['abort_on']),
+    ...phases.flatMap((phase, index) => (isMap(phase) ? wrong(phase['gate'], ['phases', index, 'gate']) : [])),
+  ];
+}
+
+function wrongConditions(expressions: unknown, path: Path, parts: Parts): Mistake[] {
+  if (!Array.isArray(expressions)) return [];
+  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
+    if (typeof expression !== 'string') return [];
+    try {
+      checkThreshold(expression, parts);
+      return [];
+    } catch (error) {
+      return [{ path: [...path, index], message: (error as Error).message }];
+    }
+  });
+}
