@@ -133,7 +133,7 @@ describeConsole('the console of a fleet', (open) => {
     await page.locator('.connection.ended').waitFor();
   });
 
-  it('says what it cannot do', async () => {
+  it('says what it cannot do, and ends the run', async () => {
     await using running = await fleet();
     await using page = await open(running.url, { except: /status of 4\d\d/ });
     await press(page, 'pause');
@@ -150,6 +150,13 @@ describeConsole('the console of a fleet', (open) => {
     await said.getByText('No robot is called nobody').waitFor();
     const answers = await all((index) => running.robot(index, '/health'));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(ROBOTS).fill(200));
+    await press(page, 'end');
+    const { code, stderr } = await running.run.ended;
+    expect(code, stderr).toBe(2);
+    expect(running.result()).toMatchObject({
+      complete: false,
+      incomplete_reasons: ['ended early: by hand, on its page'],
+    });
   });
 
   it('can be read by everybody, light and dark, also on a phone', async () => {

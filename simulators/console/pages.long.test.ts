@@ -77,9 +77,9 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
 
   it('says at once that the result will not count, and calls nothing met', async () => {
     const reasons = ['actions started late: p99 370.0 ms (limit 50 ms)', 'this machine carries about 67 robots'];
-    await using page = await shown({ soFar: { verdict: 'invalid', atBest: 'valid', reasons } });
+    await using page = await shown({ soFar: { verdict: 'invalid', atBest: 'valid', reasons }, endable: true });
     const banner = page.locator('[data-so-far=invalid]');
-    expect(await banner.textContent()).toMatch(/As it stands, .* invalid.*decide nothing.*Ctrl\+C.*67 robots/s);
+    expect(await banner.textContent()).toMatch(/As it stands, .* invalid.*decide nothing.*67 robots.*End the run now/s);
     expect(await page.locator('main').textContent()).not.toContain('Nothing went wrong');
     expect(await page.locator('.standings .good').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);

@@ -86,6 +86,8 @@ interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thre
   ui?: FleetPage;
   /** Takes the address of the page. */
   onServed(url: string): void;
+  /** Ends the run, where a page may do so. */
+  onEnd?(): void;
 }
 
 /** The page of a fleet that somebody starts. */
@@ -137,6 +139,7 @@ export class FleetConsole {
       trouble: [],
       ending: null,
       links: settings.ui?.links ?? [],
+      ...(settings.onEnd && { endable: true }),
     });
   }
 
@@ -277,6 +280,11 @@ export class FleetConsole {
       },
       pause: () => this.#setPaused(() => byHand.pause(), true),
       resume: () => this.#setPaused(() => byHand.resume(), false),
+      end: () => {
+        if (this.#settings.onEnd === undefined) throw new Error('this fleet ends with its own process');
+        this.#settings.onEnd();
+        return {};
+      },
       robot: ({ index }) => robotDetail(fleet, wholeNumber('index', index)),
     };
   }

@@ -4,6 +4,7 @@
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';
+import { ofWhole } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 import type { ThresholdResult } from '../result/thresholds.ts';
 
@@ -73,7 +74,7 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
     ['phase', `${where}  ${done} ${times(elapsedMs, remainingMs)}`],
     ['robots', `${entries(tick.robots, String)}${phase.name === 'ramp' ? starting(ticks) : ''}`],
     ['a second', perSecond === '' ? '' : `${sparkline(sparks)} ${perSecond}`],
-    ['p99', entries(tick.p99, readableDuration)],
+    ['p99', entries(ofWhole(tick.p99), readableDuration)],
     ['so far', thresholds.map(standing).join('  ')],
     ['errors', `${errors}  violations ${violations}`],
     ['load', `cpu ${tick.cpu.toFixed(2)} cores  memory ${memory}  stall ${readableDuration(tick.loop_max_ms)}`],
@@ -98,7 +99,7 @@ function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trou
     times(elapsedMs, remainingMs),
     `phase ${phase.number}/${phase.of} ${phase.name}`,
     `robots ${entries(tick.robots, String)}`,
-    `p99 ${entries(tick.p99, readableDuration) || '-'}`,
+    `p99 ${entries(ofWhole(tick.p99), readableDuration) || '-'}`,
     `errors ${errors}`,
     `violations ${violations}`,
     ...(trouble === undefined ? [] : [`not online: ${trouble}`]),

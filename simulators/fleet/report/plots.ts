@@ -132,7 +132,7 @@ const TIME_PLOTS: readonly TimePlot[] = [
     about: 'The slowest of a hundred, second by second.',
     unit: 'ms',
     nameOf: metricName,
-    of: ({ p99 }) => Object.fromEntries(Object.entries(p99).filter(([name]) => name !== 'rollout.ms')),
+    of: ({ p99 }) => Object.fromEntries(Object.entries(ofWhole(p99)).filter(([name]) => name !== 'rollout.ms')),
   },
   {
     id: 'load',

@@ -25,6 +25,14 @@ export class EarlyEnd {
     this.#afterMs = abort_after === undefined ? DEFAULT_AFTER_MS : durationMs(abort_after);
   }
 
+  /** Ends the run at once. `why`: for the record. */
+  now(why: string, { incomplete }: Pick<FleetRecord, 'incomplete'>): void {
+    if (this.signal.aborted) return;
+    const reason = `ended early: ${why}`;
+    incomplete.push(reason);
+    this.#lost.abort(new Error(reason));
+  }
+
   /** Looks at what stands; where the run is lost, the record gets the reason and the signal aborts. */
   look({ standing, elapsedMs, incomplete }: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
     if (this.signal.aborted) return;
@@ -35,9 +43,7 @@ export class EarlyEnd {
       else this.#since.set(expr, since);
       if (since === undefined || elapsedMs - since < this.#afterMs) continue;
       const heldMs = Math.round((elapsedMs - since) / 1000) * 1000;
-      const reason = `ended early: ${expr} has held for ${readableDuration(heldMs)}`;
-      incomplete.push(reason);
-      this.#lost.abort(new Error(reason));
+      this.now(`${expr} has held for ${readableDuration(heldMs)}`, { incomplete });
       return;
     }
   }

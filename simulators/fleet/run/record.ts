@@ -7,6 +7,7 @@ import {
   combined,
   decode,
   histogram,
+  labelled,
   merge,
   phaseLabel,
   type Snapshot,
@@ -26,7 +27,7 @@ import { monotonicMs } from '../schedule/schedule.ts';
 
 /** Counters shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
-/** Durations shown as curves. */
+/** Durations shown as curves, also for each class of robots. */
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
 /** The seconds of a run, put together from the ticks of its hosts. */
@@ -112,12 +113,18 @@ export class Progress {
       loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
     };
     const taken = fresh.flatMap(({ tick: { interval } }) => Object.entries(interval.histograms));
-    const byName = Map.groupBy(taken, ([key]) => unlabelled(key).name);
-    for (const name of CURVES) {
-      const [first, ...rest] = (byName.get(name) ?? []).map(([, text]) => text);
-      if (first === undefined) continue;
-      const whole = decode(first);
-      for (const text of rest) merge(whole, decode(text));
+    const curves = new Map<string, ReturnType<typeof histogram>>();
+    for (const [key, text] of taken) {
+      const { name, labels } = unlabelled(key);
+      if (!CURVES.includes(name)) continue;
+      const times = decode(text);
+      for (const curve of new Set([name, labelled(name, { class: labels?.class })])) {
+        const whole = curves.get(curve) ?? histogram(2);
+        merge(whole, times);
+        curves.set(curve, whole);
+      }
+    }
+    for (const [name, whole] of curves) {
       const { p50, p99 } = summary(whole);
       tick.p50[name] = p50;
       tick.p99[name] = p99;

@@ -84,7 +84,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   // Nothing is prepared before the fleet is made.
   let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
-  const shown = options.ui === undefined ? undefined : await openConsole(options);
+  const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
   await serveMetrics(options, stack, () => exposedOf(options, record, costs.costs));
   createFolders(options);
   stack.use(lockFolders(options));
@@ -150,9 +150,9 @@ function addLastRollouts(record: FleetRecord, outputs: Outputs): void {
 }
 
 /** Loaded on demand: most runs have none. */
-async function openConsole(options: RunOptions): Promise<FleetConsole> {
+async function openConsole(options: RunOptions, onEnd: () => void): Promise<FleetConsole> {
   const { FleetConsole } = await import('../console/fleet-console.ts');
-  return new FleetConsole({ ...options, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
+  return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
 /**

@@ -76,6 +76,8 @@ export interface FleetDocument {
   /** What went wrong first: violations of streams, failures, why robots are not online. */
   trouble: string[];
   ending: Ending | null;
+  /** Whether the page may end the run. */
+  endable?: boolean;
   /** Pages that show what belongs to it. */
   links: { label: string; url: string }[];
 }

@@ -58,7 +58,9 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
   const curve = (label: string, colour: string, value: (second: Second) => number | undefined): Curve => {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
-  const known = LATENCIES.filter((name) => seconds.some(({ p50 }) => p50[name] !== undefined));
+  const seen = new Set(seconds.flatMap(({ p50 }) => Object.keys(p50)));
+  // Those of a class of robots follow those of all: `rollout.ms{class=arm}`.
+  const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
   const share = ({ attempts }: Second, part: number): number | undefined =>
     attempts === 0 ? undefined : (100 * part) / attempts;
@@ -187,13 +189,13 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
         ? html`<${ActionButton} name="resume" label="Go on" tone="main" />`
         : html`<${ActionButton} name="pause" label="Pause before the next phase" disabled=${ending !== null}
           title="The robots stay as they are" />`
-    }</div>
+    }${document.endable === true ? html`<${EndButton} ended=${ending !== null} />` : ''}</div>
   <//>`;
 }
 
 /** Says in the run, and not after it, that its result will not count. */
 function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
-  const { soFar, ending } = document;
+  const { soFar, ending, endable } = document;
   const { verdict, atBest, reasons } = soFar;
   if (ending !== null || verdict === 'valid') return '';
   const words =
@@ -202,10 +204,15 @@ function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
       : `The load generator can no longer be valid: at best it will be ${atBest}`;
   const what = verdict === 'invalid' ? 'the figures of the run would decide nothing' : 'read the figures with care';
   return html`<div class="void ${verdict === 'invalid' ? 'bad' : 'warn'}" role="status" data-so-far=${verdict}>
-    <b>${words}; ${what}.</b> Ctrl+C in its terminal ends the run now.
+    <b>${words}; ${what}.</b>
     <${Lines} lines=${reasons} />
+    ${endable === true ? html`<div class="buttons"><${EndButton} ended=${false} /></div>` : ''}
   </div>`;
 }
+
+const EndButton = ({ ended }: { ended: boolean }): VNode =>
+  html`<${ActionButton} name="end" label="End the run now" tone="danger" disabled=${ended}
+    title="The robots end at once; the result has what was measured until now, and is incomplete" />`;
 
 const Lines = ({ lines }: { lines: readonly string[] }): VNode =>
   html`<ul class="plain">${lines.map((line) => html`<li key=${line}>${line}</li>`)}</ul>`;
