@@ -194,8 +194,8 @@ export class TargetLife {
 
   /**
    * Where a wait was in vain: whether the target answers nobody, and goes on by itself. Where an answer was broken off,
-   * or is 408: whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about what was
-   * asked. Once for each check.
+   * or is 408: whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about
+   * what was asked. Once for each check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
