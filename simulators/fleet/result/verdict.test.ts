@@ -61,6 +61,14 @@ describe('the saturation verdict', () => {
     expect(reasons.filter((reason) => /^use |^raise |carries/.test(reason))).toEqual([expect.stringContaining(advice)]);
   });
 
+  it('says the rate as well, where the scenario asks for something', () => {
+    const counters = { 'http.attempts': 9000, 'ping.attempts': 1000 };
+    const samples = new Map([['worker 1', Array<LoadSample>(10).fill({ ...calm, cpu: 1 })]]);
+    const metrics = { 'schedule.lateness.ms': lateness(1000) };
+    const { reasons } = gradeRun({ metrics, counters, samples, robots: 1000, cores: 1 });
+    expect(reasons.at(-1)).toContain('about 700 robots of this scenario, with 700 requests a second: use --robots 700');
+  });
+
   it('gives no advice about a process that somebody stopped', () => {
     const { reasons, atBest } = graded([{ ...calm, loop_max_ms: 5000 }, ...Array(99).fill(calm)], 1, 0, { robots: 9 });
     expect(reasons).toEqual([expect.stringContaining('it stood still for 5.0 s')]);

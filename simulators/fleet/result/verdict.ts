@@ -96,7 +96,8 @@ export function gradeRun(evidence: Evidence): Grade {
 }
 
 /** What to change: one thing, since whoever changes three at once does not know which one helped. */
-function adviceOn(findings: readonly Finding[], { samples, robots, cores = 1, connections }: Evidence): string[] {
+function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
+  const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
   if (lacks.has('descriptors')) {
     const limit = Math.max(0, ...[...samples.values()].flat().map(({ descriptor_limit }) => descriptor_limit));
@@ -119,8 +120,16 @@ function adviceOn(findings: readonly Finding[], { samples, robots, cores = 1, co
   const machines = Math.ceil(robots / carried);
   return [
     `${wanted > CROWDED * used ? 'as busy as it is, ' : ''}this machine carries about ${thousands(carried)} robots ` +
-      `of this scenario: use --robots ${carried}, or --shard on ${machines} machines`,
+      `of this scenario${rateOf(evidence, share)}: use --robots ${carried}, or --shard on ${machines} machines`,
   ];
+}
+
+/** What this share of the run asked of the platform a second, in words; nothing where that is hardly anything. */
+function rateOf({ counters, samples }: Evidence, share: number): string {
+  const seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length));
+  const requests = (counters['http.attempts'] ?? 0) + (counters['ping.attempts'] ?? 0);
+  const rate = seconds === 0 ? 0 : (share * requests) / seconds;
+  return rate < 1 ? '' : `, with ${thousands(roundedDown(rate))} requests a second`;
 }
 
 /** A process with a core of its own keeps its times up to that share of it. */
