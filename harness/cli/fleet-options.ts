@@ -39,6 +39,9 @@ export const fleetOptions = {
     defaultText: 'the platform issues one',
     path: wholePath,
   }),
+  source: FLEET.text('Range of local addresses, from which each robot connects by its own, e.g. 127.0.0.0/8', {
+    defaultText: 'the system chooses',
+  }),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
     to: 8192,

@@ -3,11 +3,18 @@
  * errors.
  */
 
-import { type Dispatcher, Pool } from 'undici';
+import { isIP, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { type buildConnector, type Dispatcher, Pool } from 'undici';
+import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/durations.ts';
+import { tls } from '../../harness/common/node-tls.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 
 // One request and its answer over undici, with the moment at which the request was on its way.
+
+/** Makes a connection. Its socket emits `connect` when it is ready. */
+export type Dial = (address: { host: string; port: number }) => Socket;
 
 /** What carries requests. */
 export interface Sender {
@@ -145,6 +152,8 @@ export interface PlatformHttpOptions {
   ca?: string | Buffer | undefined;
   /** Connections at most; requests beyond wait for one. Default 32. */
   connections?: number | undefined;
+  /** Makes the connections, in place of the system. */
+  dial?: Dial | undefined;
   /** Called when a request has to wait for one of the connections. */
   onCrowded?: (() => void) | undefined;
   /** Sends the requests, instead of connections of its own. */
@@ -164,10 +173,10 @@ export class PlatformHttp {
   #underWay = 0;
   readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
 
-  constructor({ baseUrl, ca, connections = 32, onCrowded, sender, beforeRetry }: PlatformHttpOptions) {
+  constructor({ baseUrl, ca, connections = 32, dial, onCrowded, sender, beforeRetry }: PlatformHttpOptions) {
     this.#connections = connections;
     this.#onCrowded = onCrowded;
-    this.#sender = sender ?? pooled(baseUrl.origin, connections, ca);
+    this.#sender = sender ?? pooled(baseUrl.origin, { connections, ca, dial });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
   }
@@ -239,11 +248,38 @@ export class PlatformHttp {
 }
 
 /** Requests beyond the connections wait for one. */
-function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
+function pooled(
+  origin: string,
+  { connections, ca, dial }: Pick<PlatformHttpOptions, 'connections' | 'ca' | 'dial'>,
+): Sender {
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-  const pool = new Pool(origin, { connections, ...timeouts, ...(ca !== undefined && { connect: { ca } }) });
+  const connect = dial === undefined ? ca !== undefined && { ca } : connectorOver(dial, ca);
+  const pool = new Pool(origin, { connections: connections ?? null, ...timeouts, ...(connect && { connect }) });
   return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
 }
+
+/** What undici calls for each connection. */
+function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca']): buildConnector.connector {
+  return ({ hostname, port, protocol, servername }, callback) => {
+    const isTls = protocol === 'https:';
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const raw = dial({ host, port: Number(port || (isTls ? 443 : 80)) });
+    const socket = isTls ? tlsOver(raw, { host, servername, ca }) : raw;
+    const fail = (error: Error): void => callback(error, null);
+    socket.once('error', fail);
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      socket.off('error', fail);
+      callback(null, socket);
+    });
+  };
+}
+
+/** TLS over a connection that exists. A name is asked for, and an address is none. */
+export const tlsOver = (
+  socket: Socket,
+  { host, servername, ca }: { host: string; servername?: string | undefined; ca: PlatformHttpOptions['ca'] },
+): TLSSocket =>
+  tls.connect(defined({ socket, ca, host, servername: servername || (isIP(host) === 0 ? host : undefined) }));
 
 /** `request`: method and path, for the message. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {

@@ -14,6 +14,7 @@ import {
   shardFolder,
   writeFailed,
 } from '../../../simulators/fleet/result/shards.ts';
+import { sourceIn } from '../../../simulators/fleet/robot/network.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
@@ -149,6 +150,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       connections,
       defects,
       devices: args.devices === undefined ? undefined : linesFrom('--devices', 'an id', args.devices),
+      source: args.source === undefined ? undefined : sourceFrom(args.source),
       tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
@@ -185,6 +187,11 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
 
 /** Making thousands of the longer keys, which any other platform asks for, takes minutes. */
 const defaultKeyBits = (platform: string | undefined): number => (platform === 'embedded' ? 1024 : 2048);
+
+function sourceFrom(range: string): string {
+  usage('--source', () => sourceIn(range, 0));
+  return range;
+}
 
 function namePrefixFrom(text: string): string {
   if (/^[\w.-]{1,40}$/.test(text)) return text;

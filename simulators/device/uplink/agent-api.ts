@@ -78,12 +78,20 @@ export interface AgentHub extends Shared {
 
 /** Throws when an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token, versionOf = () => undefined } = options;
+  const {
+    ca,
+    dial,
+    dialect = 'spec',
+    habits = {},
+    keyBits = DEFAULT_KEY_BITS,
+    token,
+    versionOf = () => undefined,
+  } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
-    mqtt: { ...mqttAddress(options.mqtt, host), ca },
+    mqtt: { ...mqttAddress(options.mqtt, host), ca, dial },
     headers: agentHeaders(dialect),
     versionOf,
     versionHeader: `${DIALECT_NAMES[dialect].agentHeaderPrefix}-Version`,

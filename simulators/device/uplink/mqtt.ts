@@ -9,7 +9,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
-import { networkErrorMessage } from '../../common/platform-http.ts';
+import { type Dial, networkErrorMessage, tlsOver } from '../../common/platform-http.ts';
 import { Wheel, type WheelMember } from '../wheel.ts';
 import type { Time } from './time.ts';
 
@@ -157,6 +157,8 @@ export interface MqttEndpoint {
   port: number;
   tls: boolean;
   ca: string | Buffer | undefined;
+  /** Makes the connection, in place of the system. */
+  dial?: Dial | undefined;
 }
 
 export interface MqttListener {
@@ -289,7 +291,11 @@ export class MqttConnection implements WheelMember {
     await closed;
   }
 
-  #dial({ host, port, tls, ca }: MqttEndpoint): Socket {
+  #dial({ host, port, tls, ca, dial }: MqttEndpoint): Socket {
+    if (dial !== undefined) {
+      const socket = dial({ host, port });
+      return (tls ? tlsOver(socket, { host, ca }) : socket).on('data', this.#read);
+    }
     if (tls) return nodeTls.connect({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
     if (!canShareReadBuffer) return connectTcp({ host, port }).on('data', this.#read);
     const callback = (bytesRead: number) => {

@@ -2,7 +2,7 @@
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
-import { ApiError, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import { ApiError, type Dial, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
@@ -201,6 +201,8 @@ export interface CommonOptions {
   ca?: string | Buffer;
   /** HTTP connections to the platform, shared by all robots of this uplink. Default 32. */
   connections?: number;
+  /** Connects to the platform and its broker, in place of the system. The socket emits `connect` when it is ready. */
+  dial?: Dial | undefined;
   /** Clock and timers, for tests. */
   time?: Time;
   random?: Random;
@@ -224,7 +226,7 @@ export interface Shared {
 
 /** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, log, onCrowded, onRetry, time = systemTime } = options;
+  const { ca, connections, dial, log, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
     onRetry?.(error);
@@ -237,7 +239,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
     random: randomness,
     log,
     get http() {
-      http ??= new PlatformHttp({ baseUrl, ca, connections, onCrowded, beforeRetry });
+      http ??= new PlatformHttp({ baseUrl, ca, connections, dial, onCrowded, beforeRetry });
       return http;
     },
     acquire: () => {

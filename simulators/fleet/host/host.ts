@@ -101,6 +101,8 @@ export interface HostConfig {
   connections?: number;
   /** What the platform has in place of routes that it lacks. Default: it lacks none. */
   offer?: Offer;
+  /** The range of local addresses from which robots connect, e.g. 127.0.0.0/8. Default: the system chooses. */
+  source?: string;
   /** Size of the robots' RSA keys. */
   keyBits: number;
   /** Robots are called `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. */

@@ -22,7 +22,8 @@ import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
 import { classOf, settingsOf } from '../scenario/classes.ts';
-import { robotName } from '../scenario/uplinks.ts';
+import { networkOf } from '../scenario/networks.ts';
+import { indexIn, robotName } from '../scenario/uplinks.ts';
 import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
 import {
@@ -238,7 +239,8 @@ export class RobotHost implements Host {
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
-      onRetry: (error) => this.#disturbance('request.retries', error),
+      onRetry: (error, robot) =>
+        this.#disturbance('request.retries', error, robot === undefined ? undefined : indexIn(robot)),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
     });
     this.#actions = new Actions({
@@ -388,7 +390,7 @@ export class RobotHost implements Host {
           seed: `${seed}/${index}`,
           behaviour: defect?.behaviour(referenceBehaviour),
         }),
-        listener: this.#listenerOf(classOf(scenario, index)),
+        listener: this.#listenerOf(index),
       });
       this.#robots.set(index, robot);
     }
@@ -396,14 +398,15 @@ export class RobotHost implements Host {
   }
 
   /** One for all robots of a class. */
-  #listenerOf(robotClass: string | undefined): RobotListener {
+  #listenerOf(index: number): RobotListener {
+    const robotClass = classOf(this.#config.scenario, index);
     const known = this.#listeners.get(robotClass);
     if (known !== undefined) return known;
     const listener: RobotListener = {
       ...this.#listener,
       count: (name) => this.#metrics.of(robotClass).count(name),
       time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
-      disturbed: (kind, error) => this.#disturbance(kind, error, robotClass),
+      disturbed: (kind, error) => this.#disturbance(kind, error, index),
     };
     this.#listeners.set(robotClass, listener);
     return listener;
@@ -421,9 +424,14 @@ export class RobotHost implements Host {
     progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };
 
-  #disturbance(kind: DisturbanceKind, error: Error, robotClass?: string): void {
-    this.#metrics.of(robotClass).count(kind);
-    if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
+  /** `robot`: one of its class, where that is known. */
+  #disturbance(kind: DisturbanceKind, error: Error, robot?: number): void {
+    const { scenario } = this.#config;
+    const record = this.#metrics.of(robot === undefined ? undefined : classOf(scenario, robot));
+    // What a network of the scenario does is the scenario's doing.
+    const isPlanned = robot !== undefined && networkOf(scenario, robot) !== undefined;
+    record.count(isPlanned ? 'network.troubles' : kind);
+    if (isPlanned || !this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);
     this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });
   }

@@ -47,6 +47,7 @@ export const COUNTERS = [
   'sync.errors',
   'uplink.crowded',
   'uplink.lost',
+  'network.troubles',
   'connect.errors',
   'request.retries',
   'sse.events',

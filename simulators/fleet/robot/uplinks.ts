@@ -5,21 +5,30 @@
 
 import { generateKeyPair } from 'node:crypto';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../../../harness/common/user-files.ts';
+import type { Dial } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
-import { createUplink, type UplinkFactory, type UplinkIdentity } from '../../device/uplink/index.ts';
+import {
+  createUplink,
+  type UplinkFactory,
+  type UplinkIdentity,
+  type UplinkOptions,
+} from '../../device/uplink/index.ts';
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
 import { classOf } from '../scenario/classes.ts';
-import type { Scenario } from '../scenario/scenario.ts';
+import { figuresOf, networkOf } from '../scenario/networks.ts';
+import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
+import { RobotNetwork, sourceIn } from './network.ts';
 
 /** HTTP connections to the platform that the robots of a worker share. */
 export const UPLINK_CONNECTIONS = 64;
@@ -32,14 +41,18 @@ export interface UplinkSettings {
   /** `undefined`: robots without an uplink. */
   platform: PlatformAddress | undefined;
   offer?: Offer;
-  scenario: Pick<Scenario, 'uplink' | 'poll_every' | 'classes'>;
+  scenario: Scenario;
+  source?: string;
   seed: number;
   keyBits: number;
 }
 
 interface UplinkEvents {
-  /** A request of a robot met a network error and will be sent again. */
-  onRetry(error: Error): void;
+  /**
+   * A request of a robot met a network error and will be sent again. `robot`: the name of one that has connections of
+   * its own.
+   */
+  onRetry(error: Error, robot?: string): void;
   /** A request of a robot waits, because the robots of this process have all their connections in use. */
   onCrowded(): void;
 }
@@ -55,25 +68,58 @@ export function fleetUplinks(
   if (platform === undefined || client === undefined || kind === 'none') return undefined;
   if (kind === 'calls')
     return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
-  const { dialect = 'spec' } = platform;
+  const { dialect = 'spec', apiVersion } = platform;
   const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, ...events };
-  if (kind === 'polling') {
-    const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
-    const deviceOf = (name: string): string | undefined => devices[indexIn(name)];
-    const polling = { kind, platform: platform.url, apiKey: platform.apiKey, intervalMs, deviceOf };
-    const { apiVersion } = platform;
-    return observedUplinks(createUplink({ ...shared, ...polling, ...defined({ takesStaged, apiVersion }) }));
-  }
-  const agent = createUplink({
-    ...shared,
-    kind,
-    platform: platform.agentUrl,
-    ...defined({ mqtt: platform.mqttUrl }),
-    keyBits,
-    versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
-    token: tokens === undefined ? renewed(() => client.provisioningToken()) : given(tokens),
-  });
-  return observedUplinks(agent);
+  const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
+  const options: UplinkOptions =
+    kind === 'polling'
+      ? {
+          ...shared,
+          kind,
+          platform: platform.url,
+          apiKey: platform.apiKey,
+          intervalMs,
+          deviceOf: (name) => devices[indexIn(name)],
+          ...defined({ takesStaged, apiVersion }),
+        }
+      : {
+          ...shared,
+          kind,
+          platform: platform.agentUrl,
+          ...defined({ mqtt: platform.mqttUrl }),
+          keyBits,
+          versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
+          token: tokens === undefined ? renewed(() => client.provisioningToken()) : given(tokens),
+        };
+  return overNetworks(settings, options, events);
+}
+
+/** Connections of a robot that shares none with others, to the platform's HTTP. */
+const OWN_CONNECTIONS = 4;
+
+/** A robot on a network of the scenario, or with an address, has connections of its own; all others share theirs. */
+function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
+  const { scenario, seed, source } = settings;
+  const usual = observedUplinks(createUplink(options));
+  const own = new Map<string, MakeUplink>();
+  const dialOf = (name: string, network: NetworkFields | undefined): Dial => {
+    const localAddress = source === undefined ? undefined : sourceIn(source, indexIn(name));
+    if (network === undefined) return (to) => connect({ ...defined({ ...to, localAddress }), noDelay: true });
+    return new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`), localAddress).dial;
+  };
+  const ownOf = (name: string, network: NetworkFields | undefined): MakeUplink => {
+    const onRetry = (error: Error): void => events.onRetry(error, name);
+    const dial = dialOf(name, network);
+    return observedUplinks(createUplink({ ...options, connections: OWN_CONNECTIONS, dial, onRetry }));
+  };
+  return (port, identity, listener) => {
+    const { name } = identity;
+    const network = networkOf(scenario, indexIn(name));
+    if (network === undefined && source === undefined) return usual(port, identity, listener);
+    const make = own.get(name) ?? ownOf(name, network);
+    own.set(name, make);
+    return make(port, identity, listener);
+  };
 }
 
 /**

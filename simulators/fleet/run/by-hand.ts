@@ -68,7 +68,7 @@ export class ByHand {
     if (!Number.isInteger(count) || count < 1 || count > MOST_AT_ONCE)
       throw new RangeError(`add 1 to ${MOST_AT_ONCE} robots, not ${count}`);
     if (options.shard !== undefined) throw new Error('a shard has the robots that its number gives it');
-    const cost = robotCost(options.scenario);
+    const cost = robotCost(options.scenario, options.source);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
     // Descriptors and ports are those of the whole machine, memory and disk what is left of them.

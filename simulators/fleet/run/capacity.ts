@@ -6,8 +6,9 @@ import { dirname } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit, processors, readText } from '../measure/cgroup.ts';
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
-import { meanSubscribers } from '../scenario/classes.ts';
+import { meanOf } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
+import { subscribersOf } from '../scenario/uplinks.ts';
 
 /** What one robot needs. */
 export interface RobotCost {
@@ -39,6 +40,8 @@ const MIB = 2 ** 20;
 const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
+/** Of HTTP connections to the platform that it shares with no other. */
+const OWN_BYTES = 35 * KIB;
 const FILE_BYTES = 28 * KIB;
 /** At the platform, of a robot that is enrolled and connected. */
 const ENROLLED_BYTES = 28 * KIB;
@@ -51,22 +54,27 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'classes' | 'phases'>>;
+type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'classes' | 'network' | 'phases'>>;
 
-/** The cost by uplink, subscribers and phases. */
-export function robotCost({ uplink = 'agent', phases = [], ...more }: Told): RobotCost {
-  const subscribers = meanSubscribers({ uplink, ...more });
+/** The cost by uplink, subscribers, networks and phases. `source`: whether each robot has an address of its own. */
+export function robotCost(scenario: Told, source?: string): RobotCost {
+  const { uplink = 'agent', phases = [] } = scenario;
+  const usual = subscribersOf(scenario);
+  const subscribers = meanOf(scenario, ({ subscribers: own = usual }) => own);
+  const own =
+    source === undefined ? meanOf(scenario, ({ network = scenario.network }) => (network === undefined ? 0 : 1)) : 1;
   const connected = uplink === 'agent' ? 1 : 0;
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
-    descriptors: IDLE_DESCRIPTORS + connected + Math.ceil(subscribers * SUBSCRIBER_DESCRIPTORS),
+    descriptors: IDLE_DESCRIPTORS + connected + own + subscribers * SUBSCRIBER_DESCRIPTORS,
     memoryBytes:
       IDLE_BYTES +
       (uplink === 'none' || uplink === 'calls' ? 0 : UPLINK_BYTES) +
       subscribers * SUBSCRIBER_BYTES +
+      own * OWN_BYTES +
       (rolledOut ? ROLLOUT_BYTES : 0),
     platformBytes: uplink === 'none' ? 0 : ENROLLED_BYTES + (rolledOut ? DEPLOYED_BYTES : 0),
-    ports: connected,
+    ports: connected + own,
     diskBytes: FILES * BLOCK_BYTES,
     memoryDiskBytes: FILE_BYTES,
     inodes: FILES,

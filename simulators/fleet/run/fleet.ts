@@ -43,7 +43,7 @@ export class Fleet implements AsyncDisposable {
   constructor(options: FleetOptions) {
     this.options = options;
     const { robots, scenario, shard, dir, setUpMs } = options;
-    const cost = robotCost(scenario);
+    const cost = robotCost(scenario, options.source);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
     // A short path, because paths of Unix sockets are limited.
@@ -72,7 +72,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates } = this.options;
+    const { trace, defects, keep, offer, onStates, source } = this.options;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
@@ -86,7 +86,7 @@ export class Fleet implements AsyncDisposable {
       stateDir,
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({ trace, defects, keep, offer, watched: onStates === undefined ? undefined : true }),
+      ...defined({ trace, defects, keep, offer, source, watched: onStates === undefined ? undefined : true }),
     }));
   }
 

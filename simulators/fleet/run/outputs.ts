@@ -20,6 +20,7 @@ import {
 } from '../result/shards.ts';
 import { evaluate, measuredIn, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
+import { networkNotes } from '../scenario/networks.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
@@ -141,6 +142,7 @@ function notesOn(
         'latencies include its waits for a processor.',
     shortKeys &&
       `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
+    ...networkNotes(scenario),
     ...Object.entries(defects).map(
       ([robot, defect]) => `${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`,
     ),

@@ -8,7 +8,7 @@ import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
   HostConfig,
-  'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
+  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
 /** What a fleet and a run of it have in common. */

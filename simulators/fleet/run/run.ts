@@ -159,9 +159,10 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
  * Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too
  * small.
  */
-function checkMachine({ scenario, robots, shard, dir, workers: wanted, platform, screen, force }: RunOptions) {
+function checkMachine(options: RunOptions) {
+  const { scenario, robots, shard, dir, workers: wanted, platform, screen, force, source } = options;
   const members = membersOf(robots, shard).length;
-  const cost = robotCost(scenario);
+  const cost = robotCost(scenario, source);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
   // No worker without a robot.

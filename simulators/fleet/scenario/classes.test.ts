@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { classOf, meanSubscribers, settingsOf } from './classes.ts';
+import { classOf, meanOf, settingsOf } from './classes.ts';
 import type { Scenario } from './scenario.ts';
 
 const classes = { arm: { share: '60%', subscribers: 3 }, cart: { share: '39%', retain: 50 }, rare: { share: '1%' } };
@@ -18,7 +18,8 @@ it('a class decides before the scenario does', () => {
     Array.from({ length: 300 }, (_, at) => at).find((at) => classOf(scenario, at) === name);
   expect(settingsOf(scenario, robot('arm') ?? 0).subscribers).toBe(3);
   expect(settingsOf(scenario, robot('cart') ?? 0)).toMatchObject({ subscribers: 2, retain: 50 });
-  expect(meanSubscribers(scenario)).toBeCloseTo(0.6 * 3 + 0.4 * 2);
+  expect(meanOf(scenario, ({ subscribers = 2 }) => subscribers)).toBeCloseTo(0.6 * 3 + 0.4 * 2);
+  expect(meanOf({}, ({ subscribers = 2 }) => subscribers)).toBe(2);
   expect(classOf({}, 5)).toBeUndefined();
   expect(settingsOf({ name: 'x', phases: [] }, 5)).toEqual({ subscribers: 1 });
 });

@@ -31,13 +31,12 @@ export function settingsOf(scenario: Scenario, robot: number): Omit<RobotClass, 
   return { ...own, subscribers: own?.subscribers ?? subscribersOf(scenario) };
 }
 
-/** Subscribers of a robot on average, weighed by the shares. */
-export function meanSubscribers(scenario: Pick<Scenario, 'classes' | 'uplink' | 'subscribers'>): number {
-  const usual = subscribersOf(scenario);
-  const classes = Object.values(scenario.classes ?? {});
-  if (classes.length === 0) return usual;
-  return classes.reduce((sum, { share, subscribers = usual }) => sum + shareOf(share) * subscribers, 0);
-}
+/** A figure of a robot on average, weighed by the shares; `of` takes what a class says of its own. */
+export const meanOf = ({ classes = WHOLE }: Classed, of: (own: Omit<RobotClass, 'share'>) => number): number =>
+  Object.values(classes).reduce((sum, { share, ...own }) => sum + shareOf(share) * of(own), 0);
+
+/** The robots of a scenario without classes. */
+const WHOLE: NonNullable<Scenario['classes']> = { all: { share: '100%' } };
 
 /** The robots of a fleet of so many that belong to the class, by index. */
 export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>

@@ -3,6 +3,7 @@ import { type Document, isNode } from 'yaml';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold, type Parts } from '../result/thresholds.ts';
+import { NETWORKS } from './networks.ts';
 import {
   ACCEPTED,
   PHASES,
@@ -28,7 +29,6 @@ export class ScenarioError extends Error {
 
 interface Property {
   description?: string;
-  pattern?: string;
 }
 
 /** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
@@ -105,7 +105,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
 function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
   if (path.length === 0) return message;
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
-  const accepted = message.startsWith('must match pattern') ? ACCEPTED[property?.pattern ?? ''] : undefined;
+  const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
   if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
   return property?.description === undefined
     ? `${subject}: ${message}`
@@ -132,7 +132,7 @@ function contradictions(scenario: Record<string, unknown>, phases: readonly unkn
 function excluded(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const { uplink } = scenario;
   const classes = classesIn(scenario);
-  const mistakes = [...shareMistakes(scenario), ...versionMistakes(scenario)];
+  const mistakes = [...shareMistakes(scenario), ...versionMistakes(scenario), ...networkMistakes(scenario)];
   const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
@@ -189,6 +189,28 @@ function versionMistakes({ classes, uplink = 'agent' }: Record<string, unknown>)
       path: ['classes', name, 'agent_version'],
       message: `'agent_version' needs the uplink agent, and uplink is ${uplink}`,
     }));
+}
+
+/** Networks that nobody knows, or of robots that reach no platform by themselves. */
+function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
+  const { network, networks, classes, uplink = 'agent' } = scenario;
+  const known = [...new Set([...Object.keys(NETWORKS), ...(isMap(networks) ? Object.keys(networks) : [])])];
+  const named: [path: Path, name: unknown][] = [
+    [['network'], network],
+    ...Object.entries(isMap(classes) ? classes : {}).map(([name, own]): [Path, unknown] => [
+      ['classes', name, 'network'],
+      isMap(own) ? own['network'] : undefined,
+    ]),
+  ];
+  return named.flatMap(([path, name]) => {
+    if (typeof name !== 'string') return [];
+    if (uplink !== 'agent' && uplink !== 'polling')
+      return [
+        { path, message: `'network' needs robots with a connection of their own, and uplink is ${String(uplink)}` },
+      ];
+    if (known.includes(name)) return [];
+    return [{ path, message: `there is no network '${name}'; accepted: ${known.join(', ')}` }];
+  });
 }
 
 /** Shares of thirds are written with a few digits. */

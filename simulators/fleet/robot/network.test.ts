@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import https from 'node:https';
+import { createServer, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
+import { PlatformHttp } from '../../common/platform-http.ts';
+import { random } from '../../common/random.ts';
+import { Lane, type Network, RobotNetwork, sourceIn } from './network.ts';
+
+const PLAIN: Network = {
+  latencyMs: 50,
+  jitterMs: 0,
+  loss: 0,
+  upBits: Number.POSITIVE_INFINITY,
+  downBits: Number.POSITIVE_INFINITY,
+};
+const lane = (change: Partial<Network> = {}, bits = Number.POSITIVE_INFINITY) =>
+  new Lane({ ...PLAIN, ...change }, bits, random('lane'));
+/** How long portions take that are sent so far apart that none waits for another. */
+const delays = (of: Lane, bytes: number, count = 20_000): number[] =>
+  Array.from({ length: count }, (_, at) => of.arrival(bytes, at * 10_000) - at * 10_000);
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+describe('one direction', () => {
+  it('delays by a normal distribution', () => {
+    const seen = delays(lane({ jitterMs: 8 }), 100);
+    const average = mean(seen);
+    const deviation = Math.sqrt(mean(seen.map((ms) => (ms - average) ** 2)));
+    expect(average / 50).toBeCloseTo(1, 1);
+    expect(deviation / 8).toBeCloseTo(1, 1);
+    const sorted = seen.toSorted((a, b) => a - b);
+    // 1.645 deviations.
+    expect((sorted[19_000] ?? 0) / (50 + 1.645 * 8)).toBeCloseTo(1, 1);
+    expect(Math.min(...delays(lane({ latencyMs: 1, jitterMs: 8 }), 1))).toBe(0);
+  });
+
+  it('carries so many bits a second, however they are cut', () => {
+    const slow = lane({}, 1_000_000);
+    const sent = Array.from({ length: 100 }, () => slow.arrival(1250, 0));
+    expect(sent.at(-1)).toBeCloseTo(50 + 1000);
+    expect(sent[0]).toBeCloseTo(50 + 10);
+  });
+
+  it('sends again what is lost: after a round trip where more follows, and else no sooner than the system does', () => {
+    const lost = (more: boolean) => {
+      const of = lane({ loss: 0.1 });
+      return Array.from({ length: 20_000 }, (_, at) => of.arrival(100, at * 10_000, more) - at * 10_000 - 50);
+    };
+    const late = (seen: readonly number[]) => seen.filter((ms) => ms > 1);
+    expect(late(lost(true)).length / 2000).toBeCloseTo(1, 1);
+    expect(Math.round(mean(late(lost(true))))).toBe(100);
+    expect(Math.round(mean(late(lost(false))))).toBe(200);
+    // Of 14 packets, three quarters of the portions lose one.
+    const many = lane({ loss: 0.1 });
+    expect(delays(many, 20_000).filter((ms) => ms > 51).length / (20_000 * (1 - 0.9 ** 14))).toBeCloseTo(1, 1);
+  });
+
+  it('keeps the order', () => {
+    const of = lane({ jitterMs: 40, loss: 0.1 });
+    const seen = Array.from({ length: 1000 }, (_, at) => of.arrival(100, at));
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  it('lets nothing pass in an outage', () => {
+    const of = lane({ outages: { everyMs: 1000, forMs: 300 } });
+    const seen = Array.from({ length: 100 }, (_, at) => of.arrival(1, at * 37));
+    expect(seen.every((at) => at % 1000 >= 300 || at % 1000 === 0)).toBe(true);
+    expect(seen.filter((at) => at % 1000 === 300).length).toBeGreaterThan(3);
+  });
+});
+
+/** A server that answers each connection with the same bytes again. */
+async function echo(): Promise<{ server: Server; port: number }> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket).on('error', () => {}));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as { port: number }).port };
+}
+
+it('each robot has an address of its own in a range', () => {
+  const of = (range: string, ...robots: number[]) => robots.map((robot) => sourceIn(range, robot));
+  expect(of('127.0.0.0/8', 0, 1, 255, 65_536)).toEqual(['127.0.0.1', '127.0.0.2', '127.0.1.0', '127.1.0.1']);
+  expect(of('10.1.2.77/29', 0, 5, 6)).toEqual(['10.1.2.73', '10.1.2.78', '10.1.2.73']);
+  for (const range of ['127.0.0.1', '127.0.0.0/31', '127.0.0.0/0', '300.0.0.0/8', '::1/64'])
+    expect(() => sourceIn(range, 0)).toThrow(/accepted: IPv4 with 1 to 30 bits/);
+});
+
+describe('a connection', () => {
+  it('carries TLS, and comes from the address of its robot', async () => {
+    const sources: (string | undefined)[] = [];
+    const server = https.createServer(localhostTls, (request, response) => {
+      sources.push(request.socket.remoteAddress?.replace('::ffff:', ''));
+      response.end('{}');
+    });
+    server.listen(0);
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const { dial } = new RobotNetwork({ ...PLAIN, latencyMs: 5 }, random('robot'), '127.0.0.77');
+    const http = new PlatformHttp({ baseUrl: new URL(`https://localhost:${port}`), ca: localhostTls.cert, dial });
+    const began = performance.now();
+    expect(Buffer.from(await http.bytes({ method: 'GET', path: '/', headers: {} })).toString()).toBe('{}');
+    // TCP, TLS and the request: three times there and back.
+    expect(performance.now() - began).toBeGreaterThan(25);
+    expect(sources).toEqual(['127.0.0.77']);
+    const stranger = new PlatformHttp({ baseUrl: new URL(`https://localhost:${port}`), dial });
+    await expect(stranger.bytes({ method: 'GET', path: '/', headers: {} })).rejects.toThrow(/self-signed/);
+    await Promise.all([http.close(), stranger.close()]);
+    server.close();
+  });
+
+  it('brings every byte there and back, in order, and never sooner than the network does', async () => {
+    const { server, port } = await echo();
+    const network = { ...PLAIN, latencyMs: 20, jitterMs: 5, loss: 0.01, upBits: 40e6, downBits: 40e6 };
+    const began = performance.now();
+    const socket: Socket = new RobotNetwork(network, random('robot')).dial({ host: '127.0.0.1', port });
+    const bytes = Buffer.from(Uint8Array.from({ length: 500_000 }, (_, at) => (at * 31) % 251));
+    socket.end(bytes);
+    await once(socket, 'connect');
+    // One way each, less what the jitter may save.
+    expect(performance.now() - began).toBeGreaterThan(15);
+    expect((await buffer(socket)).equals(bytes)).toBe(true);
+    // 100 ms for the bits, and four times one way.
+    expect(performance.now() - began).toBeGreaterThan(150);
+    server.close();
+  });
+
+  it('waits with a reader that waits', async () => {
+    const { server, port } = await echo();
+    const socket = new RobotNetwork({ ...PLAIN, latencyMs: 1 }, random('robot')).dial({ host: '127.0.0.1', port });
+    const bytes = Buffer.alloc(8_000_000, 'x');
+    socket.end(bytes);
+    await once(socket, 'readable');
+    expect((await buffer(socket)).length).toBe(bytes.length);
+    server.close();
+  });
+
+  it('ends with an error where nobody listens', async () => {
+    const { server, port } = await echo();
+    await new Promise((resolve) => server.close(resolve));
+    const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
+    const [error] = (await once(socket, 'error').catch((thrown: unknown) => [thrown])) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('is cut at once by its own side', async () => {
+    const { server, port } = await echo();
+    const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
+    await once(socket, 'connect');
+    socket.write('x');
+    socket.destroy();
+    await once(socket, 'close');
+    expect(socket.bytesRead).toBe(0);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});

@@ -1,0 +1,288 @@
+/**
+ * The TCP connections of a robot over a network that is slow, unsteady or away for a while. Bytes wait in this process
+ * between the robot and a real socket: whatever speaks over it, with TLS or without, meets the same delays. All that
+ * happens by chance is drawn from the robot's own seed.
+ */
+import { connect, isIPv4, Socket } from 'node:net';
+import { defined } from '../../../harness/common/defined.ts';
+import type { Random } from '../../common/random.ts';
+
+/** How a network treats bytes. Delays are those of one way. */
+export interface Network {
+  latencyMs: number;
+  /** Standard deviation of the latency, which is distributed normally. */
+  jitterMs: number;
+  /** Share of packets that are lost and sent again. */
+  loss: number;
+  /** Bits a second from the robot, and to it. */
+  upBits: number;
+  downBits: number;
+  /** Times in which nothing passes: a tunnel, or a night. Each robot begins at a moment of its own. */
+  outages?: { everyMs: number; forMs: number } | undefined;
+}
+
+/** Bytes of a packet on Ethernet, without the headers of IP and TCP. */
+const PACKET_BYTES = 1460;
+/** The shortest time after which Linux sends a packet again that nothing followed (RFC 6298; TCP_RTO_MIN). */
+const LEAST_RESEND_MS = 200;
+/** Bytes go in portions that take the line for so long, so that the first ones arrive before the last ones are sent. */
+const PORTION_MS = 5;
+/** Bytes on their way in one direction, beyond which the sender waits. */
+const MOST_UNDER_WAY = 256 * 1024;
+
+type Draw = Pick<Random, 'next'>;
+
+/** One direction of a connection: when bytes arrive that are sent now. All times are milliseconds on one clock. */
+export class Lane {
+  readonly #network: Network;
+  readonly #bits: number;
+  readonly #draw: Draw;
+  /** When the line has taken all that was sent. */
+  #freeAt = 0;
+  /** TCP keeps the order: nothing arrives before what was sent before it. */
+  #lastAt = 0;
+
+  constructor(network: Network, bits: number, draw: Draw) {
+    this.#network = network;
+    this.#bits = bits;
+    this.#draw = draw;
+  }
+
+  /** When these bytes are there. `more`: others follow at once, which show the receiver that a packet is missing. */
+  arrival(bytes: number, now: number, more = false): number {
+    const { latencyMs, jitterMs, loss } = this.#network;
+    this.#freeAt = Math.max(now, this.#freeAt) + (bytes * 8000) / this.#bits;
+    let at = this.#freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
+    const packets = Math.ceil(bytes / PACKET_BYTES);
+    if (loss > 0 && this.#draw.next() < 1 - (1 - loss) ** packets)
+      at += more ? 2 * latencyMs : Math.max(LEAST_RESEND_MS, 2 * latencyMs);
+    this.#lastAt = Math.max(this.#lastAt, this.#afterOutage(at));
+    return this.#lastAt;
+  }
+
+  /** Bytes of one portion. */
+  get portion(): number {
+    return Math.max(PACKET_BYTES, Math.floor((this.#bits * PORTION_MS) / 8000));
+  }
+
+  #afterOutage(at: number): number {
+    const { outages } = this.#network;
+    if (outages === undefined) return at;
+    const since = at % outages.everyMs;
+    return since < outages.forMs ? at - since + outages.forMs : at;
+  }
+
+  /** Of the standard normal distribution (Box and Muller). */
+  #normal(): number {
+    if (this.#network.jitterMs === 0) return 0;
+    return Math.sqrt(-2 * Math.log(1 - this.#draw.next())) * Math.cos(2 * Math.PI * this.#draw.next());
+  }
+}
+
+/** Does things at their times, which never go back. */
+class Arrivals {
+  #waiting: { at: number; arrive(): void }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  add(at: number, arrive: () => void): void {
+    this.#waiting.push({ at, arrive });
+    this.#timer ??= this.#wait(at);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#waiting = [];
+  }
+
+  #wait(at: number): NodeJS.Timeout {
+    return setTimeout(() => this.#due(), Math.max(1, Math.round(at - this.#now())));
+  }
+
+  #due(): void {
+    // Timers count whole milliseconds.
+    const until = this.#now() + 0.5;
+    let next = this.#waiting[0];
+    while (next !== undefined && next.at <= until) {
+      this.#waiting.shift();
+      next.arrive();
+      next = this.#waiting[0];
+    }
+    this.#timer = next && this.#wait(next.at);
+  }
+}
+
+/** Where to connect to, and from. */
+export interface Address {
+  host: string;
+  port: number;
+  localAddress?: string | undefined;
+}
+
+/**
+ * The address of the robot with this index in a range such as `10.0.0.0/16`. The first and the last of a range are
+ * nobody's. Throws RangeError that says what is accepted.
+ */
+export function sourceIn(range: string, robot: number): string {
+  const [, base = '', bits = ''] = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(range) ?? [];
+  if (isIPv4(base) && Number(bits) >= 1 && Number(bits) <= 30) {
+    const size = 2 ** (32 - Number(bits));
+    const first = base.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+    const at = Math.floor(first / size) * size + 1 + (robot % (size - 2));
+    return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join('.');
+  }
+  throw new RangeError(`'${range}' is no range of addresses; accepted: IPv4 with 1 to 30 bits, e.g. 127.0.0.0/8`);
+}
+
+/** The network of one robot. */
+export class RobotNetwork {
+  readonly #network: Network;
+  readonly #random: Random;
+  readonly #localAddress: string | undefined;
+  readonly #offsetMs: number;
+  #connections = 0;
+
+  /** `localAddress`: where its connections come from. Default: the system chooses. */
+  constructor(network: Network, random: Random, localAddress?: string) {
+    this.#network = network;
+    this.#random = random;
+    this.#localAddress = localAddress;
+    this.#offsetMs = random.next() * (network.outages?.everyMs ?? 0);
+  }
+
+  /** A connection; `connect` is emitted when its handshake has come and gone over the network. */
+  readonly dial = (to: Omit<Address, 'localAddress'>): Socket => {
+    this.#connections += 1;
+    const own = this.#random.fork(this.#connections);
+    const { upBits, downBits } = this.#network;
+    const lane = (name: string, bits: number) => new Lane(this.#network, bits, own.fork(name));
+    const address = { ...to, localAddress: this.#localAddress };
+    return new ShapedSocket(address, {
+      up: lane('up', upBits),
+      down: lane('down', downBits),
+      now: () => performance.now() + this.#offsetMs,
+    });
+  };
+}
+
+interface Link {
+  up: Lane;
+  down: Lane;
+  now(): number;
+}
+
+/** A socket takes text as it is. */
+const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer =>
+  typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+
+/** What the robot reads and writes; the real socket is behind it. */
+class ShapedSocket extends Socket {
+  readonly #inner: Socket;
+  readonly #link: Link;
+  readonly #out: Arrivals;
+  readonly #in: Arrivals;
+  #isUp = false;
+  #outBytes = 0;
+  #inBytes = 0;
+  /** The writer waits until less is on its way. */
+  #writer: (() => void) | undefined;
+
+  constructor(address: Address, link: Link) {
+    super();
+    this.#link = link;
+    this.#out = new Arrivals(link.now);
+    this.#in = new Arrivals(link.now);
+    this.#inner = connect({ ...defined(address), noDelay: true });
+    this.#inner.once('connect', () => {
+      const asked = link.up.arrival(0, link.now());
+      this.#in.add(link.down.arrival(0, asked), () => {
+        this.#isUp = true;
+        this.emit('connect');
+      });
+    });
+    this.#inner.on('data', (bytes) => this.#receive(bytes as Buffer));
+    this.#inner.once('end', () => this.#in.add(link.down.arrival(0, link.now()), () => this.push(null)));
+    this.#inner.once('error', (error) => this.destroy(error));
+  }
+
+  // Without a handle of its own, the system's socket would wait for a `connect` that has been.
+  override ref(): this {
+    this.#inner.ref();
+    return this;
+  }
+
+  override unref(): this {
+    this.#inner.unref();
+    return this;
+  }
+
+  override _read(): void {
+    if (this.#inBytes < MOST_UNDER_WAY) this.#inner.resume();
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (!this.#isUp) {
+      this.once('connect', () => this._write(chunk, encoding, done));
+      return;
+    }
+    this.#inPortions(bytesOf(chunk, encoding), this.#link.up, (portion, at) => {
+      this.#outBytes += portion.length;
+      this.#out.add(at, () => {
+        this.#inner.write(portion);
+        this.#outBytes -= portion.length;
+        if (this.#outBytes < MOST_UNDER_WAY) this.#writer?.();
+      });
+    });
+    if (this.#outBytes < MOST_UNDER_WAY) done();
+    else {
+      this.#writer = () => {
+        this.#writer = undefined;
+        done();
+      };
+    }
+  }
+
+  override _writev(
+    chunks: { chunk: Buffer | string; encoding: BufferEncoding }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    this._write(Buffer.concat(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding))), 'utf8', done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#out.add(this.#link.up.arrival(0, this.#link.now()), () => this.#inner.end());
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#out.clear();
+    this.#in.clear();
+    this.#inner.destroy();
+    super._destroy(error, done);
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#inPortions(bytes, this.#link.down, (portion, at) => {
+      this.#inBytes += portion.length;
+      this.#in.add(at, () => {
+        this.#inBytes -= portion.length;
+        if (!this.push(portion)) this.#inner.pause();
+        else if (this.#inBytes < MOST_UNDER_WAY) this.#inner.resume();
+      });
+    });
+    if (this.#inBytes >= MOST_UNDER_WAY) this.#inner.pause();
+  }
+
+  #inPortions(bytes: Buffer, lane: Lane, send: (portion: Buffer, at: number) => void): void {
+    const now = this.#link.now();
+    const { portion } = lane;
+    for (let from = 0; from < bytes.length; from += portion) {
+      const part = bytes.subarray(from, from + portion);
+      send(part, lane.arrival(part.length, now, from + portion < bytes.length));
+    }
+  }
+}
