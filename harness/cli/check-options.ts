@@ -3,10 +3,10 @@
 import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
+import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
-import { isAddress } from '../reports/traces.ts';
 import type { Api, Suite } from '../runner/types.ts';
 import {
   type ClientTargetOptions,

@@ -10,6 +10,7 @@ import { LimitReached } from '../client/errors.ts';
 import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
 import { DURATION_WORDS, durationMs } from '../common/durations.ts';
+import { HEADERS_VARIABLE, headersIn } from '../common/otlp.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
 import { inert, printable } from '../common/terminal.ts';
@@ -20,7 +21,7 @@ import { badge, certificateIssuer, type Issuer } from '../reports/certificate/ce
 import { Refused } from '../reports/certificate/envelope.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { lines, plural } from '../reports/findings.ts';
-import { HEADERS_VARIABLE, headersIn, Traces } from '../reports/traces.ts';
+import { Traces } from '../reports/traces.ts';
 import {
   applyBaseline,
   type Baseline,

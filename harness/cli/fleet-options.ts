@@ -6,6 +6,7 @@ import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 import { UPLINKS, unsuited } from '../../simulators/fleet/scenario/uplinks.ts';
+import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
@@ -70,6 +71,10 @@ export const fleetOptions = {
   ),
   out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,
+  otlp: RESULT.text(
+    'Push OpenTelemetry metrics, and traces of roll-outs, to this OTLP/HTTP address, or write them to this file',
+    { path: (value: string) => (isAddress(value) ? undefined : value) },
+  ),
   'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
   'metrics-host': RESULT.text('Address to serve metrics on', { default: '127.0.0.1' }),
 } as const satisfies OptionTable;

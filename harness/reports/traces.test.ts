@@ -8,11 +8,12 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
+import { headersIn } from '../common/otlp.ts';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { serve } from '../targets/testing/places.ts';
-import { headersIn, Traces } from './traces.ts';
+import { Traces } from './traces.ts';
 
 interface Sent {
   resourceSpans: { scopeSpans: { spans: Record<string, unknown>[] }[] }[];

@@ -1,58 +1,34 @@
 /**
  * OpenTelemetry traces of a run: one trace, with a span for each check and for each of its requests, which carry it as
  * `traceparent` (W3C Trace Context), so that the traces of a target go on where they begin. They are sent by OTLP over
- * HTTP, in JSON, or written to a file that has one such message on each line.
+ * HTTP, or written to a file.
  */
-import { randomBytes } from 'node:crypto';
-import { appendFileSync, writeFileSync } from 'node:fs';
 import type { Recorded, RequestTrace } from '../client/recorder.ts';
-import { defined } from '../common/defined.ts';
+import {
+  attributesOf,
+  ERROR,
+  KIND,
+  newId,
+  otlp,
+  type Send,
+  type Span,
+  spansMessage,
+  unixNano,
+  whyLost,
+} from '../common/otlp.ts';
 import type { Redactor } from '../common/redact.ts';
-import { UsageError } from '../common/usage.ts';
-import { prepareFile } from '../common/user-files.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 
-type Value = { stringValue: string } | { intValue: string };
-
-interface Span {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: typeof INTERNAL | typeof CLIENT;
-  startTimeUnixNano: string;
-  endTimeUnixNano: string;
-  attributes: { key: string; value: Value }[];
-  status: { code?: typeof ERROR; message?: string };
-}
-
-const INTERNAL = 1;
-const CLIENT = 3;
-const ERROR = 2;
 /** Spans of one message. */
 const BATCH = 500;
 /** Spans that wait while a collector is slow; those that come then are lost. */
 const MOST_WAITING = 20_000;
-const SENDING_MS = 10_000;
 const CHARACTERS = 500;
 
 /** The trace of one check. */
 export interface CheckTrace extends RequestTrace {
   end(result: CheckResult): void;
 }
-
-/** Where spans go. */
-type Send = (message: object) => Promise<void>;
-
-const newId = (bytes: number): string => randomBytes(bytes).toString('hex');
-/** Nanoseconds since 1970 of a time of `performance.now()`. */
-const unixNano = (ms: number): string => String(BigInt(Math.round((performance.timeOrigin + ms) * 1000)) * 1000n);
-
-const attributesOf = (values: Readonly<Record<string, string | number | undefined>>): Span['attributes'] =>
-  Object.entries(defined(values)).map(([key, value]) => ({
-    key,
-    value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: String(value) },
-  }));
 
 /** The trace of one run. */
 export class Traces {
@@ -71,7 +47,7 @@ export class Traces {
   /** `where`: the address of a collector, or a file. Throws UsageError for an address that cannot be sent to. */
   constructor({ where, name, version, redactor, headers = {} }: TraceOptions) {
     this.#redactor = redactor;
-    this.#send = isAddress(where) ? sender(where, headers) : writer(where);
+    this.#send = otlp({ where, option: '--traces', headers });
     this.#name = name;
     this.#version = version;
   }
@@ -91,7 +67,7 @@ export class Traces {
         const own = exchange.request_headers['traceparent']?.split('-')[2] ?? '';
         const from = pending.get(own);
         if (!pending.delete(own) || from === undefined) return;
-        this.#add({ spanId: own, parentSpanId: spanId, began: from, kind: CLIENT, ...aboutExchange(exchange) });
+        this.#add({ spanId: own, parentSpanId: spanId, began: from, kind: KIND.client, ...aboutExchange(exchange) });
       },
       end: (result) =>
         this.#add({ spanId, parentSpanId: this.#rootId, began, name: id, ...aboutCheck(result, this.#redactor) }),
@@ -106,9 +82,9 @@ export class Traces {
     this.#flush();
     await this.#sending;
     if (this.#lost === 0) return undefined;
-    const why = this.#why instanceof Error ? (this.#why.cause ?? this.#why) : 'the collector was too slow';
+    const why = this.#why === undefined ? 'the collector was too slow' : whyLost(this.#why);
     const spans = this.#lost === 1 ? '1 span is' : `${this.#lost} spans are`;
-    return `--traces: ${spans} lost: ${why instanceof Error ? why.message : why}`;
+    return `--traces: ${spans} lost: ${why}`;
   }
 
   #add({ began, ...span }: Begun): void {
@@ -118,7 +94,7 @@ export class Traces {
     }
     this.#waiting.push({
       traceId: this.#traceId,
-      kind: INTERNAL,
+      kind: KIND.internal,
       startTimeUnixNano: unixNano(began),
       endTimeUnixNano: unixNano(performance.now()),
       ...span,
@@ -131,19 +107,12 @@ export class Traces {
     this.#sending = this.#sending.then(async () => {
       while (this.#waiting.length > 0) {
         const spans = this.#waiting.splice(0, BATCH);
-        await this.#send(this.#message(spans)).catch((error: unknown) => {
+        await this.#send('traces', spansMessage(this.#version, spans)).catch((error: unknown) => {
           this.#why ??= error;
           this.#lost += spans.length;
         });
       }
     });
-  }
-
-  #message(spans: readonly Span[]): object {
-    const resource = { attributes: attributesOf({ 'service.name': 'muster', 'service.version': this.#version }) };
-    return {
-      resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'muster', version: this.#version }, spans }] }],
-    };
   }
 }
 
@@ -187,49 +156,4 @@ function aboutCheck(
     }),
     status: outcome === 'fail' ? { code: ERROR, message: redactor.excerpt(message, CHARACTERS) } : {},
   };
-}
-
-/** Whether it is no file. */
-export const isAddress = (where: string): boolean => /^[a-z]+:\/\//i.test(where);
-
-function sender(where: string, headers: Readonly<Record<string, string>>): Send {
-  const url = URL.parse(where);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new UsageError('--traces: must be http://HOST:PORT or https://HOST, without credentials, or a file');
-  if (!url.pathname.endsWith('/v1/traces')) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`;
-  return async (message) => {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(message),
-      signal: AbortSignal.timeout(SENDING_MS),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`${url.origin} answered ${response.status}`);
-  };
-}
-
-function writer(path: string): Send {
-  const file = prepareFile('--traces', path);
-  writeFileSync(file, '');
-  return async (message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
-}
-
-/** Where a collector's headers are given. */
-export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';
-
-/** As the environment of OpenTelemetry names them: `name=value,other=value`, percent-encoded. Throws UsageError. */
-export function headersIn(text = ''): Record<string, string> {
-  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const [name = '', ...value] = pair.trim().split('=');
-      try {
-        return [name, decodeURIComponent(value.join('='))];
-      } catch {
-        // Its value is a secret.
-        throw new UsageError(`${HEADERS_VARIABLE}: the value of ${name} must be percent-encoded`);
-      }
-    }),
-  );
 }

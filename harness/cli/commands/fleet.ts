@@ -18,6 +18,7 @@ import { sourceIn } from '../../../simulators/fleet/robot/network.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
+import { HEADERS_VARIABLE, headersIn, newId, otlp } from '../../common/otlp.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
@@ -154,6 +155,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
+      ...pushed(args.otlp, robots, place),
       ui: uiPort === undefined ? undefined : { port: uiPort },
       metrics: port === undefined ? undefined : { port, host: args['metrics-host'] },
     }),
@@ -187,6 +189,17 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
 
 /** Making thousands of the longer keys, which any other platform asks for, takes minutes. */
 const defaultKeyBits = (platform: string | undefined): number => (platform === 'embedded' ? 1024 : 2048);
+
+/** One robot of so many is traced, so that traces are about a hundred a phase. */
+const TRACED = 100;
+
+/** Throws UsageError. */
+function pushed(where: string | undefined, robots: number, { identity }: Place): Pick<RunOptions, 'otlp' | 'traced'> {
+  if (where === undefined) return {};
+  const headers = headersIn(process.env[HEADERS_VARIABLE]);
+  const traced = { salt: identity?.runId ?? newId(16), every: Math.ceil(robots / TRACED) };
+  return { otlp: otlp({ where, option: '--otlp', headers }), traced };
+}
 
 function sourceFrom(range: string): string {
   usage('--source', () => sourceIn(range, 0));

@@ -18,6 +18,7 @@ import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { TRAFFIC } from '../scenario/uplinks.ts';
 import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
+import { traceparentOf } from './traced.ts';
 
 // Follows roll-outs from the POST on the platform to the event read on the robot, and splits the duration into legs.
 
@@ -295,8 +296,9 @@ export class Actions {
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
+      const traceparent = traceparentOf(this.#options.config.traced, index, robot.index);
       const { id: deploymentId } = await this.#http(action, (client, sending) =>
-        client.deploy(deviceId, release, `Roll-out of phase ${index}`, sending),
+        client.deploy(deviceId, release, `Roll-out of phase ${index}`, { ...sending, traceparent }),
       );
       row.deployment_id = deploymentId;
       await this.rollouts.follow({

@@ -12,6 +12,7 @@ import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/schedule.ts';
+import type { TracedRollouts } from './traced.ts';
 
 // The state of each robot of a host as a letter, for somebody who looks on.
 
@@ -119,6 +120,8 @@ export interface HostConfig {
   keep?: boolean;
   /** Tells the states of single robots. */
   watched?: boolean;
+  /** Which roll-outs carry a `traceparent`. Default: none. */
+  traced?: TracedRollouts;
   /** Lists every action in `PhaseOutcome.trace`. */
   trace?: boolean;
   /** Plants defects in robots, by index: names of `simulators/defects/device`. */

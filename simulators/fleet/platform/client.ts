@@ -140,8 +140,10 @@ interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' |
   setUpMs?: number;
 }
 
-/** How a measured request is sent. */
-export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
+/** How a measured request is sent. `traceparent`: a header, where the request is traced. */
+export interface Sending extends Pick<ApiRequest, 'onSent' | 'patient'> {
+  traceparent?: string | undefined;
+}
 
 /** A release that can be deployed to any device, and how. */
 export interface ReleaseFixture {
@@ -297,8 +299,10 @@ export class PlatformClient {
     return this.#send({ method: 'GET', path, headers: this.#headers, ...sending }, answer);
   }
 
-  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
-    return this.#send({ method: 'POST', path, headers: this.#headers, body, ...sending }, answer);
+  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending: Sending = {}): Promise<T> {
+    const { traceparent, ...more } = sending;
+    const headers = traceparent === undefined ? this.#headers : { ...this.#headers, traceparent };
+    return this.#send({ method: 'POST', path, headers, body, ...more }, answer);
   }
 
   #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {

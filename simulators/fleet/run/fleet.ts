@@ -72,7 +72,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates, source } = this.options;
+    const { trace, defects, keep, offer, onStates, source, traced } = this.options;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
@@ -86,7 +86,7 @@ export class Fleet implements AsyncDisposable {
       stateDir,
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({ trace, defects, keep, offer, source, watched: onStates === undefined ? undefined : true }),
+      ...defined({ trace, defects, keep, offer, source, traced, watched: onStates === undefined ? undefined : true }),
     }));
   }
 

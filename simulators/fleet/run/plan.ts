@@ -1,5 +1,6 @@
 /** Options of a fleet, and of a run of a scenario by one. */
 
+import type { Send } from '../../../harness/common/otlp.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { PlatformAddress } from '../platform/client.ts';
@@ -8,7 +9,7 @@ import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
   HostConfig,
-  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
+  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'traced' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
 /** What a fleet and a run of it have in common. */
@@ -66,6 +67,8 @@ export interface RunOptions extends CommonOptions {
   abortOn?: readonly string[];
   /** Where to serve Prometheus metrics. Default: nowhere. */
   metrics?: { port: number; host: string };
+  /** Takes the figures every ten seconds, and traces of the roll-outs of `traced`. Default: nobody. */
+  otlp?: Send;
   /** Where to serve the console; port 0: any free one. Default: nowhere. */
   ui?: { port: number };
   /** Starts although preflight says that the machine is too small. */

@@ -7,6 +7,7 @@ import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/devi
 import type { PlatformAddress } from '../platform/client.ts';
 import type { Survey } from '../platform/survey.ts';
 import type { Exposed } from '../report/exposition.ts';
+import type { TelemetryOptions } from '../report/telemetry.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 
@@ -71,10 +72,19 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
 }
 
 /**
- * Serves the figures of a run for Prometheus until the stack is disposed of, if that is wanted. Rejects with
- * PreflightError when it cannot listen.
+ * Serves the figures of a run for Prometheus, and pushes them by OTLP, where either is wanted, until the stack is
+ * disposed of. Rejects with PreflightError when it cannot listen.
  */
-export async function serveMetrics(
+export async function publishFigures(
+  options: RunOptions,
+  stack: AsyncDisposableStack,
+  read: TelemetryOptions['read'],
+): Promise<void> {
+  await serveMetrics(options, stack, () => read().exposed);
+  await pushTelemetry(options, stack, read);
+}
+
+async function serveMetrics(
   { metrics, scenario, shard, screen }: RunOptions,
   stack: AsyncDisposableStack,
   read: () => Exposed,
@@ -91,6 +101,22 @@ export async function serveMetrics(
   });
   stack.use(served);
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
+}
+
+async function pushTelemetry(
+  { otlp: send, traced, version, scenario, shard, screen }: RunOptions,
+  stack: AsyncDisposableStack,
+  read: TelemetryOptions['read'],
+): Promise<void> {
+  if (send === undefined || traced === undefined) return;
+  const labels = { scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` };
+  // Loaded on demand: most runs have none.
+  const { Telemetry } = await import('../report/telemetry.ts');
+  const telemetry = new Telemetry({ send, traced, version, labels, read });
+  stack.defer(async () => {
+    const lost = await telemetry.close();
+    if (lost !== undefined) screen.write(`${lost}\n`);
+  });
 }
 
 // One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the

@@ -28,7 +28,7 @@ import { closedGate, EarlyEnd } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
-import { createFolders, lockFolders, PreflightError, serveMetrics, surveyed } from './ready.ts';
+import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 
@@ -85,7 +85,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
   const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
-  await serveMetrics(options, stack, () => exposedOf(options, record, costs.costs));
+  await publishFigures(options, stack, () => ({ record, exposed: exposedOf(options, record, costs.costs) }));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];

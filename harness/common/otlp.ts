@@ -1,0 +1,124 @@
+/**
+ * OpenTelemetry by OTLP over HTTP, in JSON: to a collector, or into a file that has one message on each line, as the
+ * Collector's file exporter writes them.
+ */
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { defined } from './defined.ts';
+import { UsageError } from './usage.ts';
+import { prepareFile } from './user-files.ts';
+
+type Value = { stringValue: string } | { intValue: string };
+export type Attributes = { key: string; value: Value }[];
+
+export interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: (typeof KIND)[keyof typeof KIND];
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: Attributes;
+  status: { code?: typeof ERROR; message?: string };
+}
+
+export const KIND = { internal: 1, client: 3 } as const;
+/** Status code of a span. */
+export const ERROR = 2;
+
+const SENDING_MS = 10_000;
+const PATHS = { traces: '/v1/traces', metrics: '/v1/metrics' } as const;
+
+/** As many random bytes, in hex. */
+export const newId = (bytes: number): string => randomBytes(bytes).toString('hex');
+
+/** Nanoseconds since 1970 of a time of `performance.now()`. */
+export const unixNano = (ms: number): string =>
+  String(BigInt(Math.round((performance.timeOrigin + ms) * 1000)) * 1000n);
+
+export const attributesOf = (values: Readonly<Record<string, string | number | undefined>>): Attributes =>
+  Object.entries(defined(values)).map(([key, value]) => ({
+    key,
+    value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: String(value) },
+  }));
+
+/** What all messages of a run say of their sender. */
+export const muster = (version: string) => ({
+  resource: { attributes: attributesOf({ 'service.name': 'muster', 'service.version': version }) },
+  scope: { name: 'muster', version },
+});
+
+/** A message with spans. */
+export function spansMessage(version: string, spans: readonly Span[]): object {
+  const { resource, scope } = muster(version);
+  return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] };
+}
+
+/** Sends a message. Rejects with the reason when it was not taken. */
+export type Send = (signal: keyof typeof PATHS, message: object) => Promise<void>;
+
+/** Whether it is no file. */
+export const isAddress = (where: string): boolean => /^[a-z]+:\/\//i.test(where);
+
+export interface OtlpOptions {
+  /** The address of a collector, or a file. */
+  where: string;
+  /** That named it. */
+  option: string;
+  /** For a collector that asks for credentials. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Throws UsageError for an address that cannot be sent to, and for a file that cannot be written. */
+export const otlp = (options: OtlpOptions): Send => (isAddress(options.where) ? sender(options) : writer(options));
+
+function sender({ where, option, headers = {} }: OtlpOptions): Send {
+  const base = URL.parse(where);
+  if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
+    throw new UsageError(`${option}: must be http://HOST:PORT or https://HOST, without credentials, or a file`);
+  return async (signal, message) => {
+    const url = new URL(base);
+    const folder = url.pathname.replace(/\/(v1\/(traces|metrics))?$/, '');
+    url.pathname = folder + PATHS[signal];
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(message),
+      signal: AbortSignal.timeout(SENDING_MS),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`${url.origin} answered ${response.status}`);
+  };
+}
+
+function writer({ where, option }: OtlpOptions): Send {
+  const file = prepareFile(option, where);
+  writeFileSync(file, '');
+  return async (_signal, message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
+}
+
+/** Where a collector's headers are given. */
+export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';
+
+/** As the environment of OpenTelemetry names them: `name=value,other=value`, percent-encoded. Throws UsageError. */
+export function headersIn(text = ''): Record<string, string> {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = '', ...value] = pair.trim().split('=');
+      try {
+        return [name, decodeURIComponent(value.join('='))];
+      } catch {
+        // Its value is a secret.
+        throw new UsageError(`${HEADERS_VARIABLE}: the value of ${name} must be percent-encoded`);
+      }
+    }),
+  );
+}
+
+/** Why a message was not taken, in words. */
+export function whyLost(error: unknown): string {
+  const why = error instanceof Error ? (error.cause ?? error) : error;
+  return why instanceof Error ? why.message : String(why);
+}

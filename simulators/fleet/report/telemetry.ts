@@ -1,0 +1,182 @@
+/** Pushes the figures of a running fleet, and traces of some of its roll-outs, by OpenTelemetry (OTLP). */
+import {
+  type Attributes,
+  attributesOf,
+  ERROR,
+  KIND,
+  muster,
+  newId,
+  type Send,
+  type Span,
+  spansMessage,
+  unixNano,
+  whyLost,
+} from '../../../harness/common/otlp.ts';
+import type { RolloutRow } from '../host/host.ts';
+import { type TracedRollouts, traceOf } from '../host/traced.ts';
+import { percentileMs, unlabelled } from '../measure/metrics.ts';
+import type { FleetRecord } from '../run/record.ts';
+import type { Exposed } from './exposition.ts';
+import { ROLLOUT_LEGS } from './plots.ts';
+
+/**
+ * A trace of one roll-out: a span from the POST to the event read, and one for each leg. `posted`: a time of
+ * `performance.now()`.
+ */
+export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number, withinMs: number): Span[] {
+  const { traceId, spanId } = traceOf(traced, row.phase, row.robot);
+  const span = (id: string, name: string, from: number, until: number): Span => ({
+    traceId,
+    spanId: id,
+    name,
+    kind: KIND.internal,
+    startTimeUnixNano: unixNano(posted + from),
+    endTimeUnixNano: unixNano(posted + until),
+    attributes: [],
+    status: {},
+  });
+  const { total_ms: total, late_ms: late } = row;
+  const about = {
+    'muster.robot': row.name,
+    'muster.phase': row.phase + 1,
+    'muster.deployment': row.deployment_id ?? undefined,
+  };
+  const root = { ...span(spanId, 'roll-out', 0, total ?? late ?? withinMs), attributes: attributesOf(about) };
+  if (total === null)
+    root.status = { code: ERROR, message: late === null ? 'its event was never read' : 'its event was read too late' };
+  let at = 0;
+  const legs = ROLLOUT_LEGS.flatMap((leg) => {
+    const ms = row[`${leg}_ms`];
+    if (ms === null) return [];
+    const from = at;
+    at += ms;
+    return [{ ...span(newId(8), leg, from, at), parentSpanId: spanId }];
+  });
+  return [root, ...legs];
+}
+
+const PUSH_MS = 10_000;
+/** Percentiles of every push. */
+const PERCENTS = [50, 90, 95, 99];
+/** Spans of one message. */
+const BATCH = 500;
+
+export interface TelemetryOptions {
+  send: Send;
+  version: string;
+  traced: TracedRollouts;
+  /** Of every figure, e.g. the scenario and the shard. */
+  labels: Readonly<Record<string, string | undefined>>;
+  read(): { record: FleetRecord; exposed: Exposed };
+}
+
+/** Pushes every ten seconds, and once more when it is closed. A message that is not taken is lost. */
+export class Telemetry {
+  readonly #options: TelemetryOptions;
+  readonly #began = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #pushing: Promise<void> = Promise.resolve();
+  /** Phases whose roll-outs were sent. */
+  #phases = 0;
+  #lost = 0;
+  #why: unknown;
+
+  constructor(options: TelemetryOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#push(), PUSH_MS).unref();
+  }
+
+  /** Resolves with what was lost, and why; undefined when all was taken. */
+  async close(): Promise<string | undefined> {
+    clearInterval(this.#timer);
+    this.#push();
+    await this.#pushing;
+    if (this.#lost === 0) return undefined;
+    return `--otlp: ${this.#lost === 1 ? '1 message is' : `${this.#lost} messages are`} lost: ${whyLost(this.#why)}`;
+  }
+
+  #push(): void {
+    const { version, read } = this.#options;
+    const { record, exposed } = read();
+    const spans = this.#newSpans(record);
+    this.#post('metrics', this.#metrics(exposed));
+    for (let from = 0; from < spans.length; from += BATCH)
+      this.#post('traces', spansMessage(version, spans.slice(from, from + BATCH)));
+  }
+
+  /** One message after another. */
+  #post(signal: Parameters<Send>[0], message: object): void {
+    this.#pushing = this.#pushing
+      .then(() => this.#options.send(signal, message))
+      .catch((error: unknown) => {
+        this.#lost += 1;
+        this.#why ??= error;
+      });
+  }
+
+  #newSpans(record: FleetRecord): Span[] {
+    const { traced } = this.#options;
+    const began = performance.now() - record.elapsedMs;
+    const ended = record.phases.slice(this.#phases);
+    this.#phases = record.phases.length;
+    return ended.flatMap(({ rollouts, startedMs, withinMs = 0 }) =>
+      rollouts
+        .filter(({ robot }) => robot % traced.every === 0)
+        .flatMap((row) => spansOf(traced, row, began + startedMs + row.at_ms, withinMs)),
+    );
+  }
+
+  #metrics({ tick, robots, phase, metrics, counters, times, thresholds }: Exposed): object {
+    const { version, labels } = this.#options;
+    const now = unixNano(performance.now());
+    const start = unixNano(this.#began);
+    const common = attributesOf({ ...labels, phase });
+    const point = (value: number, own: Attributes = []) => ({
+      attributes: [...common, ...own],
+      startTimeUnixNano: start,
+      timeUnixNano: now,
+      asDouble: value,
+    });
+    const gauge = (name: string, unit: string, dataPoints: object[]) => ({ name, unit, gauge: { dataPoints } });
+    const sum = (name: string, dataPoints: object[]) => ({
+      name,
+      unit: '1',
+      sum: { dataPoints, isMonotonic: true, aggregationTemporality: CUMULATIVE },
+    });
+    const states = Object.entries(tick?.robots ?? { waiting: robots });
+    const quantiles = Object.keys(metrics).flatMap((key) => {
+      const { name: metric, labels: part } = unlabelled(key);
+      const all = times(key);
+      if (all === undefined) return [];
+      return PERCENTS.map((percent) =>
+        point(percentileMs(all, percent), attributesOf({ metric, quantile: String(percent / 100), ...partOf(part) })),
+      );
+    });
+    const events = Object.entries(counters).map(([key, count]) => {
+      const { name: event, labels: part } = unlabelled(key);
+      return point(count, attributesOf({ event, ...partOf(part) }));
+    });
+    const met = thresholds.map(({ expr, ok }) => point(ok ? 1 : 0, attributesOf({ threshold: expr })));
+    const { resource, scope } = muster(version);
+    const all = [
+      gauge(
+        'muster.robots',
+        '{robot}',
+        states.map(([state, count]) => point(count, attributesOf({ state }))),
+      ),
+      gauge('muster.duration', 'ms', quantiles),
+      sum('muster.events', events),
+      gauge('muster.threshold.met', '1', met),
+      gauge('muster.cpu', '{core}', tick === undefined ? [] : [point(tick.cpu)]),
+      gauge('muster.memory', 'By', tick === undefined ? [] : [point(tick.rss_bytes)]),
+    ];
+    return { resourceMetrics: [{ resource, scopeMetrics: [{ scope, metrics: all }] }] };
+  }
+}
+
+/** AggregationTemporality of OTLP: since the start. */
+const CUMULATIVE = 2;
+
+/** A part of a run has attributes of its own, so that nobody adds it to the whole. */
+const partOf = (labels: ReturnType<typeof unlabelled>['labels']) =>
+  labels === undefined ? {} : { part_class: labels.class, part_phase: labels.phase };
