@@ -40,6 +40,9 @@ export const fleetOptions = {
     defaultText: 'the platform issues one',
     path: wholePath,
   }),
+  'token-command': FLEET.text('Line of a shell that prints the provisioning token of the robot in $MUSTER_ROBOT', {
+    conflicts: 'tokens',
+  }),
   source: FLEET.text('Range of local addresses, from which each robot connects by its own, e.g. 127.0.0.0/8', {
     defaultText: 'the system chooses',
   }),

@@ -152,6 +152,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       defects,
       devices: args.devices === undefined ? undefined : linesFrom('--devices', 'an id', args.devices),
       source: args.source === undefined ? undefined : sourceFrom(args.source),
+      tokenCommand: args['token-command'],
       tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),

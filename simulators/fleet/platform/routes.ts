@@ -110,7 +110,7 @@ export const ROUTES = {
     section: '9',
     of: { agent: 'always' },
     fields: '`token`',
-    instead: '`--tokens FILE`, `--uplink polling` or `--uplink calls`',
+    instead: '`--tokens FILE`, `--token-command CMD`, `--uplink polling` or `--uplink calls`',
   },
   agent: {
     route: '/agent/v1 of --agent-url, and a broker (MQTT)',

@@ -28,6 +28,8 @@ export interface Offer {
   devices?: string[];
   /** Provisioning tokens, of robot 0 first. */
   tokens?: string[];
+  /** A line of a shell that prints the token of one robot. */
+  tokenCommand?: string;
   /** What is listed where devices cannot be. */
   collection?: string;
   /** Single devices cannot be read: a page of one is. */
@@ -75,8 +77,9 @@ export interface SurveyOptions {
   first: number;
   /** Devices that the user names. */
   devices?: readonly string[] | undefined;
-  /** Provisioning tokens that the user has. */
+  /** Provisioning tokens that the user has, or how they are made. */
   tokens?: readonly string[] | undefined;
+  tokenCommand?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -176,6 +179,7 @@ class Surveyor {
     this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
     this.parts = partsOf(options.scenario);
     if (options.tokens !== undefined) this.offer.tokens = [...options.tokens];
+    if (options.tokenCommand !== undefined) this.offer.tokenCommand = options.tokenCommand;
     if (options.devices === undefined) return;
     this.offer.devices = [...options.devices];
     this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
@@ -254,7 +258,7 @@ class Surveyor {
     deploy: () => this.#tryToDeploy(),
     action: () => this.#deployStaged(),
     token: async () => {
-      if (this.offer.tokens !== undefined) return undefined;
+      if (this.offer.tokens !== undefined || this.offer.tokenCommand !== undefined) return undefined;
       return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why;
     },
     agent: () => this.#findAgentApi(),

@@ -29,12 +29,11 @@ import { figuresOf, networkOf } from '../scenario/networks.ts';
 import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 import { RobotNetwork, sourceIn } from './network.ts';
+import { tokensOf } from './tokens.ts';
 
 /** HTTP connections to the platform that the robots of a worker share. */
 export const UPLINK_CONNECTIONS = 64;
 
-/** Provisioning tokens live five minutes. */
-const RENEW_MS = 120_000;
 const DEFAULT_POLL_MS = 10_000;
 
 export interface UplinkSettings {
@@ -63,7 +62,8 @@ export function fleetUplinks(
   client: PlatformClient | undefined,
   events: UplinkEvents,
 ): MakeUplink | undefined {
-  const { platform, offer: { devices = [], tokens, takesStaged } = {}, scenario, seed, keyBits } = settings;
+  const { platform, offer = {}, scenario, seed, keyBits } = settings;
+  const { devices = [], takesStaged } = offer;
   const kind = scenario.uplink ?? 'agent';
   if (platform === undefined || client === undefined || kind === 'none') return undefined;
   if (kind === 'calls')
@@ -89,7 +89,7 @@ export function fleetUplinks(
           ...defined({ mqtt: platform.mqttUrl }),
           keyBits,
           versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
-          token: tokens === undefined ? renewed(() => client.provisioningToken()) : given(tokens),
+          token: tokensOf(offer, () => client.provisioningToken()),
         };
   return overNetworks(settings, options, events);
 }
@@ -121,40 +121,6 @@ function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: 
     return make(port, identity, listener);
   };
 }
-
-/**
- * Shares one token among all callers until it is due for renewal, or was refused: a clock that is turned ends it early.
- */
-function renewed(issue: () => Promise<string>): (refused?: string) => Promise<string> {
-  let token: Promise<string> | undefined;
-  let issued: string | undefined;
-  let until = 0;
-  return (refused) => {
-    const isRefused = refused !== undefined && refused === issued;
-    if (token === undefined || isRefused || performance.now() > until) {
-      until = performance.now() + RENEW_MS;
-      token = issue();
-      token.then(
-        (text) => {
-          issued = text;
-        },
-        () => {
-          token = undefined;
-        },
-      );
-    }
-    return token;
-  };
-}
-
-/** Each robot has its own token, and no other when that is refused. */
-const given =
-  (tokens: readonly string[]) =>
-  (refused: string | undefined, name: string): string => {
-    const token = tokens[indexIn(name)];
-    if (token !== undefined && token !== refused) return token;
-    throw new Error(`the token in line ${indexIn(name) + 1} of --tokens was refused by the platform`);
-  };
 
 /** Called when something happens between platform and robot. */
 export interface UplinkListener {

@@ -57,6 +57,8 @@ export interface RunOptions extends CommonOptions {
   devices?: readonly string[];
   /** Provisioning tokens of robots with the uplink `agent`, of robot 0 first. Default: the platform issues one. */
   tokens?: readonly string[];
+  /** A line of a shell that prints the token of the robot in `MUSTER_ROBOT`, in place of them. */
+  tokenCommand?: string;
   /** Default: a number that suits this machine. */
   workers?: number;
   /** Folder for `result.json`, `report.html` and `rollouts.jsonl`. */

@@ -55,12 +55,14 @@ function missingFolders(folder: string): string[] {
  * when it lacks one, or does not take the key, and with UnreachableError.
  */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
-  const { scenario, robots, shard, devices, tokens, namePrefix = 'robot', screen, signal } = options;
+  const { scenario, robots, shard, devices, tokens, tokenCommand, screen, signal } = options;
+  const { namePrefix = 'robot' } = options;
   // Loaded on demand: a fleet without a platform has no use for it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const first = (shard?.index ?? 1) - 1;
-    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, tokens, signal });
+    const given = { devices, tokens, tokenCommand };
+    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, ...given, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
     return survey;
   } catch (error) {

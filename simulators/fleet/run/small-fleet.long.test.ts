@@ -193,6 +193,19 @@ describe('the canary of a fleet', () => {
     expect(await other.runCanary([])).toMatch(/the token in line 1 of --tokens was refused by the platform/);
   });
 
+  it('comes online with the token that a command prints for it, and says what the command said', async () => {
+    const client = new PlatformClient(fleets.platform);
+    const token = await client.provisioningToken();
+    await client.close();
+    const tokenCommand = `case "$MUSTER_ROBOT" in fleet-*-000000) echo ${token};; esac`;
+    await using fleet = create({ robots: 1, offer: { tokenCommand } });
+    expect(await fleet.runCanary([])).toBeUndefined();
+    await using broken = create({ robots: 1, offer: { tokenCommand: 'echo "no $MUSTER_ROBOT here" >&2; exit 3' } });
+    expect(await broken.runCanary([])).toMatch(/--token-command for (fleet-\d+-000000) ended with 3: no \1 here/);
+    await using silent = create({ robots: 1, offer: { tokenCommand: 'true' } });
+    expect(await silent.runCanary([])).toMatch(/--token-command for fleet-\d+-000000 printed no token/);
+  });
+
   it('reports the address of the broker, and the option for another', async () => {
     const port = await closedPort();
     await using fleet = create({ platform: { ...fleets.platform, mqttUrl: `mqtt://127.0.0.1:${port}` } });
