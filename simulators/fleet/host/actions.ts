@@ -16,7 +16,8 @@ import type { DeploymentTiming, Robot } from '../robot/robot.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { TRAFFIC } from '../scenario/uplinks.ts';
-import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
+import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
+import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
 import { traceparentOf } from './traced.ts';
 

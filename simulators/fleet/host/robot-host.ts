@@ -24,7 +24,8 @@ import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../rob
 import { classOf, settingsOf } from '../scenario/classes.ts';
 import { networkOf } from '../scenario/networks.ts';
 import { indexIn, robotName } from '../scenario/uplinks.ts';
-import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, streamsOf } from '../schedule/schedule.ts';
+import { Deadlines, monotonicMs, runSchedule } from '../schedule/clock.ts';
+import { type ActionStream, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
 import {
   type CanaryOutcome,

@@ -8,7 +8,7 @@ import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice,
 import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import type { Snapshot } from '../measure/metrics.ts';
-import { monotonicMs } from '../schedule/schedule.ts';
+import { monotonicMs } from '../schedule/clock.ts';
 
 // A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked
 // processes.

@@ -6,7 +6,7 @@ import type { DeploymentPort } from '../../device/ports.ts';
 import type { UplinkIdentity } from '../../device/uplink/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
-import { monotonicMs } from '../schedule/schedule.ts';
+import { monotonicMs } from '../schedule/clock.ts';
 import { type StreamFault, Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type MakeUplink, pending, RobotUplink, type UplinkListener } from './uplinks.ts';
 

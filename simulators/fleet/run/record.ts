@@ -23,7 +23,7 @@ import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
-import { monotonicMs } from '../schedule/schedule.ts';
+import { monotonicMs } from '../schedule/clock.ts';
 
 /** Counters shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;

@@ -4,18 +4,8 @@ import { random } from '../../common/random.ts';
 import { classOf } from '../scenario/classes.ts';
 import { parseScenario } from '../scenario/read.ts';
 import { ARRIVALS } from '../scenario/scenario.ts';
-import {
-  atRate,
-  Deadlines,
-  type Moments,
-  membersOf,
-  monotonicMs,
-  once,
-  type PlanOptions,
-  ranks,
-  runSchedule,
-  streamsOf,
-} from './schedule.ts';
+import { Deadlines, type Moments, monotonicMs, runSchedule } from './clock.ts';
+import { along, atRate, membersOf, once, type PlanOptions, ranks, streamsOf } from './schedule.ts';
 
 const scenario = parseScenario(
   `
@@ -309,6 +299,40 @@ it('a phase for a class asks robots of it alone, for its share and the whole rat
   );
   const told = (of: typeof streams) => of.map(({ robot, kind }) => `${robot} ${kind}`).sort();
   expect(told(halves.flat())).toEqual(told(streams));
+});
+
+describe('a curve', () => {
+  const day = { do: 'hold', for: '100s', ping: '100/s', curve: ['0%', '100%', '100%', '50%', '0%'] } as const;
+  const seen = (arrivals: (typeof ARRIVALS)[number]) =>
+    streamsOf({ seed: 3, robots: 20 }, 1, { ...day, curve: [...day.curve], arrivals }, membersOf(20))
+      .flatMap(({ moments }) => [...times(moments)])
+      .sort((a, b) => a - b);
+
+  it.each(ARRIVALS)('sends as much as it is high, in every part of the phase (%s)', (arrivals) => {
+    const moments = seen(arrivals);
+    // 0 to 1, 1, 1 to 0.5, 0.5 to 0, in quarters of 25 s at 100/s.
+    const wanted = [1250, 2500, 1875, 625];
+    const quarters = wanted.map((_, at) => moments.filter((ms) => Math.floor(ms / 25_000) === at).length);
+    for (const [at, count] of quarters.entries()) expect(count / (wanted[at] ?? 0)).toBeCloseTo(1, 0.5);
+    expect(moments.every((ms) => ms >= 0 && ms <= 100_000)).toBe(true);
+    // The first quarter grows: three times as much comes in its second half.
+    const [first, second] = [0, 1].map((half) => moments.filter((ms) => Math.floor(ms / 12_500) === half).length);
+    expect((second ?? 0) / (first ?? 1)).toBeGreaterThan(2.5);
+  });
+
+  it('spreads what each robot does once, and leaves out nobody', () => {
+    const phase = { do: 'storm', over: '10s', arrivals: 'constant', curve: ['0%', '100%'] } as const;
+    const streams = streamsOf({ seed: 3, robots: 100 }, 1, { ...phase, curve: [...phase.curve] }, membersOf(100));
+    const moments = streams.flatMap(({ moments: of }) => [...times(of)]);
+    expect(moments).toHaveLength(100);
+    expect(moments.filter((ms) => ms < 5000)).toHaveLength(25);
+  });
+
+  it('may be zero all along', () => {
+    const { total, at } = along([0, 0], 1000);
+    expect([total, at(0)]).toEqual([0, 1000]);
+    expect(along([0.5, 0.5], 1000).at(250)).toBe(500);
+  });
 });
 
 function* times(moments: { next(): number | undefined }): Generator<number> {

@@ -1,0 +1,181 @@
+/**
+ * The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts
+ * short. Open loop: every action starts at its intended time even when earlier ones are still running, and its lateness
+ * is reported, so that a slow generator cannot hide behind a slow target (coordinated omission).
+ */
+import { setImmediate } from 'node:timers/promises';
+
+/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC): the shared clock. */
+export const monotonicMs = (() => {
+  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  return (): number => performance.now() + offset;
+})();
+
+/** The times of a stream of actions, ascending, milliseconds after the schedule began. */
+export interface Moments {
+  /** The next time; `undefined` after the last. */
+  next(): number | undefined;
+}
+
+interface ScheduleOptions {
+  /** Start of the schedule, on `now`'s clock. */
+  epoch: number;
+  /** One for each stream of actions, e.g. the pings of one robot. */
+  streams: readonly Moments[];
+  /** Starts an action, without blocking. `intended` is on `now`'s clock. */
+  fire(stream: number, intended: number): void;
+  signal?: AbortSignal;
+  now?(): number;
+}
+
+/** Actions between two turns of the event loop, so that answers are read even when the schedule is behind. */
+const BATCH = 256;
+
+/** Resolves when every stream has ended or the signal aborts. */
+export async function runSchedule(options: ScheduleOptions): Promise<void> {
+  const { epoch, streams, fire, signal } = options;
+  const now = options.now ?? monotonicMs;
+  const queue = new DueQueue(streams);
+  while (queue.size > 0 && signal?.aborted !== true) {
+    let fired = 0;
+    let clock = now();
+    while (queue.size > 0 && fired < BATCH && epoch + queue.due <= clock) {
+      const intended = epoch + queue.due;
+      const stream = queue.take();
+      fire(stream, intended);
+      fired += 1;
+      clock = now();
+    }
+    if (queue.size === 0) break;
+    const wait = epoch + queue.due - now();
+    await (wait <= 0 ? setImmediate() : sleep(wait, signal));
+  }
+}
+
+/** By hand, since every action waits once: one of `node:timers/promises` with a signal takes three times as long. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    // Timers take whole milliseconds and never fire early, so the floor wakes less than one before the time.
+    const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
+    signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted === true) done();
+  });
+}
+
+/**
+ * Streams by their next time; ties go to the lower stream number. A binary heap over typed arrays, because tens of
+ * thousands of streams allocate nothing per action this way.
+ */
+class DueQueue {
+  readonly #streams: readonly Moments[];
+  readonly #due: Float64Array;
+  readonly #heap: Uint32Array;
+  size = 0;
+
+  constructor(streams: readonly Moments[]) {
+    this.#streams = streams;
+    this.#due = new Float64Array(streams.length);
+    this.#heap = new Uint32Array(streams.length);
+    for (let stream = 0; stream < streams.length; stream += 1) {
+      const at = streams[stream]?.next();
+      if (at === undefined) continue;
+      this.#due[stream] = at;
+      this.#heap[this.size] = stream;
+      this.size += 1;
+    }
+    for (let at = (this.size >> 1) - 1; at >= 0; at -= 1) this.#down(at);
+  }
+
+  get due(): number {
+    return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The stream that is due first; it stays in the queue with its next time. */
+  take(): number {
+    const stream = this.#heap[0] ?? 0;
+    const at = this.#streams[stream]?.next();
+    if (at === undefined) {
+      this.size -= 1;
+      this.#heap[0] = this.#heap[this.size] ?? 0;
+    } else {
+      this.#due[stream] = at;
+    }
+    this.#down(0);
+    return stream;
+  }
+
+  #before(a: number, b: number): boolean {
+    const left = this.#due[a] ?? 0;
+    const right = this.#due[b] ?? 0;
+    return left < right || (left === right && a < b);
+  }
+
+  #down(from: number): void {
+    const heap = this.#heap;
+    let at = from;
+    for (;;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.size && this.#before(heap[child] ?? 0, heap[least] ?? 0)) least = child;
+      }
+      if (least === at) return;
+      const held = heap[at] ?? 0;
+      heap[at] = heap[least] ?? 0;
+      heap[least] = held;
+      at = least;
+    }
+  }
+}
+
+/** All times are milliseconds on the shared clock. */
+export class Deadlines {
+  readonly #open = new Set<() => void>();
+  #ended = false;
+
+  /** Ends all waits, present and future. */
+  end(): void {
+    this.#ended = true;
+    for (const finish of [...this.#open]) finish();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Resolves at `time`, or at the end of the run. */
+  until(time: number): Promise<void> {
+    return this.at(time).promise;
+  }
+
+  /** Like `until`, but `finish` resolves it earlier. */
+  at(time: number): { promise: Promise<void>; finish(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const finish = (): void => {
+      clearTimeout(timer);
+      this.#open.delete(finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, Math.max(time - monotonicMs(), 0));
+    this.#open.add(finish);
+    if (this.#ended) finish();
+    return { promise, finish };
+  }
+
+  /**
+   * Resolves with false when `work` is not done at `time`, with true when it is or the run has ended. Rejects when
+   * `work` does.
+   */
+  async reached(time: number, work: Promise<unknown>): Promise<boolean> {
+    const wait = this.at(time);
+    try {
+      return await Promise.race([work.then(() => true), wait.promise.then(() => this.#ended)]);
+    } finally {
+      wait.finish();
+    }
+  }
+}
