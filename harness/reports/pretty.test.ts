@@ -102,7 +102,7 @@ test('what is not applicable or blocked is counted, and its reasons are grouped'
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(
     'Not applicable 2\n  needs loopback, which the target does not declare\n' +
-      '    device.loopback.discovery device.loopback.bearer-required\n',
+      '    device.loopback.discovery device.loopback.bearer-required\n\n',
   );
   expect(text).toContain(
     'Blocked 1\n  control: POST /compact answered 500: disk full\n    device.events.expired.410\n',

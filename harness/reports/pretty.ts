@@ -329,16 +329,16 @@ function reasons(
     shown.flatMap(([reason, ids]) => [
       ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
       ...wrap(named(ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
-      ...wrap(wroteIn(checks, ids), columns - 6).map((line) => paint('dim', `    ${line}`)),
+      ...wroteIn(checks, ids, columns - 6).map((line) => paint('dim', `    ${line}`)),
     ]),
     hidden.length > 0 && paint('dim', others),
   );
 }
 
 /** What the target wrote to its standard error in the first of those checks that has any. */
-function wroteIn(checks: readonly CheckResult[], ids: readonly string[]): string {
+function wroteIn(checks: readonly CheckResult[], ids: readonly string[], columns: number): string[] {
   const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
-  return first === undefined ? '' : printable(`it wrote, in ${first.id}:\n${first.stderr}`);
+  return first === undefined ? [] : wrap(printable(`it wrote, in ${first.id}:\n${first.stderr}`), columns);
 }
 
 /** What the target says of itself, where the run saw something else. */
