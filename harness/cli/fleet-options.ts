@@ -3,9 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
-import { parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
+import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
-import { UPLINKS, unsuited } from '../../simulators/fleet/scenario/uplinks.ts';
+import { UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
 import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -25,6 +25,10 @@ export const fleetOptions = {
   }),
   workers: FLEET.whole('Worker processes', { from: 0, defaultText: 'as many as the machine can run' }),
   shard: FLEET.text('Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS'),
+  results: FLEET.text(
+    'Deliver the result of this shard to `muster merge --serve` at this URL, without a shared disk; ' +
+      'the token is in MUSTER_RESULTS_TOKEN',
+  ),
   'run-id': FLEET.text(
     'Id of the run, the same for all of its shards; auto takes the one that merge --watch announces in --out',
     { defaultText: 'MUSTER_RUN_ID, else none' },
@@ -43,9 +47,12 @@ export const fleetOptions = {
   'token-command': FLEET.text('Line of a shell that prints the provisioning token of the robot in $MUSTER_ROBOT', {
     conflicts: 'tokens',
   }),
-  source: FLEET.text('Range of local addresses, from which each robot connects by its own, e.g. 127.0.0.0/8', {
-    defaultText: 'the system chooses',
-  }),
+  source: FLEET.text(
+    'Range of addresses of this machine; each robot connects from its own, e.g. 127.0.0.0/8 to a local platform',
+    {
+      defaultText: 'the system chooses',
+    },
+  ),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
     to: 8192,
@@ -128,7 +135,7 @@ export function runIdFrom(
 export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 'scenario' | 'uplink'>): Scenario {
   const { scenario } = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout'));
   if (uplink === undefined) return scenario;
-  const [reason] = scenario.phases.flatMap((phase) => unsuited(uplink, phase) ?? []);
+  const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
   return { ...scenario, uplink };
 }

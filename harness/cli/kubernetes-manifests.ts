@@ -58,6 +58,11 @@ export interface ClusterRun {
   secret: string;
   /** An existing claim, or what a new one asks for. */
   volume: { claim: string } | { storage: string; storageClass?: string | undefined };
+  /**
+   * How results reach the pod that merges: on the volume, which all pods share, or over the network, so that the volume
+   * is of that pod alone.
+   */
+  results: 'volume' | 'network';
   resources: ShardResources;
   /** How long the merge waits for the shards, e.g. `2h`. */
   timeout: string;
@@ -65,6 +70,7 @@ export interface ClusterRun {
 
 const RESULTS = '/results';
 const METRICS_PORT = 9464;
+const RESULTS_PORT = 8443;
 const USER = { runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 };
 const CONTAINER = {
   allowPrivilegeEscalation: false,
@@ -77,6 +83,7 @@ export function manifestsOf(run: ClusterRun, line: string): string {
   const resources = [
     scenarioOf(run),
     ...('claim' in run.volume ? [] : [claimOf(run, run.volume)]),
+    ...(run.results === 'network' ? [serviceOf(run)] : []),
     shardsOf(run),
     mergeOf(run),
   ];
@@ -87,15 +94,16 @@ export function manifestsOf(run: ClusterRun, line: string): string {
   return `${comment}\n${texts.join('---\n')}`;
 }
 
-const introduction = ({ name, namespace, secret, volume }: ClusterRun, line: string): string => {
+const introduction = ({ name, namespace, secret, volume, results }: ClusterRun, line: string): string => {
   const kubectl = namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`;
   const conditions = `-o jsonpath='{.status.conditions[*].type}'`;
+  const token = results === 'volume' ? '' : ' --from-literal=results-token=$(openssl rand -hex 16)';
   const also = 'claim' in volume ? '' : ' Deleting this whole file deletes the volume with the results.';
   return `A fleet over several machines: an Indexed Job whose pods are the shards, and a pod that collects their \
 results. Printed by:
 ${line}
 
-  ${kubectl} create secret generic ${secret} --from-literal=api-key=…
+  ${kubectl} create secret generic ${secret} --from-literal=api-key=…${token}
   ${kubectl} apply -f fleet.yaml
   until ${kubectl} get job/${name}-merge ${conditions} | grep -Eq 'Complete|Failed'; do sleep 5; done
   ${kubectl} logs job/${name}-merge
@@ -135,7 +143,7 @@ const claimOf = (
   kind: 'PersistentVolumeClaim',
   metadata: metadata(run, claimName(run), 'results'),
   spec: {
-    accessModes: ['ReadWriteMany'],
+    accessModes: [run.results === 'volume' ? 'ReadWriteMany' : 'ReadWriteOnce'],
     ...(storageClass !== undefined && { storageClassName: storageClass }),
     resources: { requests: { storage } },
   },
@@ -166,7 +174,7 @@ const shardsOf = (run: ClusterRun) => ({
         ],
         containers: [shardOf(run)],
         volumes: [
-          resultsOf(run),
+          run.results === 'volume' ? resultsOf(run) : { name: 'results', emptyDir: {} },
           { name: 'scenario', configMap: { name: scenarioName(run) } },
           { name: 'temporary', emptyDir: {} },
           { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: run.resources.files } },
@@ -191,12 +199,13 @@ const shardOf = (run: ClusterRun) => ({
   name: 'shard',
   image: run.image,
   imagePullPolicy: 'IfNotPresent',
-  args: ['fleet', ...shardArguments(run.fleetArguments)],
+  args: ['fleet', ...shardArguments(run.fleetArguments), ...delivering(run)],
   env: [
     { name: 'MUSTER_SHARDS', value: String(run.shards) },
     // Tells an index that is run again from one of another Job.
     { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
     { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
+    ...resultsToken(run),
   ],
   ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
   resources: {
@@ -211,6 +220,36 @@ const shardOf = (run: ClusterRun) => ({
     // Files of robots lie here; the 64 MiB that a container has by default hold about 800.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
+});
+
+/**
+ * Keys of robots are kept on the volume of all shards. Without it each run has new ones, and robots of its own, since a
+ * platform refuses a robot that it knows by another key.
+ */
+function delivering(run: ClusterRun): string[] {
+  if (run.results === 'volume') return [];
+  const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));
+  return [`--results=${urlOf(run)}`, ...(isNamed ? [] : ['--name-prefix=$(MUSTER_JOB_UID)'])];
+}
+
+/** The secret that the shards and the pod that merges have in common. */
+const resultsToken = ({ results, secret }: ClusterRun) =>
+  results === 'volume'
+    ? []
+    : [{ name: 'MUSTER_RESULTS_TOKEN', valueFrom: { secretKeyRef: { name: secret, key: 'results-token' } } }];
+
+const urlOf = (run: ClusterRun): string => `http://${mergeName(run)}:${RESULTS_PORT}`;
+const mergeName = ({ name }: ClusterRun): string => `${name}-merge`;
+
+/** Where the shards find the pod that merges. */
+const serviceOf = (run: ClusterRun) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: metadata(run, mergeName(run), 'merge'),
+  spec: {
+    selector: { 'batch.kubernetes.io/job-name': mergeName(run) },
+    ports: [{ name: 'results', port: RESULTS_PORT, targetPort: RESULTS_PORT }],
+  },
 });
 
 /** What `muster fleet` is given in a shard. */
@@ -230,10 +269,13 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
+const served = ({ results }: ClusterRun): string[] =>
+  results === 'volume' ? [] : [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
+
 const mergeOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
-  metadata: metadata(run, `${run.name}-merge`, 'merge'),
+  metadata: metadata(run, mergeName(run), 'merge'),
   spec: {
     backoffLimit: 0,
     template: {
@@ -245,8 +287,9 @@ const mergeOf = (run: ClusterRun) => ({
             name: 'merge',
             image: run.image,
             imagePullPolicy: 'IfNotPresent',
-            args: ['merge', RESULTS, `--expect=${run.shards}`, '--watch', `--timeout=${run.timeout}`],
-            env: [{ name: 'MUSTER_RUN_ID', valueFrom: jobUid() }],
+            args: ['merge', RESULTS, `--expect=${run.shards}`, '--watch', `--timeout=${run.timeout}`, ...served(run)],
+            env: [{ name: 'MUSTER_RUN_ID', valueFrom: jobUid() }, ...resultsToken(run)],
+            ...(run.results === 'network' && { ports: [{ name: 'results', containerPort: RESULTS_PORT }] }),
             resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
             securityContext: structuredClone(CONTAINER),
             volumeMounts: [{ name: 'results', mountPath: RESULTS }],

@@ -191,3 +191,54 @@ describe('merge', slow, () => {
     expect(written().toSorted()).toEqual(['report.html', 'result.json']);
   });
 });
+
+describe('shards without a shared disk', slow, () => {
+  const env = { MUSTER_RESULTS_TOKEN: 'a token of twenty c.' };
+  const collect = (...words: string[]): Running =>
+    fleets.start(['merge', fleets.path('merged'), ...typed`--run-id auto --expect 2 --watch --serve 0`, ...words], env);
+  /** Each with a folder of its own, as on another machine. */
+  const apart = (index: number, url: string): Running => {
+    const change = { out: fleets.path(`pod-${index}`), state: fleets.path(`state-${index}`) };
+    const words = fleets.words(ROLLOUT, change);
+    return fleets.start([...words, ...typed`--shard ${index}/2 --run-id auto --results ${url}`], env);
+  };
+  const urlOf = async (collecting: Running) => (await collecting.said(/^results: (\S+)$/m))[1] ?? '';
+
+  it('begin together, and deliver their results', async () => {
+    const collecting = collect();
+    const url = await urlOf(collecting);
+    const shards = [apart(1, url), apart(2, url)];
+    for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
+    expect(ENDS).toContain((await collecting.ended).code);
+    const [run = ''] = readdirSync(fleets.path('merged'));
+    const result = fleets.result(fleets.path('merged', run));
+    expect(result).toMatchObject({ robots: 8, shard: null, complete: true });
+    const [one, two] = [1, 2].map((index) => fleets.result(fleets.path('merged', run, `shard-${index}-of-2`)));
+    expect(Math.abs(Date.parse(one?.phases_at ?? '') - Date.parse(two?.phases_at ?? ''))).toBeLessThan(10_000);
+  });
+
+  it('that cannot start say why to the merge', async () => {
+    const collecting = collect();
+    const url = await urlOf(collecting);
+    const well = apart(1, url);
+    const words = typed`--shard 2/2 --run-id auto --results ${url} --out ${fleets.path('pod-2')} --robots 8`;
+    const broken = fleets.start(['fleet', ...words, '--platform', 'http://127.0.0.1:1'], {
+      ...env,
+      MUSTER_API_KEY: 'k',
+    });
+    expect((await broken.ended).code).toBe(2);
+    await well.ended;
+    const { code, stdout } = await collecting.ended;
+    expect(code).toBe(2);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/shard 2\/2 is dead: .*127\.0\.0\.1:1/);
+  });
+
+  it.each([
+    [typed`merge . --expect 2 --watch --serve 0`, /--serve: needs --watch and --run-id/],
+    [typed`merge . --expect 2 --watch --run-id auto --serve 0`, /MUSTER_RESULTS_TOKEN must hold 16 characters or more/],
+    [typed`${FLEET} --results http://127.0.0.1:1`, /--results: needs --shard and --run-id/],
+    [typed`${FLEET} --shard 1/2 --run-id auto --results ftp://x`, /--results: 'ftp:\/\/x' is no address/],
+  ])('refuses %j', async (words, message) => {
+    expect(await refusal(words)).toMatch(message);
+  });
+});

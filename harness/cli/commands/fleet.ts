@@ -1,10 +1,12 @@
 /** `muster fleet`: thousands of simulated robots carry out a scenario against a platform. */
 
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
 import { routesText } from '../../../simulators/fleet/platform/routes.ts';
+import type { Mirror } from '../../../simulators/fleet/result/mirror.ts';
 import {
   ALIVE_FILE,
   announcedRun,
@@ -16,12 +18,14 @@ import {
 } from '../../../simulators/fleet/result/shards.ts';
 import { sourceIn } from '../../../simulators/fleet/robot/network.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
+import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { HEADERS_VARIABLE, headersIn, newId, otlp } from '../../common/otlp.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { whyNot } from '../../common/user-files.ts';
 import {
   conditionsFrom,
   defectsFrom,
@@ -56,30 +60,62 @@ export const fleet = command({
   ],
   epilogue: `${routesText()}\n\nExit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
-    const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
     using interrupt = interruptSignal();
     const { signal } = interrupt;
-    let place: Place | undefined;
+    using mirror = await mirrorFrom(args);
+    let undelivered: string | undefined;
+    let code: number;
     try {
-      place = await placeFrom(args, signal);
-      const options = await fleetRun(args, place);
-      return await showFleetResult(signal, async (onResult) => {
-        const { out } = options;
-        return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
-      });
-    } catch (error) {
-      if (place !== undefined) leaveReason(place, error);
-      if (error instanceof PreflightError) throw new UsageError(error.message);
-      if (error instanceof UnreachableError || error instanceof NoRunError) {
-        process.stderr.write(`muster: ${printable(error.message)}\n`);
-        return EXIT.incomplete;
-      }
-      if (!signal.aborted) throw error;
-      process.stderr.write('stopped before the fleet was up; nothing is left running\n');
-      return interruptedCode(signal);
+      code = await runShard(args, signal, mirror);
+    } finally {
+      undelivered = await mirror?.deliver(signal);
     }
+    if (undelivered === undefined) return code;
+    process.stderr.write(`muster: --results: the result was not delivered: ${printable(undelivered)}\n`);
+    return EXIT.incomplete;
   },
 });
+
+/** Resolves with the exit code. */
+async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<number> {
+  const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
+  let place: Place | undefined;
+  try {
+    place = await placeFrom(args, signal);
+    mirror?.follow(place.out);
+    const options = await fleetRun(args, place);
+    return await showFleetResult(signal, async (onResult) => {
+      const { out } = options;
+      return { result: await runFleet({ ...options, screen: process.stderr, signal, onResult }), out };
+    });
+  } catch (error) {
+    if (place !== undefined) leaveReason(place, error);
+    if (error instanceof PreflightError) throw new UsageError(error.message);
+    if (error instanceof UnreachableError || error instanceof NoRunError) {
+      const trouble = mirror?.trouble === undefined ? '' : `; --results: ${mirror.trouble}`;
+      process.stderr.write(`muster: ${printable(error.message + trouble)}\n`);
+      return EXIT.incomplete;
+    }
+    if (!signal.aborted) throw error;
+    process.stderr.write('stopped before the fleet was up; nothing is left running\n');
+    return interruptedCode(signal);
+  }
+}
+
+/** Throws UsageError. */
+async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
+  if (args.results === undefined) return undefined;
+  const url = urlFrom('results', args.results, ['http:', 'https:']);
+  if (args.shard === undefined || runIdFrom(args['run-id'], process.env) === undefined)
+    throw new UsageError('--results: needs --shard and --run-id; a fleet on one machine has its result already');
+  // Loaded on demand: most runs have none.
+  const { Mirror, tokenOfResults } = await import('../../../simulators/fleet/result/mirror.ts');
+  return new Mirror(
+    url,
+    usage('--results', () => tokenOfResults(process.env)),
+    resolve(args.out),
+  );
+}
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
@@ -151,7 +187,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       connections,
       defects,
       devices: args.devices === undefined ? undefined : linesFrom('--devices', 'an id', args.devices),
-      source: args.source === undefined ? undefined : sourceFrom(args.source),
+      source: args.source === undefined ? undefined : await sourceFrom(args.source, scenario),
       tokenCommand: args['token-command'],
       tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
@@ -202,9 +238,18 @@ function pushed(where: string | undefined, robots: number, { identity }: Place):
   return { otlp: otlp({ where, option: '--otlp', headers }), traced };
 }
 
-function sourceFrom(range: string): string {
-  usage('--source', () => sourceIn(range, 0));
-  return range;
+/** Throws UsageError, also where this machine lacks the first address of the range. */
+async function sourceFrom(range: string, { uplink = 'agent' }: Scenario): Promise<string> {
+  if (uplink !== 'agent' && uplink !== 'polling')
+    throw new UsageError(`--source: needs robots with connections of their own (agent, polling), not ${uplink}`);
+  const first = usage('--source', () => sourceIn(range, 0));
+  const server = createServer();
+  const problem = await new Promise<Error | undefined>((resolve) => {
+    server.once('error', resolve).listen(0, first, () => resolve(undefined));
+  });
+  server.close();
+  if (problem === undefined) return range;
+  throw new UsageError(`--source: this machine has no address ${first} (${whyNot(problem)})`);
 }
 
 function namePrefixFrom(text: string): string {

@@ -33,9 +33,12 @@ const options = {
   namespace: CLUSTER.text('Namespace', { defaultText: "kubectl's" }),
   image: CLUSTER.text('Image of Muster', { default: 'muster:latest' }),
   secret: CLUSTER.text("Secret with the platform's API key in api-key", { default: 'muster-platform' }),
-  claim: CLUSTER.text('Existing claim of a ReadWriteMany volume, which outlives the manifests', {
-    defaultText: 'a new one',
-  }),
+  results: CLUSTER.oneOf(
+    ['volume', 'network'],
+    'All pods share a volume (ReadWriteMany), or shards deliver to the pod that merges (ReadWriteOnce)',
+    { default: 'volume' },
+  ),
+  claim: CLUSTER.text('Existing claim of the volume, which outlives the manifests', { defaultText: 'a new one' }),
   storage: CLUSTER.text('Size of the new claim', { defaultText: '10Gi' }),
   'storage-class': CLUSTER.text('Storage class of the new claim'),
 } as const satisfies OptionTable;
@@ -89,6 +92,7 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
     namespace: namespace === undefined ? undefined : label('namespace', namespace, 63),
     secret: label('secret', args.secret, 63),
     volume: volumeOf(args),
+    results: args.results,
     resources: shardResources(membersOf(robots, { index: 1, count: shards }).length, scenario),
   };
 }

@@ -4,11 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { MergeError } from '../../../simulators/fleet/result/merge.ts';
+import { serveResults, tokenOfResults } from '../../../simulators/fleet/result/mirror.ts';
 import { ResultError } from '../../../simulators/fleet/result/shards.ts';
 import { mergeShards, NoShardLeft } from '../../../simulators/fleet/run/shards.ts';
+import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { readInputText, whyNot } from '../../common/user-files.ts';
 import { conditionsFrom, runIdFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
 import { command, OPTION, type OptionsOf, type OptionTable, wholePath } from '../options.ts';
@@ -28,6 +31,15 @@ const options = {
     defaultText: 'MUSTER_RUN_ID, else none',
   }),
   watch: OPTION.flag('Wait for shards that still run; needs --expect'),
+  serve: OPTION.whole('Take the results of shards without a shared disk on this port; needs --watch and --run-id', {
+    from: 0,
+    to: 65_535,
+  }),
+  'serve-host': OPTION.text('Address to take them on', { default: '127.0.0.1' }),
+  'serve-cert': OPTION.text('Certificate of that server, PEM; otherwise it speaks HTTP without TLS', {
+    path: wholePath,
+  }),
+  'serve-key': OPTION.text('Its private key, PEM', { path: wholePath }),
   timeout: OPTION.text('Give up waiting after this time', { default: '1h' }),
   'dead-after': OPTION.text('Consider a shard dead after this time without a sign of life', { default: '30s' }),
   threshold: OPTION.list('Threshold to evaluate in addition to those of the shards'),
@@ -42,6 +54,10 @@ export const merge = command({
   examples: [
     ['muster merge a b c --out all', 'Join three shards'],
     ['muster merge /results --expect 8 --watch --run-id auto', 'Collect shards that were started with --run-id auto'],
+    [
+      'muster merge out --expect 8 --watch --run-id auto --serve 8443',
+      'of shards that have --results, and no shared disk',
+    ],
   ],
   epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
@@ -75,9 +91,31 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   if (given === 'auto' && watch === undefined)
     throw new UsageError('--run-id auto: needs --watch; accepted otherwise: the id that the shards have');
   const runId = given === 'auto' ? randomUUID() : given;
+  await using _ = args.serve === undefined ? undefined : await served(args, dirs[0] ?? '.', watch && runId);
   return await showFleetResult(signal, (onResult) =>
     mergeShards({ dirs, runId, expect, watch, thresholds, out: args.out, apart: APART, onResult }),
   );
+}
+
+/** Takes results from shards that have no shared disk. Throws UsageError. */
+async function served(
+  args: OptionsOf<typeof options>,
+  dir: string,
+  runId: string | undefined,
+): Promise<AsyncDisposable> {
+  const { serve: port = 0, 'serve-host': host, 'serve-cert': cert, 'serve-key': key } = args;
+  if (runId === undefined) throw new UsageError('--serve: needs --watch and --run-id');
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError('--serve-cert and --serve-key: give both');
+  const token = usage('--serve', () => tokenOfResults(process.env));
+  const tls =
+    cert === undefined || key === undefined
+      ? undefined
+      : { cert: usage('--serve-cert', () => readInputText(cert)), key: usage('--serve-key', () => readInputText(key)) };
+  const server = await serveResults(defined({ dir, runId, token, port, host, tls })).catch((error: unknown) => {
+    throw new UsageError(`--serve: cannot listen on ${host}:${port} (${whyNot(error)})`);
+  });
+  process.stderr.write(`results: http${tls === undefined ? '' : 's'}://${host}:${server.port}\n`);
+  return server;
 }
 
 /** Writes a line whenever something has changed. */

@@ -1,5 +1,6 @@
 /** Reads a scenario file; reports every mistake with its line, its column and what is accepted there. */
 import { type Document, isNode } from 'yaml';
+import { DURATION_FORM, durationMs } from '../../../harness/common/durations.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold, type Parts } from '../result/thresholds.ts';
@@ -64,6 +65,10 @@ function offsetOf(path: Path, document: Document): number {
   }
   return document.contents?.range?.[0] ?? 0;
 }
+
+/** What is wrong with the scenario once one of its fields is another one, in words. */
+export const contradictionsIn = (scenario: Scenario): string[] =>
+  contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
 function mistakesIn(value: unknown): Mistake[] {
   if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead)}` }];
@@ -148,7 +153,9 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
       ? unsuited(uplink as UplinkKind, { ...phase, do: kind })
       : undefined;
     if (reason !== undefined) add(index, reason);
-    const { class: wanted } = phase;
+    const { class: wanted, curve } = phase;
+    if (Array.isArray(curve) && curve.length > 0 && curve.every((point) => /^0+(\.0+)?%$/.test(String(point))))
+      add(index, 'a curve of 0% alone leaves nothing to do');
     if (typeof wanted === 'string' && !classes.includes(wanted)) {
       const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
@@ -191,18 +198,19 @@ function versionMistakes({ classes, uplink = 'agent' }: Record<string, unknown>)
     }));
 }
 
-/** Networks that nobody knows, or of robots that reach no platform by themselves. */
+/** Networks that nobody knows, that carry nothing, or of robots that reach no platform by themselves. */
 function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
   const { network, networks, classes, uplink = 'agent' } = scenario;
-  const known = [...new Set([...Object.keys(NETWORKS), ...(isMap(networks) ? Object.keys(networks) : [])])];
+  const own = isMap(networks) ? networks : {};
+  const known = [...new Set([...Object.keys(NETWORKS), ...Object.keys(own)])];
   const named: [path: Path, name: unknown][] = [
     [['network'], network],
-    ...Object.entries(isMap(classes) ? classes : {}).map(([name, own]): [Path, unknown] => [
+    ...Object.entries(isMap(classes) ? classes : {}).map(([name, one]): [Path, unknown] => [
       ['classes', name, 'network'],
-      isMap(own) ? own['network'] : undefined,
+      isMap(one) ? one['network'] : undefined,
     ]),
   ];
-  return named.flatMap(([path, name]) => {
+  const wrong = named.flatMap(([path, name]) => {
     if (typeof name !== 'string') return [];
     if (uplink !== 'agent' && uplink !== 'polling')
       return [
@@ -211,7 +219,31 @@ function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
     if (known.includes(name)) return [];
     return [{ path, message: `there is no network '${name}'; accepted: ${known.join(', ')}` }];
   });
+  return [...wrong, ...Object.entries(own).flatMap(([name, fields]) => impossible(name, fields))];
 }
+
+/** Of a network whose fields have the right form. */
+function impossible(name: string, fields: unknown): Mistake[] {
+  if (!isMap(fields)) return [];
+  const at = (field: string, message: string): Mistake[] => [{ path: ['networks', name, field], message }];
+  const { loss, outages } = fields;
+  const [every, length] = isMap(outages) ? [outages['every'], outages['for']].map(durationIn) : [];
+  return [
+    ...['up', 'down'].flatMap((way) =>
+      /^0+(\.0+)?[kMG]?bit\/s$/.test(String(fields[way])) ? at(way, `'${way}' must be above 0`) : [],
+    ),
+    ...(typeof loss === 'string' && /^100/.test(loss)
+      ? at('loss', "'loss' must be below 100%: nothing would arrive")
+      : []),
+    ...(every !== undefined && length !== undefined && !(length > 0 && length < every)
+      ? at('outages', "'for' must be above 0 and below 'every', from one outage to the next")
+      : []),
+  ];
+}
+
+/** Milliseconds; undefined for what is no duration. */
+const durationIn = (text: unknown): number | undefined =>
+  typeof text === 'string' && new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
 /** Shares of thirds are written with a few digits. */
 const SHARE_TOLERANCE = 0.0005;

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../../common/testing/scratch.ts';
+import { useFolder } from '../testing/scratch.ts';
+import { Mirror, serveResults, tokenOfResults } from './mirror.ts';
+import { announcedRun, findShards, told, writeAlive, writeFailed, writeResult } from './shards.ts';
+import { resultWith } from './testing/result.ts';
+
+const folder = useFolder();
+const TOKEN = 'a token of twenty c.';
+const { signal } = new AbortController();
+const shard = (index: number) => ({ index, count: 2 });
+const alive = (index: number, beat: number) => ({ shard: shard(index), beat, phase: 'ready' });
+const result = (index: number, job = 'job') => resultWith({ shard: shard(index), run_id: 'run', job_id: job });
+
+async function serve(port = 0) {
+  const server = await serveResults({ dir: folder('merge'), runId: 'run', token: TOKEN, port, host: '127.0.0.1' });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+/** The mirror of a shard, and the folder that it fills. */
+function mirror(port: number, index: number, token = TOKEN) {
+  const root = folder(`pod-${index}`);
+  const made = new Mirror(new URL(`http://127.0.0.1:${port}/`), token, root);
+  onTestFinished(() => made[Symbol.dispose]());
+  const own = join(root, 'run', `shard-${index}-of-2`);
+  made.follow(own);
+  return { made, own, root };
+}
+
+it('a shard hears of its run, and each of the signs of life of the other', { timeout: 60_000 }, async () => {
+  const { port } = await serve();
+  const [one, two] = [mirror(port, 1), mirror(port, 2)];
+  expect(await announcedRun(one.root, 60_000, signal)).toBe('run');
+  writeAlive(one.own, alive(1, 7));
+  await eventually(() => {
+    expect(told(join(two.root, 'run/shard-1-of-2/alive.json'))).toMatchObject({ beat: 7, phase: 'ready' });
+  });
+  expect(findShards([folder('merge/run')]).alive).toMatchObject([{ sign: { beat: 7 } }]);
+  writeResult(one.own, result(1));
+  expect(await one.made.deliver(signal)).toBeUndefined();
+  await eventually(() => {
+    expect(told(join(two.root, 'run/shard-1-of-2/alive.json'))).toMatchObject({ phase: 'ended' });
+  });
+  // What is mirrored of others is never taken for a result.
+  expect(existsSync(join(two.root, 'run/shard-1-of-2/result.json'))).toBe(false);
+  writeFailed(two.own, { shard: shard(2), reason: 'no room' });
+  expect(await two.made.deliver(signal)).toBeUndefined();
+  const { parts, alive: left, failed } = findShards([folder('merge/run')]);
+  expect([parts.length, left.length, failed[0]?.failed.reason]).toEqual([1, 0, 'no room']);
+});
+
+it('a result is delivered once the merge is there again, and only once', { timeout: 60_000 }, async () => {
+  const first = await serve();
+  const { port } = first;
+  await first[Symbol.asyncDispose]();
+  const { made, own } = mirror(port, 1);
+  writeResult(own, result(1));
+  const delivered = made.deliver(signal);
+  await eventually(() => expect(made.trouble).toMatch(/ECONNREFUSED/));
+  await serve(port);
+  expect(await delivered).toBeUndefined();
+  const kept = folder('merge/run/shard-1-of-2/result.json');
+  expect(readFileSync(kept, 'utf8')).toBe(readFileSync(join(own, 'result.json'), 'utf8'));
+  const again = mirror(port, 1);
+  expect(await again.made.deliver(signal)).toBeUndefined();
+  writeResult(own, result(1, 'another job'));
+  expect(await mirror(port, 1).made.deliver(signal)).toBe('shard-1-of-2 has a result already, of another job');
+  rmSync(own, { recursive: true });
+  expect(readFileSync(kept, 'utf8')).toContain('"job_id": "job"');
+});
+
+it('the merge takes nothing without the token, of another run, or that is no result', { timeout: 60_000 }, async () => {
+  const { port } = await serve();
+  const put = (path: string, body: string, token = TOKEN) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
+  const stranger = mirror(port, 1, 'another token of it.');
+  writeResult(stranger.own, result(1));
+  expect(await stranger.made.deliver(signal)).toMatch(/the token is not that of the merge/);
+  const answers = await Promise.all([
+    put('/runs/run/shard-1-of-2/result.json', '{}'),
+    put('/runs/other/shard-1-of-2/alive.json', '{}'),
+    put('/runs/run/shard-1-of-2/..%2fx', '{}'),
+    put('/runs/run/../../x/result.json', '{}'),
+    put('/runs/run/shard-1-of-2/result.json', '{}', 'x'),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([409, 409, 404, 404, 401]);
+  expect(await answers[0]?.text()).toMatch(/^result\.json is not the result of a fleet/);
+  expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
+});
+
+it('a token has some length', () => {
+  expect(tokenOfResults({ MUSTER_RESULTS_TOKEN: TOKEN })).toBe(TOKEN);
+  for (const env of [{}, { MUSTER_RESULTS_TOKEN: 'short' }])
+    expect(() => tokenOfResults(env)).toThrow(/MUSTER_RESULTS_TOKEN must hold 16 characters or more/);
+});
