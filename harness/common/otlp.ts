@@ -105,13 +105,17 @@ export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';
 export function headersIn(text = ''): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
-    pairs.map((pair) => {
+    pairs.map((pair, at) => {
       const [name = '', ...value] = pair.trim().split('=');
+      // Neither is named where it is wrong: each may be the secret.
+      if (value.length === 0 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+        throw new UsageError(`${HEADERS_VARIABLE}: header ${at + 1} must be name=value`);
       try {
-        return [name, decodeURIComponent(value.join('='))];
+        const decoded = decodeURIComponent(value.join('='));
+        new Headers({ [name]: decoded });
+        return [name, decoded];
       } catch {
-        // Its value is a secret.
-        throw new UsageError(`${HEADERS_VARIABLE}: the value of ${name} must be percent-encoded`);
+        throw new UsageError(`${HEADERS_VARIABLE}: the value of ${name} must be percent-encoded, on one line`);
       }
     }),
   );

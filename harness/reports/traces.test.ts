@@ -92,9 +92,13 @@ test('a secret in what a check says is in no span', async () => {
   expect(JSON.stringify(messages)).not.toContain('key_0123456789abcdefghij');
 });
 
-test('a header that is not encoded is refused without its value', () => {
-  const refused = 'OTEL_EXPORTER_OTLP_HEADERS: the value of api-key must be percent-encoded';
-  expect(() => headersIn('other=1,api-key=50%off')).toThrow(new UsageError(refused));
+test.each([
+  ['other=1,api-key=50%off', 'the value of api-key must be percent-encoded, on one line'],
+  ['api-key=a%0Ab', 'the value of api-key must be percent-encoded, on one line'],
+  ['a=1,Bearer secret', 'header 2 must be name=value'],
+  ['my secret=1', 'header 1 must be name=value'],
+])('a wrong header is refused, and nothing of it is printed that may be secret: %s', (text, refused) => {
+  expect(() => headersIn(text)).toThrow(new UsageError(`OTEL_EXPORTER_OTLP_HEADERS: ${refused}`));
 });
 
 test('what nobody takes is told of once, and stops nothing', async () => {

@@ -253,21 +253,47 @@ function pooled(
   { connections, ca, dial }: Pick<PlatformHttpOptions, 'connections' | 'ca' | 'dial'>,
 ): Sender {
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-  const connect = dial === undefined ? ca !== undefined && { ca } : connectorOver(dial, ca);
-  const pool = new Pool(origin, { connections: connections ?? null, ...timeouts, ...(connect && { connect }) });
-  return { send: (options, handler) => void pool.dispatch(options, handler), destroy: () => pool.destroy() };
+  const connecting = new Set<Socket>();
+  const connect = dial === undefined ? ca !== undefined && { ca } : connectorOver(dial, ca, connecting);
+  // One request a connection, however it is made: what waits for one is counted.
+  const pool = new Pool(origin, {
+    connections: connections ?? null,
+    allowH2: false,
+    ...timeouts,
+    ...(connect && { connect }),
+  });
+  return {
+    send: (options, handler) => void pool.dispatch(options, handler),
+    destroy: () => {
+      for (const socket of connecting) socket.destroy();
+      return pool.destroy();
+    },
+  };
 }
 
-/** What undici calls for each connection. */
-function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca']): buildConnector.connector {
+/** As long as undici's own. */
+const CONNECTING_MS = 10_000;
+
+/** What undici calls for each connection. `connecting`: those that it does not know of yet. */
+function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca'], connecting: Set<Socket>): buildConnector.connector {
   return ({ hostname, port, protocol, servername }, callback) => {
     const isTls = protocol === 'https:';
     const host = hostname.replace(/^\[|\]$/g, '');
     const raw = dial({ host, port: Number(port || (isTls ? 443 : 80)) });
     const socket = isTls ? tlsOver(raw, { host, servername, ca }) : raw;
-    const fail = (error: Error): void => callback(error, null);
-    socket.once('error', fail);
+    const late = setTimeout(() => socket.destroy(new Error(`no connection within ${CONNECTING_MS} ms`)), CONNECTING_MS);
+    connecting.add(socket);
+    const settle = (): void => {
+      clearTimeout(late);
+      connecting.delete(socket);
+    };
+    const fail = (error: Error): void => {
+      settle();
+      callback(error, null);
+    };
+    socket.once('error', fail).once('close', settle);
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      settle();
       socket.off('error', fail);
       callback(null, socket);
     });

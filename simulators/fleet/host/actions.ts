@@ -297,7 +297,9 @@ export class Actions {
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
-      const traceparent = traceparentOf(this.#options.config.traced, index, robot.index);
+      const { traced, scenario } = this.#options.config;
+      // What is done by hand comes after the phases of the scenario, and has no trace.
+      const traceparent = index < scenario.phases.length ? traceparentOf(traced, index, robot.index) : undefined;
       const { id: deploymentId } = await this.#http(action, (client, sending) =>
         client.deploy(deviceId, release, `Roll-out of phase ${index}`, { ...sending, traceparent }),
       );

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import { loadCompiler } from '../../../harness/contract/shape.ts';
-import { ApiError } from '../../common/platform-http.ts';
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
@@ -22,7 +22,7 @@ import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
 import { classOf, settingsOf } from '../scenario/classes.ts';
-import { networkOf } from '../scenario/networks.ts';
+import { interrupts, networkOf } from '../scenario/networks.ts';
 import { indexIn, robotName } from '../scenario/uplinks.ts';
 import { Deadlines, monotonicMs, runSchedule } from '../schedule/clock.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/schedule.ts';
@@ -129,6 +129,10 @@ const mayPass = (error: Error): boolean => error instanceof PlatformFailure && i
 
 const isPermanent = (error: Error): boolean =>
   (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
+
+/** What a connection says of itself, and no answer that came over it. */
+const isOfNetwork = (error: Error): boolean =>
+  error instanceof NetworkError || (error instanceof BrokerError && !isPermanent(error));
 
 // Defects that are planted in robots of a fleet.
 
@@ -240,6 +244,7 @@ export class RobotHost implements Host {
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
+      signal: this.#abort.signal,
       onRetry: (error, robot) =>
         this.#disturbance('request.retries', error, robot === undefined ? undefined : indexIn(robot)),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
@@ -430,7 +435,8 @@ export class RobotHost implements Host {
     const { scenario } = this.#config;
     const record = this.#metrics.of(robot === undefined ? undefined : classOf(scenario, robot));
     // What a network of the scenario does is the scenario's doing.
-    const isPlanned = robot !== undefined && networkOf(scenario, robot) !== undefined;
+    const network = robot === undefined ? undefined : networkOf(scenario, robot);
+    const isPlanned = network !== undefined && interrupts(network) && isOfNetwork(error);
     record.count(isPlanned ? 'network.troubles' : kind);
     if (isPlanned || !this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);

@@ -47,7 +47,7 @@ test('a roll-out is one trace, whose legs follow each other, and the POST names 
 test('a roll-out that was missed is an error, as long as it was waited for', () => {
   const missed = { total_ms: null, command_ms: null, sync_ms: null, write_ms: null, event_ms: null, report_ms: null };
   const [never, ...none] = spansOf(traced, row(2, missed), 0, 500);
-  expect(never).toMatchObject({ status: { code: 2, message: 'its event was never read' } });
+  expect(never).toMatchObject({ status: { code: 2, message: 'its event was not read in time' } });
   expect(never && lengthOf(never)).toBeCloseTo(500);
   expect(none).toEqual([]);
   const [late] = spansOf(traced, row(2, { ...missed, late_ms: 900 }), 0, 500);
@@ -88,7 +88,8 @@ test('figures and traces are pushed once more at the end, and each trace once', 
     '"name":"muster.robots"',
     attribute('state', 'online'),
     attribute('scenario', 's'),
-    `${attribute('metric', 'ping.ms')},${attribute('quantile', '0.99')},${attribute('part_class', 'arm')}`,
+    `${attribute('metric', 'ping.ms')},${attribute('quantile', '0.99')},${attribute('class', 'arm')}`,
+    '"name":"muster.part.duration"',
     attribute('threshold', 'ping.ms.p99<1s'),
     '"asDouble":12',
   ])

@@ -14,7 +14,7 @@ import {
 } from '../../../harness/common/otlp.ts';
 import type { RolloutRow } from '../host/host.ts';
 import { type TracedRollouts, traceOf } from '../host/traced.ts';
-import { percentileMs, unlabelled } from '../measure/metrics.ts';
+import { ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { FleetRecord } from '../run/record.ts';
 import type { Exposed } from './exposition.ts';
 import { ROLLOUT_LEGS } from './plots.ts';
@@ -43,7 +43,10 @@ export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number,
   };
   const root = { ...span(spanId, 'roll-out', 0, total ?? late ?? withinMs), attributes: attributesOf(about) };
   if (total === null)
-    root.status = { code: ERROR, message: late === null ? 'its event was never read' : 'its event was read too late' };
+    root.status = {
+      code: ERROR,
+      message: late === null ? 'its event was not read in time' : 'its event was read too late',
+    };
   let at = 0;
   const legs = ROLLOUT_LEGS.flatMap((leg) => {
     const ms = row[`${leg}_ms`];
@@ -60,6 +63,9 @@ const PUSH_MS = 10_000;
 const PERCENTS = [50, 90, 95, 99];
 /** Spans of one message. */
 const BATCH = 500;
+const MOST_WAITING = 8;
+/** A collector that is slower costs the end of a run no more. */
+const CLOSING_MS = 10_000;
 
 export interface TelemetryOptions {
   send: Send;
@@ -78,6 +84,7 @@ export class Telemetry {
   #pushing: Promise<void> = Promise.resolve();
   /** Phases whose roll-outs were sent. */
   #phases = 0;
+  #waiting = 0;
   #lost = 0;
   #why: unknown;
 
@@ -86,31 +93,45 @@ export class Telemetry {
     this.#timer = setInterval(() => this.#push(), PUSH_MS).unref();
   }
 
-  /** Resolves with what was lost, and why; undefined when all was taken. */
+  /** Resolves with what was lost, and why; undefined when all was taken. Waits for a slow collector, but not long. */
   async close(): Promise<string | undefined> {
     clearInterval(this.#timer);
     this.#push();
-    await this.#pushing;
-    if (this.#lost === 0) return undefined;
-    return `--otlp: ${this.#lost === 1 ? '1 message is' : `${this.#lost} messages are`} lost: ${whyLost(this.#why)}`;
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, CLOSING_MS);
+    await Promise.race([this.#pushing, late.promise]);
+    clearTimeout(timer);
+    const lost = this.#lost + this.#waiting;
+    if (lost === 0) return undefined;
+    const why = this.#why === undefined ? 'the collector was too slow' : whyLost(this.#why);
+    return `--otlp: ${lost === 1 ? '1 message is' : `${lost} messages are`} lost: ${why}`;
   }
 
   #push(): void {
     const { version, read } = this.#options;
     const { record, exposed } = read();
     const spans = this.#newSpans(record);
-    this.#post('metrics', this.#metrics(exposed));
+    this.#post('metrics', () => this.#metrics(exposed));
     for (let from = 0; from < spans.length; from += BATCH)
-      this.#post('traces', spansMessage(version, spans.slice(from, from + BATCH)));
+      this.#post('traces', () => spansMessage(version, spans.slice(from, from + BATCH)));
   }
 
-  /** One message after another. */
-  #post(signal: Parameters<Send>[0], message: object): void {
+  /** One message after another. Those beyond what a slow collector may leave waiting are lost. */
+  #post(signal: Parameters<Send>[0], message: () => object): void {
+    if (this.#waiting >= MOST_WAITING) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting += 1;
+    const made = message();
     this.#pushing = this.#pushing
-      .then(() => this.#options.send(signal, message))
+      .then(() => this.#options.send(signal, made))
       .catch((error: unknown) => {
         this.#lost += 1;
         this.#why ??= error;
+      })
+      .finally(() => {
+        this.#waiting -= 1;
       });
   }
 
@@ -130,7 +151,7 @@ export class Telemetry {
     const { version, labels } = this.#options;
     const now = unixNano(performance.now());
     const start = unixNano(this.#began);
-    const common = attributesOf({ ...labels, phase });
+    const common = attributesOf(labels);
     const point = (value: number, own: Attributes = []) => ({
       attributes: [...common, ...own],
       startTimeUnixNano: start,
@@ -144,18 +165,21 @@ export class Telemetry {
       sum: { dataPoints, isMonotonic: true, aggregationTemporality: CUMULATIVE },
     });
     const states = Object.entries(tick?.robots ?? { waiting: robots });
-    const quantiles = Object.keys(metrics).flatMap((key) => {
-      const { name: metric, labels: part } = unlabelled(key);
+    const quantilesOf = (key: string) => {
+      const { name: metric, labels: part = {} } = unlabelled(key);
       const all = times(key);
       if (all === undefined) return [];
       return PERCENTS.map((percent) =>
-        point(percentileMs(all, percent), attributesOf({ metric, quantile: String(percent / 100), ...partOf(part) })),
+        point(percentileMs(all, percent), attributesOf({ metric, quantile: String(percent / 100), ...part })),
       );
-    });
-    const events = Object.entries(counters).map(([key, count]) => {
-      const { name: event, labels: part } = unlabelled(key);
-      return point(count, attributesOf({ event, ...partOf(part) }));
-    });
+    };
+    const eventOf = ([key, count]: [string, number]) => {
+      const { name: event, labels: part = {} } = unlabelled(key);
+      return point(count, attributesOf({ event, ...part }));
+    };
+    const isPart = (key: string): boolean => key.includes('{');
+    const [parts, whole] = [Object.keys(metrics).filter(isPart), Object.keys(ofWhole(metrics))];
+    const eventsIn = Object.entries(counters).filter(([key]) => isPart(key));
     const met = thresholds.map(({ expr, ok }) => point(ok ? 1 : 0, attributesOf({ threshold: expr })));
     const { resource, scope } = muster(version);
     const all = [
@@ -164,8 +188,12 @@ export class Telemetry {
         '{robot}',
         states.map(([state, count]) => point(count, attributesOf({ state }))),
       ),
-      gauge('muster.duration', 'ms', quantiles),
-      sum('muster.events', events),
+      gauge('muster.phase', '1', [point(1, attributesOf({ phase }))]),
+      gauge('muster.duration', 'ms', whole.flatMap(quantilesOf)),
+      sum('muster.events', Object.entries(ofWhole(counters)).map(eventOf)),
+      // Under names of their own, so that nobody adds parts to the whole.
+      gauge('muster.part.duration', 'ms', parts.flatMap(quantilesOf)),
+      sum('muster.part.events', eventsIn.map(eventOf)),
       gauge('muster.threshold.met', '1', met),
       gauge('muster.cpu', '{core}', tick === undefined ? [] : [point(tick.cpu)]),
       gauge('muster.memory', 'By', tick === undefined ? [] : [point(tick.rss_bytes)]),
@@ -176,7 +204,3 @@ export class Telemetry {
 
 /** AggregationTemporality of OTLP: since the start. */
 const CUMULATIVE = 2;
-
-/** A part of a run has attributes of its own, so that nobody adds it to the whole. */
-const partOf = (labels: ReturnType<typeof unlabelled>['labels']) =>
-  labels === undefined ? {} : { part_class: labels.class, part_phase: labels.phase };

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { PlatformHttp } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
-import { Lane, type Network, RobotNetwork, sourceIn } from './network.ts';
+import { Lane, Line, type Network, RobotNetwork, sourceIn } from './network.ts';
 
 const PLAIN: Network = {
   latencyMs: 50,
@@ -16,7 +16,7 @@ const PLAIN: Network = {
   downBits: Number.POSITIVE_INFINITY,
 };
 const lane = (change: Partial<Network> = {}, bits = Number.POSITIVE_INFINITY) =>
-  new Lane({ ...PLAIN, ...change }, bits, random('lane'));
+  new Lane({ ...PLAIN, ...change }, new Line(bits), random('lane'));
 /** How long portions take that are sent so far apart that none waits for another. */
 const delays = (of: Lane, bytes: number, count = 20_000): number[] =>
   Array.from({ length: count }, (_, at) => of.arrival(bytes, at * 10_000) - at * 10_000);
@@ -60,6 +60,23 @@ describe('one direction', () => {
     const of = lane({ jitterMs: 40, loss: 0.1 });
     const seen = Array.from({ length: 1000 }, (_, at) => of.arrival(100, at));
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  it('shares its bits with the other connections of the robot', () => {
+    const line = new Line(1_000_000);
+    const [one, two] = [1, 2].map((seed) => new Lane(PLAIN, line, random(seed))) as [Lane, Lane];
+    expect([one.arrival(1250, 0), two.arrival(1250, 0), one.arrival(1250, 0)]).toEqual([60, 70, 80]);
+  });
+
+  it('may have as much on its way as fills the line for a round trip', () => {
+    expect(lane({ latencyMs: 300 }, 25e6).window).toBe(1_875_000);
+    expect(lane({ latencyMs: 1 }, 1e6).window).toBe(256 * 1024);
+  });
+
+  it('sends nothing in an outage, and no more than its bits after it', () => {
+    const of = lane({ latencyMs: 0, outages: { everyMs: 1000, forMs: 300 } }, 1_000_000);
+    const seen = Array.from({ length: 10 }, () => of.arrival(1250, 1100));
+    expect(seen.map(Math.round)).toEqual(Array.from({ length: 10 }, (_, at) => 1310 + 10 * at));
   });
 
   it('lets nothing pass in an outage', () => {
@@ -142,6 +159,21 @@ describe('a connection', () => {
     const [error] = (await once(socket, 'error').catch((thrown: unknown) => [thrown])) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
     expect(socket.destroyed).toBe(true);
+  });
+
+  it('sends what was written before its end, also when it is destroyed as soon as it has ended', async () => {
+    const got: Buffer[] = [];
+    const server = createServer((socket) => void socket.on('data', (bytes) => got.push(bytes as Buffer)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
+    await once(socket, 'connect');
+    socket.write('goodbye');
+    socket.destroySoon();
+    await once(socket, 'close');
+    await new Promise((resolve) => server.close(resolve));
+    expect(Buffer.concat(got).toString()).toBe('goodbye');
   });
 
   it('is cut at once by its own side', async () => {

@@ -27,32 +27,45 @@ const PACKET_BYTES = 1460;
 const LEAST_RESEND_MS = 200;
 /** Bytes go in portions that take the line for so long, so that the first ones arrive before the last ones are sent. */
 const PORTION_MS = 5;
-/** Bytes on their way in one direction, beyond which the sender waits. */
-const MOST_UNDER_WAY = 256 * 1024;
+/** Bytes on their way in one direction, beyond which the sender waits, where the network needs no more. */
+const LEAST_WINDOW = 256 * 1024;
 
 type Draw = Pick<Random, 'next'>;
 
-/** One direction of a connection: when bytes arrive that are sent now. All times are milliseconds on one clock. */
+/** What all connections of a robot share in one direction: bits wait for the bits before them. */
+export class Line {
+  readonly bits: number;
+  /** When it has taken all that was sent, milliseconds. */
+  freeAt = 0;
+
+  constructor(bits: number) {
+    this.bits = bits;
+  }
+}
+
+/**
+ * One direction of a connection: when bytes arrive that are sent now. All times are milliseconds on one clock, on which
+ * outages begin at multiples of their interval.
+ */
 export class Lane {
   readonly #network: Network;
-  readonly #bits: number;
+  readonly #line: Line;
   readonly #draw: Draw;
-  /** When the line has taken all that was sent. */
-  #freeAt = 0;
   /** TCP keeps the order: nothing arrives before what was sent before it. */
   #lastAt = 0;
 
-  constructor(network: Network, bits: number, draw: Draw) {
+  constructor(network: Network, line: Line, draw: Draw) {
     this.#network = network;
-    this.#bits = bits;
+    this.#line = line;
     this.#draw = draw;
   }
 
   /** When these bytes are there. `more`: others follow at once, which show the receiver that a packet is missing. */
   arrival(bytes: number, now: number, more = false): number {
     const { latencyMs, jitterMs, loss } = this.#network;
-    this.#freeAt = Math.max(now, this.#freeAt) + (bytes * 8000) / this.#bits;
-    let at = this.#freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
+    const line = this.#line;
+    line.freeAt = this.#afterOutage(Math.max(now, line.freeAt)) + (bytes * 8000) / line.bits;
+    let at = line.freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
     const packets = Math.ceil(bytes / PACKET_BYTES);
     if (loss > 0 && this.#draw.next() < 1 - (1 - loss) ** packets)
       at += more ? 2 * latencyMs : Math.max(LEAST_RESEND_MS, 2 * latencyMs);
@@ -62,7 +75,14 @@ export class Lane {
 
   /** Bytes of one portion. */
   get portion(): number {
-    return Math.max(PACKET_BYTES, Math.floor((this.#bits * PORTION_MS) / 8000));
+    return Math.max(PACKET_BYTES, Math.floor((this.#line.bits * PORTION_MS) / 8000));
+  }
+
+  /** Bytes that may be on their way: what the line carries until the first answer to them is back. */
+  get window(): number {
+    const { bits } = this.#line;
+    if (!Number.isFinite(bits)) return MOST_WINDOW;
+    return Math.min(MOST_WINDOW, Math.max(LEAST_WINDOW, (2 * this.#network.latencyMs * bits) / 8000));
   }
 
   #afterOutage(at: number): number {
@@ -78,6 +98,8 @@ export class Lane {
     return Math.sqrt(-2 * Math.log(1 - this.#draw.next())) * Math.cos(2 * Math.PI * this.#draw.next());
   }
 }
+
+const MOST_WINDOW = 8 * 1024 * 1024;
 
 /** Does things at their times, which never go back. */
 class Arrivals {
@@ -144,6 +166,9 @@ export class RobotNetwork {
   readonly #random: Random;
   readonly #localAddress: string | undefined;
   readonly #offsetMs: number;
+  readonly #began = performance.now();
+  readonly #up: Line;
+  readonly #down: Line;
   #connections = 0;
 
   /** `localAddress`: where its connections come from. Default: the system chooses. */
@@ -152,19 +177,20 @@ export class RobotNetwork {
     this.#random = random;
     this.#localAddress = localAddress;
     this.#offsetMs = random.next() * (network.outages?.everyMs ?? 0);
+    this.#up = new Line(network.upBits);
+    this.#down = new Line(network.downBits);
   }
 
   /** A connection; `connect` is emitted when its handshake has come and gone over the network. */
   readonly dial = (to: Omit<Address, 'localAddress'>): Socket => {
     this.#connections += 1;
     const own = this.#random.fork(this.#connections);
-    const { upBits, downBits } = this.#network;
-    const lane = (name: string, bits: number) => new Lane(this.#network, bits, own.fork(name));
+    const lane = (name: string, line: Line) => new Lane(this.#network, line, own.fork(name));
     const address = { ...to, localAddress: this.#localAddress };
     return new ShapedSocket(address, {
-      up: lane('up', upBits),
-      down: lane('down', downBits),
-      now: () => performance.now() + this.#offsetMs,
+      up: lane('up', this.#up),
+      down: lane('down', this.#down),
+      now: () => performance.now() - this.#began + this.#offsetMs,
     });
   };
 }
@@ -206,7 +232,8 @@ class ShapedSocket extends Socket {
     });
     this.#inner.on('data', (bytes) => this.#receive(bytes as Buffer));
     this.#inner.once('end', () => this.#in.add(link.down.arrival(0, link.now()), () => this.push(null)));
-    this.#inner.once('error', (error) => this.destroy(error));
+    // News of an error takes its way over the network too, behind what was on it.
+    this.#inner.once('error', (error) => this.#in.add(link.down.arrival(0, link.now()), () => this.destroy(error)));
   }
 
   // Without a handle of its own, the system's socket would wait for a `connect` that has been.
@@ -221,7 +248,7 @@ class ShapedSocket extends Socket {
   }
 
   override _read(): void {
-    if (this.#inBytes < MOST_UNDER_WAY) this.#inner.resume();
+    if (this.#inBytes < this.#link.down.window) this.#inner.resume();
   }
 
   override _write(chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -234,10 +261,10 @@ class ShapedSocket extends Socket {
       this.#out.add(at, () => {
         this.#inner.write(portion);
         this.#outBytes -= portion.length;
-        if (this.#outBytes < MOST_UNDER_WAY) this.#writer?.();
+        if (this.#outBytes < this.#link.up.window) this.#writer?.();
       });
     });
-    if (this.#outBytes < MOST_UNDER_WAY) done();
+    if (this.#outBytes < this.#link.up.window) done();
     else {
       this.#writer = () => {
         this.#writer = undefined;
@@ -254,8 +281,15 @@ class ShapedSocket extends Socket {
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#out.add(this.#link.up.arrival(0, this.#link.now()), () => this.#inner.end());
-    done();
+    if (!this.#isUp) {
+      this.once('connect', () => this._final(done));
+      return;
+    }
+    // Only then: a socket that has ended is destroyed, and what it still had to send with it.
+    this.#out.add(this.#link.up.arrival(0, this.#link.now()), () => {
+      this.#inner.end();
+      done();
+    });
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -271,10 +305,10 @@ class ShapedSocket extends Socket {
       this.#in.add(at, () => {
         this.#inBytes -= portion.length;
         if (!this.push(portion)) this.#inner.pause();
-        else if (this.#inBytes < MOST_UNDER_WAY) this.#inner.resume();
+        else if (this.#inBytes < this.#link.down.window) this.#inner.resume();
       });
     });
-    if (this.#inBytes >= MOST_UNDER_WAY) this.#inner.pause();
+    if (this.#inBytes >= this.#link.down.window) this.#inner.pause();
   }
 
   #inPortions(bytes: Buffer, lane: Lane, send: (portion: Buffer, at: number) => void): void {

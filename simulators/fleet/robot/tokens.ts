@@ -1,17 +1,27 @@
 /** Provisioning tokens of robots: issued by the platform, given in a file, or printed by a command. */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import process from 'node:process';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 import type { Offer } from '../platform/survey.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 
 /** Gives the token of a robot, and another one when the platform refused `refused`. */
 export type Tokens = (refused: string | undefined, name: string) => string | Promise<string>;
 
-/** `issue`: asks the platform for a token. */
-export function tokensOf({ tokens, tokenCommand }: Offer, issue: () => Promise<string>): Tokens {
+interface TokenOptions {
+  offer: Offer;
+  /** For the command: its requests are the user's own. */
+  apiKey: string;
+  /** Ends commands, and starts none. */
+  signal: AbortSignal;
+  /** Asks the platform for a token. */
+  issue(): Promise<string>;
+}
+
+export function tokensOf({ offer: { tokens, tokenCommand }, apiKey, signal, issue }: TokenOptions): Tokens {
   if (tokens !== undefined) return given(tokens);
-  return tokenCommand === undefined ? renewed(issue) : printed(tokenCommand);
+  return tokenCommand === undefined ? renewed(issue) : printed(tokenCommand, apiKey, signal);
 }
 
 /** Provisioning tokens live five minutes. */
@@ -54,31 +64,34 @@ const given =
 /** Commands of one process that run at once. */
 const MOST_COMMANDS = 4;
 const COMMAND_MS = 60_000;
-/** Characters of what a command says. */
-const MOST_SAID = 300;
 
-/** A line of a shell prints the token of the robot in `MUSTER_ROBOT`. */
-function printed(command: string): Tokens {
+/** A line of a shell prints the token of the robot in `MUSTER_ROBOT`. What it says beside that is on the terminal. */
+function printed(command: string, apiKey: string, signal: AbortSignal): Tokens {
   const lanes: Promise<unknown>[] = Array.from({ length: MOST_COMMANDS }, () => Promise.resolve());
   let calls = 0;
   return (_refused, name) => {
     const lane = calls % MOST_COMMANDS;
     calls += 1;
-    const answer = (lanes[lane] ?? Promise.resolve()).then(() => tokenFrom(command, name));
+    const env = { ...process.env, MUSTER_API_KEY: apiKey, MUSTER_ROBOT: name };
+    const answer = (lanes[lane] ?? Promise.resolve()).then(() => tokenFrom(command, env, signal));
     lanes[lane] = answer.catch(() => {});
     return answer;
   };
 }
 
-async function tokenFrom(command: string, name: string): Promise<string> {
-  const options = { env: { ...process.env, MUSTER_ROBOT: name }, timeout: COMMAND_MS };
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], options).catch((error: unknown) => {
-    const { code, killed = false, stderr = '' } = error as { code?: unknown; killed?: boolean; stderr?: string };
-    const how = killed ? `took more than ${COMMAND_MS / 1000} s` : `ended with ${String(code ?? 'a signal')}`;
-    const said = stderr.trim().slice(0, MOST_SAID);
-    throw new Error(`--token-command for ${name} ${how}${said === '' ? '' : `: ${said}`}`);
-  });
+async function tokenFrom(command: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  const about = `--token-command for ${env['MUSTER_ROBOT']}`;
+  const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
+  child.on('error', () => {});
+  const late = setTimeout(() => child.kill('SIGKILL'), COMMAND_MS);
+  const ended = once(child, 'close').finally(() => clearTimeout(late));
+  const [stdout, [code, killedBy]] = (await Promise.all([text(child.stdout), ended])) as [string, [number, string?]];
+  signal.throwIfAborted();
+  if (code !== 0)
+    throw new Error(`${about} ended with ${killedBy ?? code}, after ${COMMAND_MS / 1000} s at the latest`);
   const token = stdout.trim();
-  if (token === '') throw new Error(`--token-command for ${name} printed no token`);
+  if (token === '') throw new Error(`${about} printed no token`);
+  if (/\s/.test(token)) throw new Error(`${about} printed more than a token: it has blanks or several lines`);
   return token;
 }

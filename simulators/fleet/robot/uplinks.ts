@@ -47,6 +47,8 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
+  /** Ends what is made for robots outside of their uplinks. */
+  signal: AbortSignal;
   /**
    * A request of a robot met a network error and will be sent again. `robot`: the name of one that has connections of
    * its own.
@@ -69,7 +71,8 @@ export function fleetUplinks(
   if (kind === 'calls')
     return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
   const { dialect = 'spec', apiVersion } = platform;
-  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, ...events };
+  const { onRetry, onCrowded } = events;
+  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, onRetry, onCrowded };
   const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
   const options: UplinkOptions =
     kind === 'polling'
@@ -89,7 +92,12 @@ export function fleetUplinks(
           ...defined({ mqtt: platform.mqttUrl }),
           keyBits,
           versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
-          token: tokensOf(offer, () => client.provisioningToken()),
+          token: tokensOf({
+            offer,
+            apiKey: platform.apiKey,
+            signal: events.signal,
+            issue: () => client.provisioningToken(),
+          }),
         };
   return overNetworks(settings, options, events);
 }
@@ -101,7 +109,7 @@ const OWN_CONNECTIONS = 4;
 function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
   const { scenario, seed, source } = settings;
   const usual = observedUplinks(createUplink(options));
-  const own = new Map<string, MakeUplink>();
+  const known = new Map<string, MakeUplink>();
   const dialOf = (name: string, network: NetworkFields | undefined): Dial => {
     const localAddress = source === undefined ? undefined : sourceIn(source, indexIn(name));
     if (network === undefined) return (to) => connect({ ...defined({ ...to, localAddress }), noDelay: true });
@@ -110,14 +118,16 @@ function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: 
   const ownOf = (name: string, network: NetworkFields | undefined): MakeUplink => {
     const onRetry = (error: Error): void => events.onRetry(error, name);
     const dial = dialOf(name, network);
-    return observedUplinks(createUplink({ ...options, connections: OWN_CONNECTIONS, dial, onRetry }));
+    // A robot that waits for one of its own connections is as busy as it made itself.
+    const own = { connections: OWN_CONNECTIONS, dial, onRetry, onCrowded: () => {} };
+    return observedUplinks(createUplink({ ...options, ...own }));
   };
   return (port, identity, listener) => {
     const { name } = identity;
     const network = networkOf(scenario, indexIn(name));
     if (network === undefined && source === undefined) return usual(port, identity, listener);
-    const make = own.get(name) ?? ownOf(name, network);
-    own.set(name, make);
+    const make = known.get(name) ?? ownOf(name, network);
+    known.set(name, make);
     return make(port, identity, listener);
   };
 }

@@ -42,6 +42,8 @@ const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
 /** Of HTTP connections to the platform that it shares with no other. */
 const OWN_BYTES = 35 * KIB;
+/** While it fetches several files at once, up to four. */
+const OWN_DESCRIPTORS = 2;
 const FILE_BYTES = 28 * KIB;
 /** At the platform, of a robot that is enrolled and connected. */
 const ENROLLED_BYTES = 28 * KIB;
@@ -66,7 +68,7 @@ export function robotCost(scenario: Told, source?: string): RobotCost {
   const connected = uplink === 'agent' ? 1 : 0;
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
-    descriptors: IDLE_DESCRIPTORS + connected + own + subscribers * SUBSCRIBER_DESCRIPTORS,
+    descriptors: IDLE_DESCRIPTORS + connected + own * OWN_DESCRIPTORS + subscribers * SUBSCRIBER_DESCRIPTORS,
     memoryBytes:
       IDLE_BYTES +
       (uplink === 'none' || uplink === 'calls' ? 0 : UPLINK_BYTES) +
@@ -74,7 +76,7 @@ export function robotCost(scenario: Told, source?: string): RobotCost {
       own * OWN_BYTES +
       (rolledOut ? ROLLOUT_BYTES : 0),
     platformBytes: uplink === 'none' ? 0 : ENROLLED_BYTES + (rolledOut ? DEPLOYED_BYTES : 0),
-    ports: connected + own,
+    ports: connected + own * OWN_DESCRIPTORS,
     diskBytes: FILES * BLOCK_BYTES,
     memoryDiskBytes: FILE_BYTES,
     inodes: FILES,

@@ -34,8 +34,9 @@ export class EarlyEnd {
   }
 
   /** Looks at what stands; where the run is lost, the record gets the reason and the signal aborts. */
-  look({ standing, elapsedMs, incomplete }: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
-    if (this.signal.aborted) return;
+  look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
+    if (this.signal.aborted || this.#conditions.length === 0) return;
+    const { standing, elapsedMs, incomplete } = record;
     for (const condition of this.#conditions) {
       const { expr, ok } = evaluate(condition, standing);
       const since = ok ? (this.#since.get(expr) ?? elapsedMs) : undefined;

@@ -38,6 +38,8 @@ export class Progress {
   #counters: Record<string, number> = {};
   #lastAt = 0;
   readonly #whole = new Map<string, ReturnType<typeof histogram>>();
+  /** Of what has not changed since. */
+  readonly #summaries = new Map<string, Summary>();
   readonly series: Tick[] = [];
   /** The load of each host in the seconds that are judged, by name. */
   readonly samples = new Map<string, LoadSample[]>();
@@ -52,6 +54,7 @@ export class Progress {
         const whole = this.#whole.get(name) ?? histogram(2);
         merge(whole, times);
         this.#whole.set(name, whole);
+        this.#summaries.delete(name);
       }
     }
     if (!tick.judged) return;
@@ -78,7 +81,8 @@ export class Progress {
 
   /** Percentiles of all durations so far, to two digits. */
   summaries(): Record<string, Summary> {
-    return Object.fromEntries([...this.#whole].map(([name, of]) => [name, summary(of)]));
+    for (const [name, of] of this.#whole) if (!this.#summaries.has(name)) this.#summaries.set(name, summary(of));
+    return Object.fromEntries(this.#summaries);
   }
 
   /** All durations of this name so far, to two digits; undefined where nothing was measured. */

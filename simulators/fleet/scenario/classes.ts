@@ -16,13 +16,24 @@ const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
   const at = (robot * GOLDEN_RATIO) % 1;
-  let below = 0;
-  for (const [name, { share }] of Object.entries(classes)) {
-    below += shareOf(share);
-    if (at < below) return name;
-  }
+  const all = boundsOf(classes);
   // The shares may add up to a little less than 1.
-  return Object.keys(classes).at(-1);
+  return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;
+}
+
+/** Asked for each action of each robot. */
+const bounds = new WeakMap<object, { name: string; below: number }[]>();
+
+function boundsOf(classes: NonNullable<Scenario['classes']>): { name: string; below: number }[] {
+  const known = bounds.get(classes);
+  if (known !== undefined) return known;
+  let below = 0;
+  const made = Object.entries(classes).map(([name, { share }]) => {
+    below += shareOf(share);
+    return { name, below };
+  });
+  bounds.set(classes, made);
+  return made;
 }
 
 /** What the scenario says of this robot: its class decides before the scenario does. */

@@ -25,6 +25,9 @@ export function networkOf(scenario: Scenario, robot: number): NetworkFields | un
   return name === undefined ? undefined : (scenario.networks?.[name] ?? NETWORKS[name]);
 }
 
+/** Whether it may break connections by itself. */
+export const interrupts = ({ loss, outages }: NetworkFields): boolean => loss !== undefined || outages !== undefined;
+
 /** The figures of a network: milliseconds, shares, and bits a second. */
 export function figuresOf({ latency, jitter, loss, up, down, outages }: NetworkFields) {
   return {

@@ -328,6 +328,16 @@ describe('a curve', () => {
     expect(moments.filter((ms) => ms < 5000)).toHaveLength(25);
   });
 
+  it('gives a moment for all that passes, also where it falls to zero', () => {
+    for (const from of [0.35, 0.7, 1])
+      for (const lengthMs of [60_000, 100_000, 120_000]) {
+        const { total, at } = along([from, 0, from], lengthMs);
+        const moments = [0, total / 4, total / 2, (3 * total) / 4, total].map(at);
+        expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+        expect(moments.every((ms) => ms >= 0 && ms <= lengthMs)).toBe(true);
+      }
+  });
+
   it('may be zero all along', () => {
     const { total, at } = along([0, 0], 1000);
     expect([total, at(0)]).toEqual([0, 1000]);

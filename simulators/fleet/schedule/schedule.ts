@@ -124,8 +124,9 @@ export function along(
         const { from, to } = piece;
         const slope = (to - from) / step;
         // The line is as high as `from + slope · x`, and the area below it up to x is what is left.
-        const x = slope === 0 ? left / from : (Math.sqrt(from * from + 2 * slope * left) - from) / slope;
-        return index * step + Math.min(x, step);
+        // In a form that loses no digits where the line falls to zero.
+        const sum = from + Math.sqrt(Math.max(0, from * from + 2 * slope * left));
+        return index * step + (sum === 0 ? 0 : Math.min((2 * left) / sum, step));
       }
       left -= area;
     }
