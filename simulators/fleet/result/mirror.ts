@@ -174,6 +174,7 @@ export class Mirror implements Disposable {
   #own: string | undefined;
   #sent = '';
   #busy: Promise<void> = Promise.resolve();
+  #looking = false;
   /** Why the merge could not be asked when it was asked last. */
   trouble: string | undefined;
 
@@ -197,6 +198,8 @@ export class Mirror implements Disposable {
   }
 
   #look(): void {
+    if (this.#looking) return;
+    this.#looking = true;
     this.#busy = this.#busy.then(async () => {
       try {
         await this.#pull();
@@ -204,6 +207,8 @@ export class Mirror implements Disposable {
         this.trouble = undefined;
       } catch (error) {
         this.trouble = error instanceof Error ? whyNot(error.cause ?? error) : String(error);
+      } finally {
+        this.#looking = false;
       }
     });
   }
