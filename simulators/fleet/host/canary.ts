@@ -1,0 +1,101 @@
+/**
+ * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that
+ * mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address where
+ * nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does not.
+ */
+import { ApiError, NetworkError } from '../../common/platform-http.ts';
+import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
+import { isPassing, isPermanent as isPermanentFailure, masked, PlatformFailure } from '../platform/client.ts';
+import type { Robot } from '../robot/robot.ts';
+import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
+import type { CanaryOutcome, HostConfig } from './host.ts';
+
+const TIMEOUT_MS = 10_000;
+/** A single refused connection may be a restart of the server. */
+const PERMANENT_FAILURES = 2;
+/** The smallest key that a platform accepts unless it says otherwise. */
+const USUAL_KEY_BITS = 2048;
+
+type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
+
+/** Decides from the failures of one robot whether others would come online. */
+export class Canary {
+  readonly #config: CanaryConfig;
+  readonly #fatal = Promise.withResolvers<Error>();
+  #permanentFailures = 0;
+  #last: Error | undefined;
+
+  constructor(config: CanaryConfig) {
+    this.#config = config;
+  }
+
+  /** Call when an attempt failed that will be retried. */
+  failed(error: Error): void {
+    this.#last = error;
+    if (isPermanent(error)) this.#permanentFailures += 1;
+    if (this.#permanentFailures >= PERMANENT_FAILURES) this.#fatal.resolve(error);
+  }
+
+  /** `started` settles when the robot is online or refused. Never rejects. */
+  async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
+    const deadline = deadlines.at(monotonicMs() + TIMEOUT_MS);
+    try {
+      const ended = await Promise.race([
+        started.then(
+          () => 'online' as const,
+          (error: unknown) => error as Error,
+        ),
+        this.#fatal.promise,
+        deadline.promise,
+      ]);
+      if (ended === 'online' || robot.state === 'online') return { end: 'online' };
+      if (ended === undefined || mayPass(ended)) return this.#slow(robot.name, ended ?? this.#last);
+      return this.#fatalOutcome(robot.name, ended);
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  #slow(name: string, error: Error | undefined): CanaryOutcome {
+    const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
+    const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
+    return { end: 'slow', message: `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway` };
+  }
+
+  #fatalOutcome(name: string, error: Error): CanaryOutcome {
+    const { end, remedy } = judged(error, this.#config);
+    const why = [masked(error.message, this.#config.platform), ...(remedy === undefined ? [] : [remedy])].join('; ');
+    return { end, message: `the canary ${name} did not come online, and no other robot would: ${why}` };
+  }
+}
+
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it ' +
+  'is ready)';
+
+/** What a failure means for other robots, and the option that mends it, where there is one. */
+function judged(error: Error, { keyBits, platform }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
+  if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
+  if (error instanceof PlatformFailure) {
+    return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };
+  }
+  if (!error.message.includes('/devices/provision')) return { end: 'fatal' };
+  if (!(error instanceof ApiError) || error.status === 404) {
+    return { end: 'refused', remedy: `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})` };
+  }
+  if (keyBits >= USUAL_KEY_BITS) return { end: 'refused' };
+  const remedy =
+    `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
+    `--min-key-bits ${keyBits}\` accepts the short ones)`;
+  return { end: 'refused', remedy };
+}
+
+/** Of a set-up call alone: the agent's own requests are sent again by the agent. */
+const mayPass = (error: Error): boolean => error instanceof PlatformFailure && isPassing(error.status);
+
+const isPermanent = (error: Error): boolean =>
+  (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
+
+/** What a connection says of itself, and no answer that came over it. */
+export const isOfNetwork = (error: Error): boolean =>
+  error instanceof NetworkError || (error instanceof BrokerError && !isPermanent(error));
