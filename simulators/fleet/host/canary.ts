@@ -1,7 +1,8 @@
 /**
  * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that
- * mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address where
- * nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does not.
+ * mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address
+ * where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does
+ * not.
  */
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
