@@ -26,8 +26,8 @@ const MOST_ASKED = 10;
 const STILL_MS = 100;
 /** A server may give up a connection on which nothing comes for a few seconds, as when Muster itself was stopped. */
 const HELD_UP_MS = 2000;
-/** Patiences until it is taken to hang. */
-const STILL_PATIENCES = 2;
+/** Patiences until it is taken to hang: a laptop sleeps for longer than one. */
+const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
   /** Asks the target where it is now, by exchanges that are not part of any report. */
