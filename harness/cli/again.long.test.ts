@@ -67,7 +67,7 @@ test('--update-baseline takes what comes now and then as flaky, which excuses it
 
 test('--bail ends the run at once', async () => {
   const { code, stdout } = await check('current-is-the-first', ['--bail', '1', '--only', CURRENT]);
-  expect(code).toBe(1);
+  expect(code, stdout).toBe(1);
   expect(stdout).toContain('how often  not tried again: the run was over: not run to its end: --bail 1\n');
 });
 
