@@ -240,7 +240,8 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        this.#timePart(own(name), ms);
+        // With two digits: there are many parts.
+        this.time(own(name), ms, 2);
       },
       count: (name, by) => {
         this.count(name, by);
@@ -249,14 +250,8 @@ export class Metrics implements Recorder {
     };
   }
 
-  time(name: string, ms: number): void {
-    recordMs(this.#of(this.#whole, name, 3), ms);
-    if (this.#onInterval) recordMs(this.#of(this.#interval, name, 2), ms);
-  }
-
-  /** With two digits: there are many parts. */
-  #timePart(name: string, ms: number): void {
-    recordMs(this.#of(this.#whole, name, 2), ms);
+  time(name: string, ms: number, digits: 2 | 3 = 3): void {
+    recordMs(this.#of(this.#whole, name, digits), ms);
     if (this.#onInterval) recordMs(this.#of(this.#interval, name, 2), ms);
   }
 

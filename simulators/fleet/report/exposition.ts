@@ -1,9 +1,8 @@
 /** Serves the figures of a running fleet to Prometheus, at `GET /metrics`. */
 
-import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { defined } from '../../../harness/common/defined.ts';
-import { http } from '../../../harness/common/node-http.ts';
+import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { costParts, type RunCosts } from '../measure/costs.ts';
 import { COUNTERS, DURATIONS, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
@@ -24,17 +23,13 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-interface Exposition extends AsyncDisposable {
-  readonly port: number;
-}
-
 /** Serves until disposed. Every sample has the `labels`, e.g. the shard. Rejects when it cannot listen. */
 export async function expose(options: {
   port: number;
   host?: string;
   labels?: Record<string, string>;
   read(): Exposed;
-}): Promise<Exposition> {
+}): Promise<Listening> {
   const { port, host = '127.0.0.1', labels = {}, read } = options;
   const server = http.createServer((request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
@@ -47,18 +42,7 @@ export async function expose(options: {
       () => response.writeHead(500).end(),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return await listening(server, port, host);
 }
 
 /** Percentiles of every scrape, beside those that thresholds ask for. */

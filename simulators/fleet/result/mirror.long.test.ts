@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { listening } from '../../../harness/common/node-http.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { Mirror, serveResults, tokenOfResults } from './mirror.ts';
@@ -89,6 +91,15 @@ it('the merge takes nothing without the token, of another run, or that is no res
   expect(answers.map(({ status }) => status)).toEqual([409, 409, 404, 404, 401]);
   expect(await answers[0]?.text()).toMatch(/^result\.json is not the result of a fleet/);
   expect(findShards([folder('merge/run')])).toEqual({ parts: [], alive: [], failed: [] });
+});
+
+it('a shard writes nowhere else, whatever the other side calls the run', { timeout: 60_000 }, async () => {
+  const run = { run_id: '../elsewhere', shards: [{ folder: 'shard-1-of-2', ended: false, alive: alive(1, 1) }] };
+  const server = createServer((_, response) => void response.end(JSON.stringify(run)));
+  await using at = await listening(server, 0, '127.0.0.1');
+  const { made, root } = mirror(at.port, 2);
+  await eventually(() => expect(made.trouble).toMatch(/no merge: it names no run/));
+  expect([existsSync(folder('elsewhere')), existsSync(join(root, 'run.json'))]).toEqual([false, false]);
 });
 
 it('a token has some length', () => {

@@ -5,12 +5,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import process, { getBuiltinModule } from 'node:process';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { http } from '../../../harness/common/node-http.ts';
+import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
 import {
   ALIVE_FILE,
@@ -38,10 +37,12 @@ export function tokenOfResults(env: NodeJS.ProcessEnv): string {
 
 const SHORTEST_TOKEN = 16;
 
+/** As `--run-id` takes it: it names a folder. */
+const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-\d+-of-\d+$/;
 /** What a shard leaves, in the order in which a later one replaces an earlier one. */
 const FILES = [ALIVE_FILE, FAILED_FILE, RESULT_FILE];
-/** Bytes of one file: a result of 72 hours has some 100 MiB. */
+/** Bytes of one file: far more than a result has. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 /** What the merge says of a run. */
@@ -62,7 +63,7 @@ interface ServeOptions {
 }
 
 /** Serves a run to its shards until disposed. Rejects when it cannot listen. */
-export async function serveResults(options: ServeOptions): Promise<AsyncDisposable & { port: number }> {
+export async function serveResults(options: ServeOptions): Promise<Listening> {
   const { port, host, tls } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(options, request, response).catch((error: unknown) => {
@@ -72,18 +73,7 @@ export async function serveResults(options: ServeOptions): Promise<AsyncDisposab
   };
   const server =
     tls === undefined ? http.createServer(listener) : getBuiltinModule('node:https').createServer(tls, listener);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return await listening(server, port, host);
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -216,6 +206,7 @@ export class Mirror implements Disposable {
   async #pull(): Promise<void> {
     const response = await this.#ask('GET', 'run');
     const { run_id: runId, shards } = (await response.json()) as Listing;
+    if (!RUN_ID.test(runId)) throw new Error('what answers is no merge: it names no run');
     if (this.#announced?.runId !== runId) {
       this.#announced?.renewed[Symbol.dispose]();
       this.#announced = { runId, renewed: announceRun(this.#root, runId) };
