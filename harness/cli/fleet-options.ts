@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
@@ -18,6 +19,8 @@ const PLATFORM = optionsIn('Platform');
 const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
+  for: FLEET.text('Repeat the scenario until this time is over, e.g. 72h; the same command goes on after an end'),
+  interim: FLEET.text('With --for: time between two interim reports', { defaultText: '1h' }),
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
     defaultText: 'rollout, or calls with --uplink calls',
@@ -68,6 +71,10 @@ export const fleetOptions = {
   'api-key': PLATFORM.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
   'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
   mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
+  region: PLATFORM.list(
+    'NAME=URL: where robots of this region connect, in place of --agent-url (or --platform, for robots that poll) ' +
+      'and --mqtt, e.g. eu=https://eu.example.com, eu=mqtts://eu.example.com',
+  ),
   dialect: PLATFORM.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
   'api-version': PLATFORM.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
   connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
@@ -230,6 +237,32 @@ export function conditionsFrom(
   };
   for (const expression of expressions) usage(option, () => checkThreshold(expression, parts));
   return expressions;
+}
+
+/**
+ * `eu=https://…` and `eu=mqtts://…`: the addresses of each region that the scenario has. Throws UsageError, also where
+ * one is missing.
+ */
+export function regionsFrom(
+  texts: readonly string[] = [],
+  { classes = {} }: Scenario,
+): NonNullable<PlatformAddress['regions']> {
+  const wanted = new Set(Object.values(classes).flatMap(({ region }) => region ?? []));
+  const regions: Record<string, NonNullable<PlatformAddress['regions']>[string]> = {};
+  for (const text of texts) {
+    const [, name = '', address = ''] = /^([^=]+)=(.*)$/.exec(text) ?? [];
+    if (!wanted.has(name)) {
+      const known =
+        wanted.size === 0 ? 'the scenario has no regions' : `accepted: ${[...wanted].join(', ')}, then =URL`;
+      throw new UsageError(`--region: '${text}' names no region of the scenario; ${known}`);
+    }
+    const { href, protocol } = urlFrom('region', address, ['http:', 'https:', 'mqtt:', 'mqtts:']);
+    const own = protocol.startsWith('mqtt') ? { mqttUrl: href } : { url: href, agentUrl: href };
+    regions[name] = { ...regions[name], ...own };
+  }
+  const missing = [...wanted].find((name) => regions[name] === undefined);
+  if (missing === undefined) return regions;
+  throw new UsageError(`--region: no address for the region ${missing}; accepted: ${missing}=https://host[:port]`);
 }
 
 /** Throws UsageError that names the option. */

@@ -13,6 +13,7 @@ import {
   measuredNothing,
   outcomeOf,
   reachOf,
+  roundsOf,
   standingOf,
   timesOf,
 } from '../../simulators/fleet/result/result.ts';
@@ -100,7 +101,8 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   const { robots, seed } = result;
   const { runMs, preparingMs } = timesOf(result);
   const before = preparingMs < 1000 ? '' : `, after ${readableDuration(preparingMs)} for keys and processes`;
-  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${readableDuration(runMs)}${before}`;
+  const time = [...roundsOf(result), `${readableDuration(runMs)}${before}`].join(' · ');
+  const head = `${digits(robots)} robots${shard} · seed ${seed} · ${time}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
     [...figures(result, given, paint), ...cost(result, paint)],

@@ -14,6 +14,8 @@ writeFileSync(at('sections.yaml'), 'device: { socket: agent.sock }\nfail_on: ["6
 writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 writeFileSync(at('tokens.txt'), 'tok_secret # of the first\n');
+const REGIONS = 'name: r\nrobots: 2\nclasses: { a: { share: 100%, region: eu } }\nphases: [{ do: ramp, over: 1s }]\n';
+writeFileSync(at('regions.yaml'), REGIONS);
 
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
@@ -82,6 +84,26 @@ it.each([
   [
     ['check', 'device', '--socket', 'a', '--traces', 'ftp://collector'],
     '--traces: must be http://HOST:PORT or https://HOST, without credentials, or a file',
+  ],
+  [['fleet', '--platform', 'embedded', '--for', 'long'], "--for: 'long' is no duration"],
+  [['fleet', '--platform', 'embedded', '--for', '0s'], '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
+  [['fleet', '--platform', 'embedded', '--for', '1h', '--shard', '1/2'], '--for: not with --shard'],
+  [['fleet', '--platform', 'embedded', '--interim', '1h'], '--interim: needs --for'],
+  [
+    ['fleet', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--region', 'eu=http://127.0.0.1:1'],
+    "--region: 'eu=http://127.0.0.1:1' names no region of the scenario; the scenario has no regions",
+  ],
+  [
+    ['fleet', '--scenario', at('regions.yaml'), '--platform', 'http://127.0.0.1:1', '--api-key', 'k'],
+    '--region: no address for the region eu; accepted: eu=https://host[:port]',
+  ],
+  [
+    [
+      ...['fleet', '--scenario', at('regions.yaml'), '--platform', 'http://127.0.0.1:1', '--api-key', 'k'],
+      '--region',
+      'eu',
+    ],
+    "--region: 'eu' names no region of the scenario; accepted: eu, then =URL",
   ],
   [['fleet', '--robts', '3'], '--robts: no such option; did you mean --robots?'],
   [['simulate', 'platform', '--port', '1', '--port', '1'], '--port: given twice; accepted: once'],

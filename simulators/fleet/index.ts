@@ -233,7 +233,7 @@ async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): 
 async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<RolloutResult> {
   const { content, share, over = '0s', within } = options;
   const release = options.release ?? (await fleet.createRelease('roll-out', content));
-  const { rollouts, missed } = await fleet.run(defined({ do: 'rollout' as const, over, share, within }), release);
+  const { rollouts, missed } = await fleet.run(defined({ do: 'rollout' as const, over, share, within }), { release });
   const latencies = rollouts.flatMap(({ total_ms }) => (total_ms === null ? [] : [total_ms])).sort((a, b) => a - b);
   const all = histogram();
   for (const ms of latencies) recordMs(all, ms);

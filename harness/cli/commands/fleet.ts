@@ -32,6 +32,7 @@ import {
   type FleetArguments,
   fleetOptions,
   linesFrom,
+  regionsFrom,
   runIdFrom,
   scenarioFrom,
   shardFrom,
@@ -173,13 +174,14 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     ...place,
     scenario,
     robots,
-    platform: platformFrom(args, (scenario.uplink ?? 'agent') !== 'none'),
+    platform: platformFrom(args, scenario),
     seed: args.seed,
     keyBits: args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform),
     stateDir: resolve(args.state),
     thresholds: conditionsFrom(args.threshold, { scenario }),
     abortOn: conditionsFrom(args['abort-on'], { option: '--abort-on', scenario }),
     version: VERSION,
+    ...soakFrom(args),
     force: args.force,
     keep: args.keep,
     ...defined({
@@ -199,8 +201,22 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   };
 }
 
-function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 'embedded' | undefined {
-  if (!needed) return undefined;
+/** Throws UsageError. */
+function soakFrom({ for: wanted, interim, shard }: FleetArguments): Pick<RunOptions, 'soak'> {
+  if (wanted === undefined) {
+    if (interim === undefined) return {};
+    throw new UsageError('--interim: needs --for; a run that is carried out once has one result');
+  }
+  if (shard !== undefined) throw new UsageError('--for: not with --shard; accepted: a fleet on one machine');
+  const forMs = usage('--for', () => durationMs(wanted));
+  if (forMs === 0) throw new UsageError('--for: leaves no time; accepted: a duration above 0, e.g. 72h');
+  const everyMs = usage('--interim', () => durationMs(interim ?? '1h'));
+  return { soak: { forMs, everyMs } };
+}
+
+/** Throws UsageError. */
+function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress | 'embedded' | undefined {
+  if (scenario.uplink === 'none') return undefined;
   if (args.platform === undefined) {
     throw new UsageError(
       "--platform: is needed; accepted: the base URL of a Platform API, or embedded for Muster's own",
@@ -220,6 +236,7 @@ function platformFrom(args: FleetArguments, needed: boolean): PlatformAddress | 
     mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
     apiKey,
     dialect: args.dialect,
+    regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),
   };
 }

@@ -14,6 +14,7 @@ import {
 } from '../platform/client.ts';
 import type { DeploymentTiming, Robot } from '../robot/robot.ts';
 import { installKey, type KeyStore, keyFile } from '../robot/uplinks.ts';
+import { uplinkOf } from '../scenario/classes.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { TRAFFIC } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
@@ -30,22 +31,18 @@ interface Pending {
   posted: number;
   record: Recorder;
   row: RolloutRow;
+  /** Whether the robot reports to the platform; a polling uplink cannot. */
+  reports: boolean;
   settle(): void;
 }
 
 class Rollouts {
-  readonly #reports: boolean;
   readonly #pending = new Map<string, Pending>();
   /** Those that were missed: an event that comes late tells them from one that never comes. */
   readonly #missed = new Map<string, Pending>();
   #late: LateRollout[] = [];
   /** How each robot stands with the newest roll-out to it. */
   readonly states = new Map<number, RolloutState>();
-
-  /** `reports`: whether robots report to the platform; a polling uplink cannot. */
-  constructor({ reports }: { reports: boolean }) {
-    this.#reports = reports;
-  }
 
   /**
    * Fills in the row. Resolves when the robot's first subscriber has read the event and the platform has the robot's
@@ -91,7 +88,7 @@ class Rollouts {
       record.time('rollout.write.ms', row.write_ms);
       record.time('rollout.event.ms', row.event_ms);
     }
-    if (this.#reports) {
+    if (pending.reports) {
       if (timing.reported === 0) return;
       row.report_ms = timing.reported - timing.read;
       record.time('rollout.report.ms', row.report_ms);
@@ -155,12 +152,11 @@ export class Actions {
   /** Roll-outs that have neither arrived nor been missed. */
   readonly #open = new Set<RolloutRow>();
   #outcome: PhaseOutcome | undefined;
-  readonly rollouts: Rollouts;
+  readonly rollouts = new Rollouts();
 
   constructor(options: ActionsOptions) {
     this.#options = options;
     this.#deadlines = options.deadlines;
-    this.rollouts = new Rollouts({ reports: (options.config.scenario.uplink ?? 'agent') === 'agent' });
   }
 
   /** Never rejects: failures are counted, and the messages of the first few are kept. */
@@ -192,6 +188,7 @@ export class Actions {
       case 'partition': {
         const end = intended + scheduleMs(phase);
         await robot.cutOff();
+        await robot.publish(eventsOf(phase));
         await this.#deadlines.until(end);
         robot.rejoin();
         return this.#untilOnline(record, end, robot);
@@ -201,7 +198,7 @@ export class Actions {
         robot.kill();
         await this.#deadlines.until(end);
         if (this.#deadlines.ended) return;
-        await robot.restart();
+        await robot.restart(eventsOf(phase));
         return this.#untilOnline(record, end, robot);
       }
       case 'clock-skew':
@@ -217,7 +214,7 @@ export class Actions {
   /** Rejects when the platform refuses the robot, or when it is not online in time. */
   async start(robot: Robot): Promise<void> {
     const { keys, config } = this.#options;
-    if (keys !== undefined) {
+    if (keys !== undefined && uplinkOf(config.scenario, robot.index) === 'agent') {
       const identity = join(config.robotsDir, String(robot.index), 'identity', 'private-key.pem');
       await installKey(keyFile(keys, robot.index), identity);
     }
@@ -310,6 +307,7 @@ export class Actions {
         posted: intended,
         record,
         row,
+        reports: uplinkOf(scenario, robot.index) === 'agent',
         deadline: intended + within,
         deadlines: this.#deadlines,
       });
@@ -396,6 +394,8 @@ function recordLateness(
 ): void {
   record.time(burst ? 'schedule.burst.ms' : 'schedule.lateness.ms', at - intended);
 }
+
+const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ?? 0) : 0);
 
 /** Whether the action begins with a request: its lateness is recorded when that is sent. */
 const beginsWithRequest = (kind: ActionKind): boolean =>

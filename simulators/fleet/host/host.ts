@@ -152,7 +152,12 @@ export interface HostTick {
 }
 
 export interface PhaseRequest {
+  /** The place in the scenario; what is no part of it comes after the last. */
   index: number;
+  /** Under which its figures are told. Default: by its place and the kind of the phase there. */
+  label?: string;
+  /** How often the scenario has been carried out before: each time draws anew. Default 0. */
+  round?: number;
   phase: Phase;
   /** Start of the phase on the shared clock, milliseconds. */
   epoch: number;

@@ -13,7 +13,7 @@ import { masked, PlatformClient } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
-import { classOf, settingsOf } from '../scenario/classes.ts';
+import { classOf, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/classes.ts';
 import { interrupts, networkOf } from '../scenario/networks.ts';
 import { indexIn, robotName } from '../scenario/uplinks.ts';
 import { Deadlines, runSchedule } from '../schedule/clock.ts';
@@ -44,8 +44,6 @@ async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<num
 
 const TICK_MS = 1000;
 const STATES_EVERY_MS = 250;
-/** Events that a robot keeps. */
-const RETAIN = 200;
 /** Time for subscribers to catch up at the end of a run. */
 const CATCH_UP_MS = 5000;
 
@@ -159,19 +157,43 @@ export class RobotHost implements Host {
 
   async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
     const keys = this.#keys;
-    if (keys !== undefined) await ensureKeys({ keys, robots, signal: this.#abort.signal, onProgress });
+    if (keys === undefined) return;
+    const { scenario } = this.#config;
+    const agents = robots.filter((robot) => uplinkOf(scenario, robot) === 'agent');
+    const others = robots.length - agents.length;
+    await ensureKeys({
+      keys,
+      robots: agents,
+      signal: this.#abort.signal,
+      onProgress: (done) => onProgress(done + others),
+    });
+    onProgress(robots.length);
   }
 
-  async runPhase({ index, phase, epoch, release, byHand, only }: PhaseRequest): Promise<PhaseOutcome> {
+  async runPhase({
+    index,
+    label,
+    round = 0,
+    phase,
+    epoch,
+    release,
+    byHand,
+    only,
+  }: PhaseRequest): Promise<PhaseOutcome> {
     const { seed, robots, members, trace, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
     // A worker that replaces another one starts its robots within a phase of another kind.
-    const kind = scenario.phases[index]?.do ?? phase.do;
-    if (byHand !== true) this.#metrics.beginPhase(phaseLabel(index, kind), phase.measure !== false);
+    const told = label ?? phaseLabel(index, scenario.phases[index]?.do ?? phase.do);
+    if (byHand !== true) this.#metrics.beginPhase(told, phase.measure !== false);
     const chosen = new Set(only ?? members);
     const streams = streamsOf(
-      { seed, robots, classes: scenario.classes },
+      {
+        seed: round === 0 ? seed : `${seed}/round ${round}`,
+        robots,
+        classes: scenario.classes,
+        phases: scenario.phases,
+      },
       index,
       phase,
       members.filter((robot) => chosen.has(robot)),
@@ -270,7 +292,7 @@ export class RobotHost implements Host {
   /** Undefined when the robots need none on disk before they start. */
   get #keys(): KeyStore | undefined {
     const { stateDir, keyBits, namePrefix, scenario } = this.#config;
-    if (this.#makeUplink === undefined || (scenario.uplink ?? 'agent') !== 'agent') return undefined;
+    if (this.#makeUplink === undefined || !uplinksIn(scenario).includes('agent')) return undefined;
     return { dir: join(stateDir, 'keys', namePrefix, String(keyBits)), bits: keyBits };
   }
 
@@ -279,7 +301,7 @@ export class RobotHost implements Host {
     if (robot === undefined) {
       const defect = this.#defects.get(index);
       const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
-      const { subscribers, retain = RETAIN } = settingsOf(scenario, index);
+      const { subscribers, retain = USUAL_RETAIN } = settingsOf(scenario, index);
       robot = new Robot({
         index,
         name: robotName(namePrefix, index),

@@ -116,6 +116,8 @@ export interface PlatformAddress {
   dialect?: Dialect;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
+  /** Addresses for the robots of a region, by its name, in place of those above. */
+  regions?: Readonly<Record<string, Partial<Pick<PlatformAddress, 'url' | 'agentUrl' | 'mqttUrl'>>>>;
 }
 
 /**

@@ -124,12 +124,14 @@ export type RouteName = keyof typeof ROUTES;
 
 const ROWS = Object.entries(ROUTES) as [RouteName, Route][];
 
-/** The routes that robots with this uplink need for these parts of a scenario, in the order of the table. */
-export const routesFor = (uplink: UplinkKind, parts: ReadonlySet<Part>): [RouteName, Route][] =>
-  ROWS.filter(([, { of }]) => {
-    const part = of[uplink];
-    return part !== undefined && parts.has(part);
-  });
+/** The routes that robots with these uplinks need for these parts of a scenario, in the order of the table. */
+export const routesFor = (uplinks: readonly UplinkKind[], parts: ReadonlySet<Part>): [RouteName, Route][] =>
+  ROWS.filter(([, { of }]) =>
+    uplinks.some((uplink) => {
+      const part = of[uplink];
+      return part !== undefined && parts.has(part);
+    }),
+  );
 
 const SHOWN = ['calls', 'polling', 'agent'] as const satisfies UplinkKind[];
 const partWord = (part: Part | undefined): string =>

@@ -9,6 +9,7 @@ import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
 import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
+import { uplinksIn } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import {
@@ -68,7 +69,7 @@ export class KeyError extends Error {
 
 export interface SurveyOptions {
   address: PlatformAddress;
-  scenario: Pick<Scenario, 'uplink' | 'phases'>;
+  scenario: Pick<Scenario, 'uplink' | 'classes' | 'phases'>;
   /** Of the whole fleet. */
   robots: number;
   /** See `robotName`. */
@@ -121,7 +122,7 @@ function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { signal, scenario } = options;
-  const { uplink = 'agent' } = scenario;
+  const uplinks = uplinksIn(scenario);
   const surveyor = new Surveyor(options);
   const close = (): Promise<void> => surveyor.close();
   signal.addEventListener('abort', close, { once: true });
@@ -129,7 +130,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const lacking: string[] = [];
   try {
     await surveyor.reach();
-    for (const [name, { route, instead, own }] of routesFor(uplink, surveyor.parts)) {
+    for (const [name, { route, instead, own }] of routesFor(uplinks, surveyor.parts)) {
       const why = await surveyor.whyMissing(name);
       signal.throwIfAborted();
       if (why === undefined) continue;
@@ -149,7 +150,9 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   }
   if (lacking.length === 0) return { offer: surveyor.offer, notes };
   throw new LackingError(
-    [`the platform lacks what robots with uplink ${uplink} and this scenario need:`, ...lacking].join('\n  '),
+    [`the platform lacks what robots with uplink ${uplinks.join(' or ')} and this scenario need:`, ...lacking].join(
+      '\n  ',
+    ),
   );
 }
 
@@ -213,7 +216,12 @@ class Surveyor {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
     const known = this.offer.devices?.length;
-    if (scenario.uplink === 'polling' && known !== undefined && known < robots && this.#unlisted === undefined) {
+    if (
+      uplinksIn(scenario).includes('polling') &&
+      known !== undefined &&
+      known < robots &&
+      this.#unlisted === undefined
+    ) {
       const has = devices === undefined ? 'the platform has' : '--devices names';
       const some = `${has} ${known.toLocaleString('en')} devices, and robots that poll need one each`;
       found.push(`${some}; accepted: --robots ${known} or fewer, or --uplink calls, whose robots share`);
@@ -282,7 +290,7 @@ class Surveyor {
   }
 
   async #findDevices(): Promise<string | undefined> {
-    const { uplink = 'agent' } = this.#options.scenario;
+    const { uplink } = this.#options.scenario;
     const isNamed = this.offer.devices !== undefined;
     if (this.#unlisted === undefined) {
       if (isNamed || uplink !== 'calls') return undefined;

@@ -75,7 +75,8 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
 /** The phases on an axis of seconds from the start of the first. */
 function phaseBands({ phases }: FleetResult): Band[] {
   const start = phases[0]?.started_ms ?? 0;
-  return phases.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
+  const once = phases.filter(({ rounds = 1 }) => rounds === 1);
+  return once.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
     name: by_hand ?? `${phaseName(name)}${interrupted === true ? ', interrupted' : ''}`,
     from: (started_ms - start) / 1000,
     to: (started_ms - start + duration_ms) / 1000,
@@ -159,8 +160,12 @@ export function timePlots(result: FleetResult): Plot[] {
   const width = Math.ceil(series.length / MOST_POINTS);
   const columns = Array.from({ length: Math.ceil(series.length / width) }, (_, index) =>
     series.slice(index * width, (index + 1) * width),
-  );
-  const at = columns.map((column) => ((column.at(-1)?.at_ms ?? 0) - start) / 1000);
+  ).flatMap((column, index, all) => (isBeforeGap(result, column, all[index + 1]) ? [column, []] : [column]));
+  const at = columns.map((column, index) => {
+    // An empty one is a gap, and ends the line before it.
+    const last = column.at(-1) ?? columns[index - 1]?.at(-1);
+    return ((last?.at_ms ?? 0) - start) / 1000;
+  });
   const end = Math.max(at.at(-1) ?? 0, ...bands.map(({ to }) => to));
   const x: Axis = { unit: 's', from: 0, to: end, ticks: ticks(0, end, 8) };
   return TIME_PLOTS.flatMap((plot) => {
@@ -178,6 +183,14 @@ export function timePlots(result: FleetResult): Plot[] {
     const { id, title, about, unit } = plot;
     return [{ id, title, about, x, y: upTo(unit, seen), at, series: seen, bands }];
   });
+}
+
+/** Whether the fleet did not run between the two. */
+function isBeforeGap({ soak, started_at }: FleetResult, column: readonly Tick[], next: readonly Tick[] = []): boolean {
+  const [before, after] = [column.at(-1)?.at_ms, next[0]?.at_ms];
+  if (soak === undefined || before === undefined || after === undefined) return false;
+  const gaps = soak.gaps.map(({ to }) => Date.parse(to) - Date.parse(started_at));
+  return gaps.some((end) => before <= end && end < after);
 }
 
 /** An axis from 0 that has room for every value. */

@@ -15,6 +15,7 @@ import {
   outcomeOf,
   type Reach,
   reachOf,
+  roundsOf,
   standingOf,
   timesOf,
 } from '../result/result.ts';
@@ -240,11 +241,12 @@ function facts(result: FleetResult): string[] {
   return [
     result.scenario,
     `${thousands(result.robots)} robots`,
+    ...roundsOf(result),
     ...(shard === null ? [] : [`shard ${shard.index} of ${shard.count}`]),
     workers === 1 ? '1 worker' : `${workers} workers`,
     `seed ${result.seed}`,
     `uplink ${result.uplink}`,
-    ...(result.uplink === 'agent' ? [`${result.key_bits}-bit keys`] : []),
+    ...(result.uplink.split(' and ').includes('agent') ? [`${result.key_bits}-bit keys`] : []),
     `platform ${result.platform}`,
     result.started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'),
   ];

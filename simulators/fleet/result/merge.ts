@@ -104,7 +104,7 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
 }
 
 /** Results of older versions do not tell late roll-outs from lost ones: with one of them, the whole does not either. */
-function mergedRollouts(results: readonly FleetResult[]): FleetResult['rollouts'] {
+export function mergedRollouts(results: readonly Pick<FleetResult, 'rollouts'>[]): FleetResult['rollouts'] {
   const all = results.flatMap(({ rollouts }) => rollouts ?? []);
   if (all.length < results.length) return undefined;
   return {

@@ -35,6 +35,9 @@ const phaseResult = Type.Object({
   actions: Type.Integer(),
   within_ms: Type.Optional(Type.Number({ description: 'Of a roll-out: what arrives later has missed it' })),
   interrupted: Type.Optional(Type.Boolean({ description: 'Whether an interrupt ended it' })),
+  rounds: Type.Optional(
+    Type.Integer({ description: 'How often it was carried out; actions and duration are those of all' }),
+  ),
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
@@ -118,6 +121,19 @@ export const fleetResult = shape(
       Type.String({ description: 'base64 of a compressed HDR histogram, microseconds' }),
     ),
     notes: Type.Array(Type.String()),
+    soak: Type.Optional(
+      Type.Object(
+        {
+          for_ms: Type.Number(),
+          rounds: Type.Integer({ description: 'How often the scenario was carried out whole' }),
+          gaps: Type.Array(Type.Object({ from: Type.String(), to: Type.String() }), {
+            description: 'Times in which the fleet did not run, between two processes of it',
+          }),
+          saved_at: Timestamp,
+        },
+        { description: 'Of a run with --for' },
+      ),
+    ),
     outcome: Type.Optional(oneOf(OUTCOMES, 'Of the run; agrees with the exit code. Older results lack it')),
   }),
 );
@@ -161,6 +177,10 @@ export function standingOf(
   if (result.verdict === 'invalid') return open('not judged');
   return ok ? { tone: 'good', words: '✓ met' } : { tone: 'bad', words: '✗ missed' };
 }
+
+/** How often it repeated its scenario, in words; nothing for a run that does not. */
+export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
+  soak === undefined ? [] : [soak.rounds === 1 ? '1 round' : `${soak.rounds.toLocaleString('en')} rounds`];
 
 const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
   0: 'PASSED',

@@ -68,14 +68,15 @@ export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
   return { bands, column_ms: columnMs, cells: added(cells) };
 }
 
-/** The map of all shards of one fleet. */
-export function mergeMaps(maps: readonly RolloutMap[]): RolloutMap {
+/** The map of all shards of one fleet, or of all rounds of a run. Empty ones do not count. */
+export function mergeMaps(all: readonly RolloutMap[]): RolloutMap {
+  const maps = all.filter(({ cells }) => cells.length > 0);
   const columnMs = Math.max(NARROWEST_MS, ...maps.map(({ column_ms }) => column_ms));
   const cells = maps.flatMap((map) => {
     const wider = columnMs / map.column_ms;
     return cellsOf(map).map((cell) => ({ ...cell, column: Math.floor(cell.column / wider) }));
   });
-  return { bands: maps[0]?.bands ?? 1, column_ms: columnMs, cells: added(cells) };
+  return { bands: (maps[0] ?? all.at(-1))?.bands ?? 1, column_ms: columnMs, cells: added(cells) };
 }
 
 function widthFor(lastMs: number): number {

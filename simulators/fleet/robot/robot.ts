@@ -270,17 +270,26 @@ export class Robot implements UplinkListener {
     this.#latestAtKill = latestId;
   }
 
-  /** Starts the agent again from its disk after `kill`. */
-  async restart(): Promise<void> {
+  /** Starts the agent again from its disk after `kill`. `events` happen before its clients are back. */
+  async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
+    const clients = events > 0 ? this.#subscribers : [];
+    for (const client of clients) client.stop();
     await this.start();
     this.#excuseUnused(this.#latestAtKill);
+    await this.publish(events);
+    if (this.state !== 'stopped') for (const client of clients) client.start();
   }
 
   /** After a crash an agent may skip ids that it had reserved; they were never events. */
   #excuseUnused(before: number): void {
     const { latestId } = this.#device.stats();
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
+  }
+
+  /** So many events happen on the robot. */
+  async publish(events: number): Promise<void> {
+    if (events > 0 && this.#device.running) await this.#device.publish(events);
   }
 
   skewClock(ms: number): void {

@@ -24,7 +24,7 @@ import {
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
-import { classOf } from '../scenario/classes.ts';
+import { settingsOf, uplinkOf } from '../scenario/classes.ts';
 import { figuresOf, networkOf } from '../scenario/networks.ts';
 import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
@@ -64,43 +64,61 @@ export function fleetUplinks(
   client: PlatformClient | undefined,
   events: UplinkEvents,
 ): MakeUplink | undefined {
-  const { platform, offer = {}, scenario, seed, keyBits } = settings;
-  const { devices = [], takesStaged } = offer;
-  const kind = scenario.uplink ?? 'agent';
-  if (platform === undefined || client === undefined || kind === 'none') return undefined;
-  if (kind === 'calls')
+  const { platform, offer = {}, scenario } = settings;
+  const { devices = [] } = offer;
+  if (platform === undefined || client === undefined || scenario.uplink === 'none') return undefined;
+  if (scenario.uplink === 'calls')
     return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
-  const { dialect = 'spec', apiVersion } = platform;
-  const { onRetry, onCrowded } = events;
-  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, onRetry, onCrowded };
-  const intervalMs = scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every);
-  const options: UplinkOptions =
-    kind === 'polling'
-      ? {
-          ...shared,
-          kind,
-          platform: platform.url,
-          apiKey: platform.apiKey,
-          intervalMs,
-          deviceOf: (name) => devices[indexIn(name)],
-          ...defined({ takesStaged, apiVersion }),
-        }
-      : {
-          ...shared,
-          kind,
-          platform: platform.agentUrl,
-          ...defined({ mqtt: platform.mqttUrl }),
-          keyBits,
-          versionOf: (name) => scenario.classes?.[classOf(scenario, indexIn(name)) ?? '']?.agent_version,
-          token: tokensOf({
-            offer,
-            apiKey: platform.apiKey,
-            signal: events.signal,
-            issue: () => client.provisioningToken(),
-          }),
-        };
-  return overNetworks(settings, options, events);
+  const known = new Map<string, MakeUplink>();
+  return (port, identity, listener) => {
+    const robot = indexIn(identity.name);
+    const { region } = settingsOf(scenario, robot);
+    const kind = uplinkOf(scenario, robot) === 'polling' ? 'polling' : 'agent';
+    const key = `${kind} ${region ?? ''}`;
+    const make =
+      known.get(key) ??
+      overNetworks(settings, uplinkOptions(kind, inRegion(platform, region), settings, client, events), events);
+    known.set(key, make);
+    return make(port, identity, listener);
+  };
 }
+
+function uplinkOptions(
+  kind: UplinkOptions['kind'],
+  platform: PlatformAddress,
+  { offer = {}, scenario, seed, keyBits }: UplinkSettings,
+  client: PlatformClient,
+  { onRetry, onCrowded, signal }: UplinkEvents,
+): UplinkOptions {
+  const { devices = [], takesStaged } = offer;
+  const { dialect = 'spec', apiVersion } = platform;
+  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, onRetry, onCrowded };
+  if (kind === 'polling')
+    return {
+      ...shared,
+      kind,
+      platform: platform.url,
+      apiKey: platform.apiKey,
+      intervalMs: scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every),
+      deviceOf: (name) => devices[indexIn(name)],
+      ...defined({ takesStaged, apiVersion }),
+    };
+  return {
+    ...shared,
+    kind,
+    platform: platform.agentUrl,
+    ...defined({ mqtt: platform.mqttUrl }),
+    keyBits,
+    versionOf: (name) => settingsOf(scenario, indexIn(name)).agent_version,
+    token: tokensOf({ offer, apiKey: platform.apiKey, signal, issue: () => client.provisioningToken() }),
+  };
+}
+
+/** The addresses of a region; those of the platform where it has none of its own. */
+const inRegion = (platform: PlatformAddress, region: string | undefined): PlatformAddress => ({
+  ...platform,
+  ...platform.regions?.[region ?? ''],
+});
 
 /** Connections of a robot that shares none with others, to the platform's HTTP. */
 const OWN_CONNECTIONS = 4;

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { cpuLimit, mebibytes, memoryLimit, processors, readText } from '../measure/cgroup.ts';
 import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
-import { meanOf } from '../scenario/classes.ts';
+import { meanOf, USUAL_RETAIN } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { subscribersOf } from '../scenario/uplinks.ts';
 
@@ -45,6 +45,8 @@ const OWN_BYTES = 35 * KIB;
 /** While it fetches several files at once, up to four. */
 const OWN_DESCRIPTORS = 2;
 const FILE_BYTES = 28 * KIB;
+/** An event in the log, and the copy of it that a compaction makes. */
+const EVENT_BYTES = 640;
 /** At the platform, of a robot that is enrolled and connected. */
 const ENROLLED_BYTES = 28 * KIB;
 /** What a roll-out leaves, until it is forgotten: of the robot, and of the platform. */
@@ -65,7 +67,9 @@ export function robotCost(scenario: Told, source?: string): RobotCost {
   const subscribers = meanOf(scenario, ({ subscribers: own = usual }) => own);
   const own =
     source === undefined ? meanOf(scenario, ({ network = scenario.network }) => (network === undefined ? 0 : 1)) : 1;
-  const connected = uplink === 'agent' ? 1 : 0;
+  const connected = meanOf(scenario, ({ uplink: each = uplink }) => (each === 'agent' ? 1 : 0));
+  const events = phases.reduce((sum, phase) => sum + (('events' in phase ? phase.events : undefined) ?? 0), 0);
+  const logBytes = EVENT_BYTES * meanOf(scenario, ({ retain = USUAL_RETAIN }) => Math.min(retain, events));
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
     descriptors: IDLE_DESCRIPTORS + connected + own * OWN_DESCRIPTORS + subscribers * SUBSCRIBER_DESCRIPTORS,
@@ -77,8 +81,8 @@ export function robotCost(scenario: Told, source?: string): RobotCost {
       (rolledOut ? ROLLOUT_BYTES : 0),
     platformBytes: uplink === 'none' ? 0 : ENROLLED_BYTES + (rolledOut ? DEPLOYED_BYTES : 0),
     ports: connected + own * OWN_DESCRIPTORS,
-    diskBytes: FILES * BLOCK_BYTES,
-    memoryDiskBytes: FILE_BYTES,
+    diskBytes: FILES * BLOCK_BYTES + logBytes,
+    memoryDiskBytes: FILE_BYTES + logBytes,
     inodes: FILES,
   };
 }

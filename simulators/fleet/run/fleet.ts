@@ -6,10 +6,12 @@ import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { random } from '../../common/random.ts';
-import type { HostConfig, HostNotice, StopMode } from '../host/host.ts';
-import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
+import type { Host, HostConfig, HostNotice, PhaseRequest, RolloutRow, StopMode } from '../host/host.ts';
+import { mergeSnapshots, phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
+import type { FleetResult } from '../result/result.ts';
+import { settingsOf, uplinkOf } from '../scenario/classes.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import { monotonicMs } from '../schedule/clock.ts';
@@ -26,6 +28,43 @@ const LEAD_MS = 50;
 const STREAM_MS = 0.02;
 const SECOND_MS = 1000;
 
+/** What a fleet rolls out, and which robots have it. */
+class Releases {
+  readonly #create: (label: string) => Promise<ReleaseFixture>;
+  readonly #named = new Map<string, ReleaseFixture>();
+  #newest: ReleaseFixture | undefined;
+  /** What was rolled out before the newest. */
+  before: ReleaseFixture | undefined;
+  readonly #robots = new Set<number>();
+
+  constructor(create: (label: string) => Promise<ReleaseFixture>) {
+    this.#create = create;
+  }
+
+  /** The release of that name, made when it is first asked for; without a name a new one. */
+  async of(name: string | undefined, label: string): Promise<ReleaseFixture> {
+    const known = name === undefined ? undefined : this.#named.get(name);
+    const release = known ?? (await this.#create(name ?? label));
+    if (name !== undefined) this.#named.set(name, release);
+    if (release !== this.#newest) {
+      this.before = this.#newest;
+      this.#newest = release;
+      this.#robots.clear();
+    }
+    return release;
+  }
+
+  /** Call with the roll-outs of the newest release. */
+  reached(rows: readonly RolloutRow[]): void {
+    for (const { robot, deployment_id } of rows) if (deployment_id !== null) this.#robots.add(robot);
+  }
+
+  /** Those to which the newest was deployed, by index. */
+  get robots(): number[] {
+    return [...this.#robots];
+  }
+}
+
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
@@ -39,6 +78,7 @@ export class Fleet implements AsyncDisposable {
   readonly #client: PlatformClient | undefined;
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
+  readonly #releases = new Releases((label) => this.createRelease(label));
   #idleRss = 0;
 
   constructor(options: FleetOptions) {
@@ -51,6 +91,7 @@ export class Fleet implements AsyncDisposable {
     this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
+    this.record.fleetRobots = robots;
     this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));
     this.#hosts = new Hosts({
       configs: this.#hostConfigs(connections),
@@ -59,6 +100,12 @@ export class Fleet implements AsyncDisposable {
       onNotice: (host, notice) => this.#hear(host, notice),
       onLost: (reason) => this.record.incomplete.push(reason),
     });
+  }
+
+  /** Call before `prepare`: goes on with the run whose last result this is. */
+  resume(last: FleetResult): void {
+    this.record.resume(last, 'earlier process');
+    this.#hosts.pastSnapshots.push({ histograms: last.histograms, counters: last.counters });
   }
 
   /** Number of robots in this shard. */
@@ -133,8 +180,22 @@ export class Fleet implements AsyncDisposable {
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
     const { host, members } = await this.#hosts.first();
     const sound = members.filter((robot) => defects[robot] === undefined);
+    // Each way to the platform has canaries of its own.
+    const ways = Map.groupBy(
+      sound,
+      (robot) => `${uplinkOf(scenario, robot)} ${settingsOf(scenario, robot).region ?? ''}`,
+    );
+    for (const robots of ways.values()) {
+      const failure = await this.#canaryOf(host, robots, warnings);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  /** Resolves with why none of these robots would come online. */
+  async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     // A second canary, because the first may be refused for a reason that concerns it alone.
-    const candidates = [...new Set([sound.at(0), sound.at(-1)])].filter((robot) => robot !== undefined);
+    const candidates = [...new Set([robots.at(0), robots.at(-1)])].filter((robot) => robot !== undefined);
     let failure: string | undefined;
     for (const robot of candidates) {
       // `prepare` reports a host that dies here.
@@ -159,26 +220,62 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Carries out a phase, of the scenario or not. Resolves when it has ended on every host. `release`: what a roll-out
-   * deploys.
+   * Carries out a phase, of the scenario or not. Resolves when it has ended on every host. `index`: its place in the
+   * scenario, by default the next; `round`: how often the scenario has been carried out before; `release`: what a
+   * roll-out deploys.
    */
-  async run(phase: Phase, release?: ReleaseFixture): Promise<PhaseReport> {
+  async run(
+    phase: Phase,
+    given: { index?: number; round?: number; release?: ReleaseFixture } = {},
+  ): Promise<PhaseReport> {
     const { record } = this;
-    const index = record.phases.length;
+    const { index = record.phases.length, round = 0 } = given;
     record.phase = phase.do;
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
-    const rolledOut = phase.do === 'rollout' ? (release ?? (await this.createRelease(`phase ${index}`))) : undefined;
-    const epoch = monotonicMs() + leadMs(phase, this.robots);
-    record.beginPhase(phase, epoch);
-    if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
-    const outcomes = await this.#hosts.each((host) =>
-      host.runPhase(defined({ index, phase, epoch, release: rolledOut })),
-    );
-    const report = record.endPhase(phase, epoch, outcomes);
+    const release =
+      phase.do === 'rollout'
+        ? (given.release ?? (await this.#releases.of(phase.release, `phase ${index}`)))
+        : undefined;
+    const report = await this.#carryOut(phase, phase.do, defined({ index, round, release }));
+    if (phase.do === 'rollout') this.#releases.reached(report.rollouts);
     if (phase.do === 'ramp') {
       record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
     }
     return report;
+  }
+
+  async #carryOut(
+    phase: Phase,
+    kind: PhaseReport['do'],
+    request: Pick<PhaseRequest, 'index' | 'round' | 'release' | 'only'>,
+  ): Promise<PhaseReport> {
+    const { record } = this;
+    const { index } = request;
+    const label = phaseLabel(index, kind);
+    const epoch = monotonicMs() + leadMs(phase, this.robots);
+    record.beginPhase({ phase, kind, index, epoch });
+    if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
+    const outcomes = await this.#hosts.each((host) => host.runPhase({ ...request, label, phase, epoch }));
+    return record.endPhase({ phase, kind, index, epoch }, outcomes);
+  }
+
+  /**
+   * Gives the robots that have the newest release the one before it, as a phase after those of the scenario. Resolves
+   * with undefined where there is none.
+   */
+  async rollBack({
+    rollback: over = '0s',
+    within,
+  }: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport | undefined> {
+    const { before, robots } = this.#releases;
+    if (before === undefined) return undefined;
+    this.record.phase = 'rollback';
+    const phase = defined({ do: 'rollout' as const, over, within });
+    return this.#carryOut(phase, 'rollback', {
+      index: this.options.scenario.phases.length,
+      release: before,
+      only: robots,
+    });
   }
 
   /**
@@ -210,6 +307,7 @@ export class Fleet implements AsyncDisposable {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
     this.members.push(...more);
+    this.record.fleetRobots = Math.max(this.record.fleetRobots, this.robots);
     await this.#hosts.grow(more, first);
     return more;
   }

@@ -1,6 +1,6 @@
 /** Writes the files of a run, and of shards that are merged. */
 
-import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
@@ -20,6 +20,7 @@ import {
 } from '../result/shards.ts';
 import { evaluate, measuredIn, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
+import { uplinksIn } from '../scenario/classes.ts';
 import { networkNotes } from '../scenario/networks.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
@@ -33,15 +34,19 @@ import type { FleetRecord, Measured } from './record.ts';
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
 /** How a run went, beside what its fleet knows. */
-interface RunFacts {
+export interface RunFacts {
   /** ISO 8601. */
   startedAt: string;
   workers: number;
-  interrupted: boolean;
+  interrupted?: boolean;
   /** What there is to say of the files of the run. */
   notes: readonly string[];
   /** What its processes took; undefined where the system does not say. */
   costs?: RunCosts | undefined;
+  /** Of a run with `--for`. */
+  soak?: FleetResult['soak'];
+  /** It goes on: this is the result of the time until now. */
+  goesOn?: boolean;
 }
 
 /** The options that a result tells of. */
@@ -76,7 +81,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     fleet_robots: Math.max(options.robots, robots),
     workers: run.workers,
     seed: options.seed,
-    uplink: scenario.uplink ?? 'agent',
+    uplink: uplinksIn(scenario).join(' and '),
     key_bits: options.keyBits,
     platform: typeof platform === 'object' ? platform.url : (platform ?? 'none'),
     incomplete_reasons: incomplete,
@@ -86,8 +91,9 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     ...measured,
     ...decisive,
     missed: record.missed,
-    rollouts: record.rollouts(Math.max(options.robots, robots)),
+    rollouts: record.rollouts,
     series: record.progress.series,
+    soak: run.soak,
     notes: [
       ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
       ...byHandNotes(record),
@@ -102,7 +108,8 @@ const START = 'start of ';
 
 function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
   const reasons = [...record.incomplete];
-  if (run.interrupted) {
+  if (run.goesOn === true) reasons.push('the run goes on');
+  if (run.interrupted === true) {
     const { trouble, series } = record.progress;
     const online = series.at(-1)?.robots['online'] ?? 0;
     reasons.push('the run was interrupted');
@@ -132,7 +139,7 @@ function notesOn(
   counters: Measured['counters'],
 ): string[] {
   const crowded = (counters['uplink.crowded'] ?? 0) > 0;
-  const shortKeys = (scenario.uplink ?? 'agent') === 'agent' && keyBits < 2048;
+  const shortKeys = uplinksIn(scenario).includes('agent') && keyBits < 2048;
   return [
     crowded &&
       `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
@@ -189,11 +196,15 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
+/** Rows of a large file, in place of those in it before. */
+const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
+/** 64 MiB: some 200,000 rows. */
+const MOST_ROW_BYTES = 2 ** 26;
 
 /** The files of one run in its `out` folder: result, report, a row per roll-out, and a shard's sign of life. */
 export class Outputs implements Disposable {
   readonly #out: string;
-  readonly #rollouts: number;
+  #rollouts: number;
   /** Bytes of whole rows. */
   #written = 0;
   #rowsProblem: string | undefined;
@@ -202,13 +213,15 @@ export class Outputs implements Disposable {
   sign: () => void = () => {};
 
   /**
-   * Removes the result of an earlier run, so that nobody takes it for the result of this one. Throws PreflightError.
+   * Removes the result of an earlier run, so that nobody takes it for the result of this one. `goesOn`: with the rows
+   * of an earlier process of the same run. Throws PreflightError.
    */
-  constructor(out: string) {
+  constructor(out: string, goesOn = false) {
     this.#out = out;
     try {
       for (const name of [RESULT_FILE, REPORT_FILE, FAILED_FILE]) rmSync(join(out, name), { force: true });
-      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), 'w');
+      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), goesOn ? 'a' : 'w');
+      this.#written = fstatSync(this.#rollouts).size;
     } catch (error) {
       throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
     }
@@ -235,12 +248,22 @@ export class Outputs implements Disposable {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
     try {
+      if (this.#written > MOST_ROW_BYTES) this.#rotate();
       writeFileSync(this.#rollouts, text);
       this.#written += text.length;
     } catch (error) {
       this.#rowsProblem = whyNot(error);
       ftruncateSync(this.#rollouts, this.#written);
     }
+  }
+
+  /** Of a run without end, the newest rows are kept. */
+  #rotate(): void {
+    const file = join(this.#out, ROLLOUTS_FILE);
+    renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
+    closeSync(this.#rollouts);
+    this.#rollouts = openSync(file, 'w');
+    this.#written = 0;
   }
 
   /** What the result has to say of the other files. */

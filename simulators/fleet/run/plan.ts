@@ -49,6 +49,14 @@ export interface RunIdentity {
   startWithinMs: number;
 }
 
+/** Of a run that repeats its scenario. */
+export interface SoakOptions {
+  /** Milliseconds from the first phase until no further phase begins. */
+  forMs: number;
+  /** Milliseconds between two interim reports. */
+  everyMs: number;
+}
+
 export interface RunOptions extends CommonOptions {
   /** Shards of one run on a shared disk. Default: this process knows of no others. */
   identity?: RunIdentity;
@@ -75,6 +83,8 @@ export interface RunOptions extends CommonOptions {
   ui?: { port: number };
   /** Starts although preflight says that the machine is too small. */
   force?: boolean;
+  /** Repeats the scenario for so long. Default: it is carried out once. */
+  soak?: SoakOptions;
   screen: Output;
   /** Version of Muster, for the result. */
   version: string;

@@ -8,7 +8,8 @@ import type { PlatformAddress } from '../platform/client.ts';
 import type { Survey } from '../platform/survey.ts';
 import type { Exposed } from '../report/exposition.ts';
 import type { TelemetryOptions } from '../report/telemetry.ts';
-import type { Shard } from '../schedule/schedule.ts';
+import { uplinkOf } from '../scenario/classes.ts';
+import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 
 /** The machine is too small, or an option cannot be used. The message says what to change. */
@@ -60,7 +61,9 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
   // Loaded on demand: a fleet without a platform has no use for it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
-    const first = (shard?.index ?? 1) - 1;
+    const members = membersOf(robots, shard);
+    // Only one that polls needs a device that exists.
+    const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const given = { devices, tokens, tokenCommand };
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, ...given, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);

@@ -1,22 +1,10 @@
-/** The seconds of a run, put together from the ticks of its hosts. */
+/** What a fleet has done and measured so far: phases, and what went wrong. */
 
 import { defined } from '../../../harness/common/defined.ts';
-import type { HostTick, LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
+import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { processors } from '../measure/cgroup.ts';
-import {
-  combined,
-  decode,
-  histogram,
-  labelled,
-  merge,
-  phaseLabel,
-  type Snapshot,
-  type Summary,
-  summariesOf,
-  summary,
-  unlabelled,
-} from '../measure/metrics.ts';
-import type { LoadSample } from '../measure/saturation.ts';
+import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
+import { mergedRollouts } from '../result/merge.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { mapRollouts } from '../result/rollout-map.ts';
 import { STARTING } from '../result/shards.ts';
@@ -24,125 +12,11 @@ import type { evaluate } from '../result/thresholds.ts';
 import { type Disturbance, type DisturbanceKind, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/clock.ts';
-
-/** Counters shown as rates. */
-const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
-/** Durations shown as curves, also for each class of robots. */
-const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
-
-/** The seconds of a run, put together from the ticks of its hosts. */
-export class Progress {
-  readonly #latest = new Map<string, HostTick>();
-  /** Ticks since the last closed second. */
-  #fresh: { host: string; tick: HostTick }[] = [];
-  #counters: Record<string, number> = {};
-  #lastAt = 0;
-  readonly #whole = new Map<string, ReturnType<typeof histogram>>();
-  /** Of what has not changed since. */
-  readonly #summaries = new Map<string, Summary>();
-  readonly series: Tick[] = [];
-  /** The load of each host in the seconds that are judged, by name. */
-  readonly samples = new Map<string, LoadSample[]>();
-
-  add(host: string, tick: HostTick): void {
-    this.#latest.set(host, tick);
-    this.#fresh.push({ host, tick });
-    for (const [key, text] of Object.entries(tick.interval.histograms)) {
-      const times = decode(text);
-      // What belongs to a part of the run belongs to the whole of it.
-      for (const name of new Set([key, unlabelled(key).name])) {
-        const whole = this.#whole.get(name) ?? histogram(2);
-        merge(whole, times);
-        this.#whole.set(name, whole);
-        this.#summaries.delete(name);
-      }
-    }
-    if (!tick.judged) return;
-    const samples = this.samples.get(host) ?? [];
-    samples.push(tick.load);
-    this.samples.set(host, samples);
-  }
-
-  /** Counters summed over the latest ticks of all hosts. */
-  get counters(): Record<string, number> {
-    return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
-  }
-
-  /** Robots that the hosts have reported. */
-  get robots(): number {
-    const states = [...this.#latest.values()].flatMap(({ robots }) => Object.values(robots));
-    return states.reduce((sum, count) => sum + count, 0);
-  }
-
-  /** Why a robot that should be online is not, if any host knows one. */
-  get trouble(): string | undefined {
-    return [...this.#latest.values()].find(({ trouble }) => trouble !== undefined)?.trouble;
-  }
-
-  /** Percentiles of all durations so far, to two digits. */
-  summaries(): Record<string, Summary> {
-    for (const [name, of] of this.#whole) if (!this.#summaries.has(name)) this.#summaries.set(name, summary(of));
-    return Object.fromEntries(this.#summaries);
-  }
-
-  /** All durations of this name so far, to two digits; undefined where nothing was measured. */
-  times(name: string): ReturnType<typeof histogram> | undefined {
-    return this.#whole.get(name);
-  }
-
-  /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
-  second(atMs: number, phase: string, wanted: number): Tick {
-    const fresh = this.#fresh.splice(0);
-    const latest = [...this.#latest.values()];
-    const counters = this.counters;
-    const elapsed = Math.max((atMs - this.#lastAt) / 1000, 0.001);
-    const rates: Record<string, number> = {};
-    for (const [name, count] of Object.entries(counters)) {
-      if (RATED.test(name)) rates[name.replace(/\.attempts$/, '')] = (count - (this.#counters[name] ?? 0)) / elapsed;
-    }
-    this.#counters = counters;
-    this.#lastAt = atMs;
-    const robots = combined(latest.map(({ robots: states }) => states));
-    const reported = Object.values(robots).reduce((sum, count) => sum + count, 0);
-    if (reported < wanted) robots['waiting'] = (robots['waiting'] ?? 0) + wanted - reported;
-    const tick: Tick = {
-      at_ms: Math.round(atMs),
-      phase,
-      robots,
-      rates,
-      p50: {},
-      p99: {},
-      cpu: latest.reduce((sum, { load }) => sum + load.cpu, 0),
-      rss_bytes: latest.reduce((sum, { load }) => sum + load.rss_bytes, 0),
-      loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
-    };
-    const taken = fresh.flatMap(({ tick: { interval } }) => Object.entries(interval.histograms));
-    const curves = new Map<string, ReturnType<typeof histogram>>();
-    for (const [key, text] of taken) {
-      const { name, labels } = unlabelled(key);
-      if (!CURVES.includes(name)) continue;
-      const times = decode(text);
-      for (const curve of new Set([name, labelled(name, { class: labels?.class })])) {
-        const whole = curves.get(curve) ?? histogram(2);
-        merge(whole, times);
-        curves.set(curve, whole);
-      }
-    }
-    for (const [name, whole] of curves) {
-      const { p50, p99 } = summary(whole);
-      tick.p50[name] = p50;
-      tick.p99[name] = p99;
-    }
-    this.series.push(tick);
-    return tick;
-  }
-}
-
-// What a fleet has done and measured so far: phases, and what went wrong.
+import { Progress } from './progress.ts';
 
 /** The outcome of a phase over all hosts. */
 export interface PhaseReport extends PhaseOutcome {
-  do: Phase['do'];
+  do: Phase['do'] | 'rollback';
   /** Milliseconds after the fleet was created. */
   startedMs: number;
   durationMs: number;
@@ -153,6 +27,18 @@ export interface PhaseReport extends PhaseOutcome {
   note?: string;
   /** It did not end by itself. */
   interrupted?: boolean;
+  /** How often it was carried out, if more than once. What is counted and measured is that of all of them. */
+  rounds?: number;
+}
+
+/** A phase that is under way. */
+interface Running {
+  phase: Phase;
+  kind: PhaseReport['do'];
+  /** Its place in the scenario. */
+  index: number;
+  /** Its start on the shared clock. */
+  epoch: number;
 }
 
 /** The part of a result that follows from measurements. */
@@ -162,6 +48,7 @@ export type Measured = Pick<
 >;
 
 const MAX_LISTED = 100;
+const NO_ROLLOUTS: NonNullable<FleetResult['rollouts']> = { missed: [], map: { bands: 1, column_ms: 0, cells: [] } };
 const MAX_ERRORS = 5;
 
 /** What a fleet has done so far, over all its hosts. */
@@ -197,9 +84,13 @@ export class FleetRecord {
   /** The same moment, in milliseconds since the start of the fleet. */
   phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
-  readonly #began = monotonicMs();
+  #began = monotonicMs();
   #interrupted = false;
-  #running: { phase: Phase; epoch: number } | undefined;
+  #running: Running | undefined;
+  /** Robots of the whole fleet, over all shards. */
+  fleetRobots = 1;
+  /** Of roll-outs whose rows are no longer kept. */
+  #past: FleetResult['rollouts'];
 
   /** Milliseconds since the fleet was created. */
   get elapsedMs(): number {
@@ -219,42 +110,84 @@ export class FleetRecord {
   /** When the phase that is under way began, milliseconds after the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** Call at `epoch`, the start of a phase on the shared clock. */
-  beginPhase(phase: Phase, epoch: number): void {
-    this.phaseStartedMs = epoch - this.#began;
-    this.#running = { phase, epoch };
+  /** The place in the scenario of the phase that is under way, or comes next. */
+  get place(): number {
+    return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
+  }
+
+  /** Call when a phase begins. */
+  beginPhase(running: Running): void {
+    this.phaseStartedMs = running.epoch - this.#began;
+    this.#running = running;
   }
 
   /** Call when an interrupt ends the phase that is under way, if any: it stays in the result with what came of it. */
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
-    const { phase, epoch } = this.#running;
+    const running = this.#running;
     // Robots that are not online are in the reasons why the result is incomplete.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
-    this.phases.push({ ...this.#report(phase, epoch, known), interrupted: true });
+    this.phases.push({ ...this.#report(running, known), interrupted: true });
     this.phaseStartedMs = undefined;
     this.#interrupted = true;
   }
 
-  endPhase(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[]): PhaseReport {
-    const report = this.#report(phase, epoch, outcomes);
+  endPhase(running: Running, outcomes: readonly PhaseOutcome[]): PhaseReport {
+    const report = this.#report(running, outcomes);
     if (this.#interrupted) return report;
-    if (phase.do === 'ramp') this.startMs = report.durationMs;
+    if (report.do === 'ramp') this.startMs = report.durationMs;
     this.phaseStartedMs = undefined;
-    this.phases.push(report);
+    const before = report.do === 'rollback' ? undefined : this.phases[running.index];
+    if (before !== undefined) this.#addTo(report, before);
+    this.phases[before === undefined ? this.phases.length : running.index] = report;
     return report;
+  }
+
+  /** A phase that is carried out again is still one, so that a run of days takes no more room than its scenario. */
+  #addTo(report: PhaseReport, before: PhaseReport): void {
+    this.#past = mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: this.#rolloutsOf([before]) }]);
+    report.rounds = (before.rounds ?? 1) + 1;
+    report.actions += before.actions;
+    report.durationMs += before.durationMs;
+    // The axis of time begins where the first robots started.
+    if (report.do === 'ramp') report.startedMs = before.startedMs;
+  }
+
+  /** Call before the first phase: goes on with a run whose process has ended, of which that is the last result. */
+  resume(last: FleetResult, host: string): void {
+    const { started_at, phases_at, phases_begin_ms, phases, rollouts, violations, missed } = last;
+    this.#began = monotonicMs() - (Date.now() - Date.parse(started_at));
+    this.phasesAt = phases_at;
+    this.phasesBeginMs = phases_begin_ms;
+    this.violations.push(...violations);
+    this.missed.push(...missed);
+    this.#past = rollouts;
+    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    const ended = phases.filter(({ by_hand, interrupted }) => by_hand === undefined && interrupted !== true);
+    for (const { do: kind, started_ms, duration_ms, measured, actions, within_ms, rounds } of ended) {
+      const known = {
+        do: kind as PhaseReport['do'],
+        startedMs: started_ms,
+        durationMs: duration_ms,
+        measured,
+        actions,
+      };
+      this.phases.push({ ...nothing, ...known, ...defined({ withinMs: within_ms, rounds }) });
+    }
+    const { histograms, counters, series } = last;
+    this.progress.resume(host, { histograms, counters }, series);
   }
 
   /** Call when something that was done by hand at `epoch` has ended. `note`: what it was, in words. */
   endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
-    const report = { ...this.#report(phase, epoch, outcomes), measured: false, note };
+    const report = { ...this.#report({ phase, kind: phase.do, epoch }, outcomes), measured: false, note };
     this.byHand.push(report);
     return report;
   }
 
-  #report(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[]): PhaseReport {
+  #report({ phase, kind, epoch }: Omit<Running, 'index'>, outcomes: readonly PhaseOutcome[]): PhaseReport {
     const report: PhaseReport = {
-      do: phase.do,
+      do: kind,
       startedMs: epoch - this.#began,
       durationMs: monotonicMs() - epoch,
       measured: phase.measure !== false,
@@ -283,6 +216,7 @@ export class FleetRecord {
         actions: phase.actions,
         within_ms: phase.withinMs,
         interrupted: phase.interrupted,
+        rounds: phase.rounds,
         by_hand: phase.note,
       }),
     );
@@ -301,16 +235,21 @@ export class FleetRecord {
     );
   }
 
-  /** What became of single roll-outs of a fleet of so many robots. */
-  rollouts(robots: number): NonNullable<FleetResult['rollouts']> {
+  /** What became of single roll-outs. */
+  get rollouts(): NonNullable<FleetResult['rollouts']> {
+    const now = this.#rolloutsOf(this.phases);
+    return mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: now }]) ?? now;
+  }
+
+  #rolloutsOf(phases: readonly PhaseReport[]): NonNullable<FleetResult['rollouts']> {
     const start = this.phases[0]?.startedMs ?? 0;
-    const rows = this.phases.flatMap(({ rollouts, startedMs }) =>
+    const rows = phases.flatMap(({ rollouts, startedMs }) =>
       rollouts.map((row) => ({ ...row, posted_ms: startedMs - start + row.at_ms })),
     );
     const missed = rows.filter(({ total_ms, open }) => total_ms === null && open !== true).slice(0, MAX_LISTED);
     return {
       missed: missed.map(({ name, posted_ms, late_ms }) => ({ name, posted_ms: Math.round(posted_ms), late_ms })),
-      map: mapRollouts(rows, robots),
+      map: mapRollouts(rows, this.fleetRobots),
     };
   }
 
@@ -330,9 +269,9 @@ export class FleetRecord {
   *#phasesSoFar(): Generator<{ label: string; seconds: number }> {
     for (const [index, { do: kind, measured, durationMs }] of this.phases.entries())
       if (measured) yield { label: phaseLabel(index, kind), seconds: durationMs / 1000 };
-    const running = this.phaseStartedMs === undefined ? undefined : this.#running?.phase;
-    if (running !== undefined && running.measure !== false)
-      yield { label: phaseLabel(this.phases.length, running.do), seconds: this.phaseElapsedMs / 1000 };
+    const running = this.phaseStartedMs === undefined ? undefined : this.#running;
+    if (running !== undefined && running.phase.measure !== false)
+      yield { label: phaseLabel(running.index, running.kind), seconds: this.phaseElapsedMs / 1000 };
   }
 
   addViolation(violation: Violation): void {

@@ -3,7 +3,7 @@
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
-import { CostSampler, type CostSources, type RunProcess } from '../measure/costs.ts';
+import { CostSampler, type CostSources, type RunProcess, thousands } from '../measure/costs.ts';
 import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
 import type { Survey } from '../platform/survey.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
@@ -12,6 +12,7 @@ import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
+import type { Phase } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/schedule.ts';
 import { ByHand } from './by-hand.ts';
 import {
@@ -26,11 +27,12 @@ import {
 } from './capacity.ts';
 import { closedGate, EarlyEnd } from './early-end.ts';
 import { Fleet } from './fleet.ts';
-import { evaluatedThresholds, Outputs, resultOf } from './outputs.ts';
+import { evaluatedThresholds, Outputs, type RunFacts, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
 import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
+import { Soak } from './soak.ts';
 
 // What a run shows of itself while it goes on.
 
@@ -43,9 +45,9 @@ function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['cos
 }
 
 /** For the lines and pages that people watch. */
-function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveState {
+function liveState({ record }: Fleet, options: RunOptions, tick: Tick, soak: Soak | undefined): LiveState {
   const { scenario } = options;
-  const number = Math.min(record.phases.length, scenario.phases.length - 1);
+  const number = Math.min(record.place, scenario.phases.length - 1);
   const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
   const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
   return {
@@ -53,7 +55,7 @@ function liveState({ record }: Fleet, options: RunOptions, tick: Tick): LiveStat
     tick,
     phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
     elapsedMs: record.elapsedMs,
-    remainingMs: Math.max(0, left - record.phaseElapsedMs),
+    remainingMs: soak?.leftMs ?? Math.max(0, left - record.phaseElapsedMs),
     errors: errors.reduce((sum, [, count]) => sum + count, 0),
     violations: record.violations.length,
     thresholds: evaluatedThresholds(options, record.standing),
@@ -67,6 +69,26 @@ export { PreflightError, UnreachableError } from './ready.ts';
 /** Time for the hosts to answer after an interrupt. */
 const LAST_ANSWER_MS = 1000;
 
+/** A run that is under way. */
+interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
+  options: RunOptions;
+  fleet: Fleet;
+  outputs: Outputs;
+  view: LiveView;
+  byHand: ByHand;
+  costs: CostSampler;
+  soak: Soak | undefined;
+}
+
+function resultSoFar(
+  { options, fleet, outputs, costs, soak, notes, ...facts }: Run,
+  measured: Measured,
+  how: Pick<RunFacts, 'goesOn' | 'interrupted'>,
+): FleetResult {
+  const all = [...notes, ...outputs.notes, ...(soak?.notes ?? [])];
+  return resultOf(options, fleet, measured, { ...facts, ...how, notes: all, costs: costs.costs, soak: soak?.told });
+}
+
 /**
  * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is
  * incomplete. Rejects with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when
@@ -78,7 +100,6 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const { signal, screen } = options;
   const view = new LiveView(screen, process.env);
   const { workers, dir } = checkMachine(options);
-  const startedAt = new Date().toISOString();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
   // Nothing is prepared before the fleet is made.
@@ -89,7 +110,9 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
-  const outputs = stack.use(new Outputs(options.out));
+  const soak = options.soak && new Soak({ ...options, soak: options.soak });
+  const startedAt = soak?.earlier?.started_at ?? new Date().toISOString();
+  const outputs = stack.use(new Outputs(options.out, soak?.earlier !== undefined));
   const { address, pid: platformPid, died, survey } = await openPlatform(options, stack);
   signal.throwIfAborted();
   const fleet = new Fleet({
@@ -102,16 +125,20 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
       shown?.keys(done, of);
     },
     onSecond: (tick) => {
-      const state = liveState(fleet, options, tick);
+      const state = liveState(fleet, options, tick, soak);
       end.look(record);
+      soak?.look(async () => resultSoFar(run, await fleet.measured(), { goesOn: true }));
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
     ...defined({ offer: survey?.offer, onStates: shown?.states }),
   });
   record = fleet.record;
+  if (soak?.earlier !== undefined) fleet.resume(soak.earlier);
   costs.start(processesOf(fleet, platformPid), signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
+  const notes = [...claimed, ...(survey?.notes ?? [])];
+  const run: Run = { options, fleet, outputs, view, byHand, costs, soak, startedAt, workers, notes };
   await shown?.serve(fleet, byHand, stack);
   if (options.keep === true) screen.write(`files of robots: ${fleet.dir}\n`);
   void died?.then((how) => record.incomplete.push(how));
@@ -119,23 +146,17 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   stack.defer(stop);
   if (options.shard !== undefined) outputs.signOfLife(options.shard, () => record.phase);
   const interrupted = await interruptible(signal, fleet, () =>
-    carryOut(options, fleet, outputs, view, byHand, costs).catch((error: unknown) => endEarly(fleet, error)),
+    carryOut(run).catch((error: unknown) => endEarly(fleet, error)),
   );
   view.end();
   addLastRollouts(record, outputs);
-  const measured = interrupted ?? (await fleet.measured());
-  const facts = {
-    startedAt,
-    workers,
-    interrupted: given.signal.aborted && interrupted !== undefined,
-    notes: [...claimed, ...(survey?.notes ?? []), ...outputs.notes],
-    costs: costs.costs,
-  };
-  const result = resultOf(options, fleet, measured, facts);
+  const wasInterrupted = given.signal.aborted && interrupted !== undefined;
+  const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
   options.onResult?.(result);
   shown?.end(result);
   // Stopped first, because its files may be what fills the disk.
   await stop().finally(() => outputs.finish(result));
+  await soak?.end(result, wasInterrupted);
   return result;
 }
 
@@ -206,15 +227,8 @@ function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
   return { processes: () => [...own, ...workers()], online: () => fleet.online };
 }
 
-async function carryOut(
-  options: RunOptions,
-  fleet: Fleet,
-  outputs: Outputs,
-  view: LiveView,
-  byHand: ByHand,
-  costs: CostSampler,
-): Promise<void> {
-  const { scenario, screen, signal } = options;
+async function carryOut({ options, fleet, outputs, view, byHand, costs, soak }: Run): Promise<void> {
+  const { screen, signal } = options;
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
@@ -226,10 +240,10 @@ async function carryOut(
   if (signal.aborted) return;
   view.end();
   await beginTogether(options, fleet, outputs);
-  for (const phase of scenario.phases) {
+  for (const { phase, ...turn } of soak?.turns(() => fleet.record.phasesAt) ?? onceEach(options.scenario)) {
     // The robots come up first, so that there is something to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
-    const report = await (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase)) : fleet.run(phase));
+    const report = await (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     // One that an interrupt has ended is in the record already.
     if (!fleet.record.phases.includes(report)) return;
     outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
@@ -238,6 +252,7 @@ async function carryOut(
     const closed = phase.gate === undefined ? undefined : closedGate(phase, await fleet.measured());
     if (closed !== undefined) {
       fleet.record.incomplete.push(closed);
+      if (phase.do === 'rollout' && phase.rollback !== undefined) await rollBack(phase, fleet, outputs);
       return;
     }
   }
@@ -246,6 +261,17 @@ async function carryOut(
   await fleet.finish();
   await costs.look();
   costs.end();
+}
+
+const onceEach = ({ phases }: RunOptions['scenario']) => phases.map((phase, index) => ({ phase, index, round: 0 }));
+
+async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, outputs: Outputs): Promise<void> {
+  const report = await fleet.rollBack(phase);
+  if (report === undefined || !fleet.record.phases.includes(report)) return;
+  outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
+  const { rollouts, missed } = report;
+  const back = `rolled back: ${thousands(rollouts.length - missed.length)} of ${thousands(rollouts.length)} robots`;
+  fleet.record.incomplete.push(`${back} have the release before again`);
 }
 
 /** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
@@ -260,8 +286,8 @@ async function beginTogether(
     screen.write(`ready: shard ${shard.index}/${shard.count} of run ${identity.runId} waits for the others\n`);
     await othersReady(out, shard, identity, signal);
   }
-  record.phasesAt = new Date().toISOString();
-  record.phasesBeginMs = record.elapsedMs;
+  record.phasesAt ??= new Date().toISOString();
+  record.phasesBeginMs ??= record.elapsedMs;
 }
 
 /**

@@ -45,60 +45,6 @@ describe('a scenario', () => {
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
-  it('tells its figures by class and phase, and agents report the version of their class', async () => {
-    const classes = 'classes: { arm: { share: 75%, subscribers: 2, agent_version: v7.7.7 }, cart: { share: 25% } }';
-    await using fleet = fleets.create(`
-  - { do: rollout, class: arm, over: 100ms }
-  - { do: rollout, over: 100ms }
-${classes}`);
-    await runAll(fleet);
-    const { counters, metrics } = await fleet.measured();
-    const { standing } = fleet.record;
-    expect(counters).toMatchObject({
-      'rollout.attempts': 9 + 12,
-      'rollout.attempts{class=arm,phase=2-rollout}': 9,
-      'rollout.attempts{class=arm,phase=3-rollout}': 9,
-      'rollout.attempts{class=cart,phase=3-rollout}': 3,
-      // The second roll-out removes the first one.
-      'sse.events': 2 * 9 * 3 + 3,
-    });
-    expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
-    expect(metrics['rollout.ms{class=arm,phase=2-rollout}']?.count).toBe(9);
-    // What people watch while it runs adds up to the same.
-    const live = Object.entries(standing.metrics).filter(([name]) => /^rollout\.ms\b/.test(name));
-    const count = (part: boolean) =>
-      live.reduce((sum, [name, of]) => sum + (name.includes('{') === part ? of.count : 0), 0);
-    expect(count(true)).toBe(count(false));
-    const devices = await listOf<{ name: string; agent_version: string }>(fleets.platform, '/devices?limit=100');
-    const own = devices.filter(({ name }) => name.startsWith(fleet.namePrefix));
-    expect(own.filter(({ agent_version: version }) => version === 'v7.7.7')).toHaveLength(9);
-    expect(own).toHaveLength(12);
-  });
-
-  it.each(['agent', 'polling'])(
-    'reaches its platform over networks, and from addresses, of its own (%s)',
-    async (uplink) => {
-      const networks = 'networks: { bad: { latency: 30ms, jitter: 5ms, loss: 2%, up: 1Mbit/s, down: 1Mbit/s } }';
-      const yaml = `
-  - { do: rollout, over: 100ms }
-  - { do: storm, over: 100ms }
-  - { do: rollout, over: 100ms, ping: 20/s }
-uplink: ${uplink}
-poll_every: 300ms
-classes: { near: { share: 50% }, far: { share: 50%, network: bad } }
-${networks}`;
-      await using fleet = fleets.create(yaml, { source: '127.0.0.0/8', robots: 4 });
-      await runAll(fleet);
-      const { counters, metrics, verdict_reasons: reasons } = await fleet.measured();
-      expect(fleet.record.violations).toEqual([]);
-      expect(counters).toMatchObject({ 'rollout.attempts': 8, 'rollout.missed': 0 });
-      // Two requests there and back, at least.
-      expect(metrics['sync.ms{class=far,phase=2-rollout}']?.p50).toBeGreaterThan(100);
-      expect(metrics['connect.ms{class=far,phase=1-ramp}']?.p50).toBeGreaterThan(100);
-      expect(reasons.filter((reason) => reason.startsWith('not by the scenario'))).toEqual([]);
-    },
-  );
-
   it('does not count as late what it asks for all at once', async () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
     await runAll(fleet);

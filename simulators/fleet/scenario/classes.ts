@@ -1,6 +1,9 @@
 /** Classes of robots: which robot belongs to which, and what its class decides. */
 import { type RobotClass, type Scenario, shareOf } from './scenario.ts';
-import { subscribersOf } from './uplinks.ts';
+import { subscribersOf, type UplinkKind } from './uplinks.ts';
+
+/** Events that a robot keeps in its log at least, where its class says nothing. */
+export const USUAL_RETAIN = 200;
 
 interface Classed {
   classes?: Scenario['classes'] | undefined;
@@ -41,6 +44,16 @@ export function settingsOf(scenario: Scenario, robot: number): Omit<RobotClass, 
   const own = scenario.classes?.[classOf(scenario, robot) ?? ''];
   return { ...own, subscribers: own?.subscribers ?? subscribersOf(scenario) };
 }
+
+/** How this robot reaches the platform. */
+export const uplinkOf = (scenario: Scenario, robot: number): UplinkKind =>
+  settingsOf(scenario, robot).uplink ?? scenario.uplink ?? 'agent';
+
+/** How the robots of a scenario reach the platform: of those without classes, in one way. */
+export const uplinksIn = ({ uplink = 'agent', classes = {} }: Pick<Scenario, 'uplink' | 'classes'>): UplinkKind[] => {
+  const own = Object.values(classes).map((each) => each.uplink ?? uplink);
+  return own.length === 0 ? [uplink] : [...new Set(own)];
+};
 
 /** A figure of a robot on average, weighed by the shares; `of` takes what a class says of its own. */
 export const meanOf = ({ classes = WHOLE }: Classed, of: (own: Omit<RobotClass, 'share'>) => number): number =>

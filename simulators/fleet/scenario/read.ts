@@ -15,7 +15,7 @@ import {
   scenarioHead,
   shareOf,
 } from './scenario.ts';
-import { UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
+import { CONNECTED_UPLINKS, UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
 
 type Path = (string | number)[];
 interface Mistake {
@@ -137,7 +137,7 @@ function contradictions(scenario: Record<string, unknown>, phases: readonly unkn
 function excluded(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const { uplink } = scenario;
   const classes = classesIn(scenario);
-  const mistakes = [...shareMistakes(scenario), ...versionMistakes(scenario), ...networkMistakes(scenario)];
+  const mistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario), ...networkMistakes(scenario)];
   const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
@@ -160,12 +160,22 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
       const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
     }
+    if (kind === 'rollout' && phase['rollback'] !== undefined) {
+      if (phase['gate'] === undefined)
+        add(index, "'rollback' needs a gate: it is what happens where one does not hold");
+      if (!phases.slice(0, index).some((earlier) => isRolloutOfAnother(earlier, phase)))
+        add(index, "'rollback' needs an earlier 'rollout' of another release, to go back to");
+    }
     if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0)) {
       add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
     }
   }
   return mistakes;
 }
+
+/** Without a name, each phase has a release of its own. */
+const isRolloutOfAnother = (earlier: unknown, { release }: Record<string, unknown>): boolean =>
+  isMap(earlier) && earlier['do'] === 'rollout' && (release === undefined || earlier['release'] !== release);
 
 const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
 
@@ -187,15 +197,23 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
 
-/** Only agents report a version. */
-function versionMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
-  if (uplink === 'agent' || !isMap(classes)) return [];
-  return Object.entries(classes)
-    .filter(([, own]) => isMap(own) && own['agent_version'] !== undefined)
-    .map(([name]) => ({
-      path: ['classes', name, 'agent_version'],
-      message: `'agent_version' needs the uplink agent, and uplink is ${uplink}`,
-    }));
+/** Only agents report a version, and only robots with connections of their own reach a region in their own way. */
+function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
+  if (!isMap(classes)) return [];
+  const connected: readonly unknown[] = CONNECTED_UPLINKS;
+  const wrong = (name: string, field: string, needs: string, is: unknown): Mistake => ({
+    path: ['classes', name, field],
+    message: `'${field}' needs the uplink ${needs}, and uplink is ${String(is)}`,
+  });
+  return Object.entries(classes).flatMap(([name, own]) => {
+    if (!isMap(own)) return [];
+    const { uplink: is = uplink, agent_version } = own;
+    if (!connected.includes(uplink))
+      return ['uplink', 'region', 'agent_version']
+        .filter((field) => own[field] !== undefined)
+        .map((field) => wrong(name, field, field === 'agent_version' ? 'agent' : 'agent or polling', uplink));
+    return agent_version === undefined || is === 'agent' ? [] : [wrong(name, 'agent_version', 'agent', is)];
+  });
 }
 
 /** Networks that nobody knows, that carry nothing, or of robots that reach no platform by themselves. */

@@ -141,10 +141,28 @@ describe('a bad scenario file', () => {
     expect(['fibre', 'lte'].map((name) => interrupts(NETWORKS[name] ?? { latency: '' }))).toEqual([false, true]);
   });
 
-  it('refuses a version of agents where there are none', () => {
-    const classes = '{a: {share: 100%, agent_version: v1}}';
-    const text = `name: x\nuplink: polling\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;
-    expect(problemsOf(text).join()).toMatch(/'agent_version' needs the uplink agent, and uplink is polling$/);
+  it.each([
+    ['polling', 'agent_version: v1', /'agent_version' needs the uplink agent, and uplink is polling$/],
+    ['agent', 'agent_version: v1, uplink: polling', /'agent_version' needs the uplink agent, and uplink is polling$/],
+    ['polling', 'agent_version: v1, uplink: agent, region: eu', /^$/],
+    ['calls', 'region: eu', /'region' needs the uplink agent or polling, and uplink is calls$/],
+    ['none', 'uplink: agent', /'uplink' needs the uplink agent or polling, and uplink is none$/],
+    ['agent', 'uplink: calls', /"calls": must be one of "agent", "polling"/],
+    ['agent', 'region: EU', /"EU".*must match pattern/],
+  ])('checks how a class reaches the platform: %s, %s', (uplink, fields, message) => {
+    const classes = `{a: {share: 100%, ${fields}}}`;
+    const text = `name: x\nuplink: ${uplink}\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;
+    expect(problemsOf(text).join()).toMatch(message);
+  });
+
+  it.each([
+    ['{do: rollout, over: 1s, rollback: 1s}', "'rollback' needs a gate.*'rollback' needs an earlier 'rollout'"],
+    ['{do: rollout, over: 1s, release: a}, {do: rollout, over: 1s, release: a, rollback: 1s, gate: []}', 'of another'],
+    ['{do: rollout, over: 1s, release: a}, {do: rollout, over: 1s, release: b, rollback: 1s, gate: []}', '^$'],
+    ['{do: rollout, over: 1s}, {do: rollout, over: 1s, rollback: 1s, gate: []}', '^$'],
+  ])('says what a rollback needs: %s', (phases, message) => {
+    const text = `name: x\nphases: [{do: ramp, over: 1s}, ${phases}]\n`;
+    expect(problemsOf(text).join()).toMatch(new RegExp(message));
   });
 
   it.each([

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
-import { TRAFFIC, UPLINKS } from './uplinks.ts';
+import { CONNECTED_UPLINKS, TRAFFIC, UPLINKS } from './uplinks.ts';
 
 /** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */
 const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
@@ -59,6 +59,16 @@ const duration = (purpose: string) => text(DURATION_FORM, purpose);
 const rate = (purpose: string) => text(RATE_FORM, purpose);
 const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
 const CLASS_FORM = '^[a-z][a-z0-9_]*$';
+/** The name of a region. */
+export const REGION_FORM = '^[a-z0-9][a-z0-9_-]*$';
+const events = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    description:
+      'Events that happen on each of them meanwhile: its log is so much longer when it comes back, default none',
+  }),
+);
 const ofClass = Type.Optional(
   Type.String({ description: 'The class of the robots that take part, also in the traffic, default all of them' }),
 );
@@ -116,6 +126,17 @@ export const phaseShapes = {
     class: ofClass,
     share,
     over: duration('Time over which the POSTs are spread'),
+    release: Type.Optional(
+      Type.String({
+        pattern: CLASS_FORM,
+        description:
+          'The release by a name: phases that share it are stages of one roll-out, each up to its share and to ' +
+          'robots that lack it. Default: a release of its own',
+      }),
+    ),
+    rollback: Type.Optional(
+      duration('Time over which robots get the release before it again where the gate does not hold, default never'),
+    ),
     within: Type.Optional(
       duration('Time after which a robot that has not read its event has missed the roll-out, default 60s'),
     ),
@@ -129,12 +150,14 @@ export const phaseShapes = {
     class: ofClass,
     share,
     for: duration('Time for which robots are cut off from the platform'),
+    events,
   }),
   kill: phase('kill', {
     class: ofClass,
     share,
     over: duration('Time over which the kills are spread'),
     down: Type.Optional(duration('Time after which a killed robot starts again, default 1s')),
+    events,
   }),
   'kill-worker': phase('kill-worker', {
     down: Type.Optional(
@@ -193,6 +216,15 @@ const robotClass = Type.Object(
   {
     share: text(SHARE_FORM, 'The robots that belong to this class'),
     subscribers: subscribers('that of the scenario'),
+    uplink: Type.Optional(
+      oneOf(CONNECTED_UPLINKS, 'agent or polling, default that of the scenario; needs one of these there'),
+    ),
+    region: Type.Optional(
+      Type.String({
+        pattern: REGION_FORM,
+        description: 'The region whose addresses its robots use; --region says which these are',
+      }),
+    ),
     network: Type.Optional(Type.String({ description: `${NETWORK}, default that of the scenario` })),
     agent_version: Type.Optional(
       Type.String({ minLength: 1, description: 'The version that its agents report to the platform' }),

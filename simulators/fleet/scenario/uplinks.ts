@@ -7,6 +7,9 @@ export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 
+/** Those of robots with connections of their own. */
+export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
+
 interface Kind {
   /** The action of one robot. */
   action: 'ping' | 'list' | 'read' | 'expand';

@@ -57,6 +57,19 @@ describe('the plan of a fleet', () => {
     );
   });
 
+  it('rolls a release out in stages: to each robot once, and to as many as the share says', () => {
+    const stage = (share: string, own = {}) => ({ do: 'rollout' as const, release: 'v2', share, over: '1s', ...own });
+    const classes = { arm: { share: '50%' }, cart: { share: '50%' } };
+    const phases = [stage('100%', { class: 'arm' }), stage('10%'), stage('10%'), stage('40%'), stage('100%')];
+    for (const from of [0, 1]) {
+      const plan = { seed: 4, robots: 100, classes, phases: phases.slice(from) };
+      const turns = plan.phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(100)));
+      const robots = turns.map((streams) => streams.map(({ robot }) => robot));
+      expect(robots.flat().toSorted((a, b) => a - b)).toEqual(membersOf(100));
+      if (from === 1) expect(robots.map(({ length }) => length)).toEqual([10, 0, 30, 60]);
+    }
+  });
+
   it('differs from seed to seed', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
   });

@@ -25,10 +25,12 @@ export interface ActionStream {
 }
 
 export interface PlanOptions {
-  seed: number;
+  seed: number | string;
   /** Robots of the whole fleet. */
   robots: number;
   classes?: Scenario['classes'] | undefined;
+  /** Of the scenario: some of them may be earlier stages of a roll-out. */
+  phases?: readonly Phase[];
 }
 
 const DEFAULT_ARRIVALS: Arrivals = 'poisson';
@@ -48,12 +50,8 @@ export function scheduleMs(phase: Phase): number {
 }
 
 /** The streams of `members` in the phase number `index`. */
-export function streamsOf(
-  { seed, robots: whole, classes }: PlanOptions,
-  index: number,
-  phase: Phase,
-  all: readonly number[],
-): ActionStream[] {
+export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: readonly number[]): ActionStream[] {
+  const { seed, robots: whole, classes } = plan;
   const { places, robots } = placesOf(phase, whole, classes);
   const members = places === undefined ? all : all.filter((robot) => places.has(robot));
   const placeOf = (robot: number): number => places?.get(robot) ?? robot;
@@ -65,11 +63,10 @@ export function streamsOf(
 
   const main = mainAction(phase);
   if (main !== undefined) {
-    const rank = ranks(robots, random(`${seed}/${name}/share`));
-    const of = Math.round(main.share * robots);
+    const { of, rankOf } = turnsOf(plan, index, phase);
     for (const robot of members) {
       const { kind, overMs, arrivals } = main;
-      const at = once({ of, rank: rank[placeOf(robot)] ?? 0, overMs, arrivals, draw: own(kind, robot) });
+      const at = once({ of, rank: rankOf(robot), overMs, arrivals, draw: own(kind, robot) });
       if (at === undefined) continue;
       const when = overMs === 0 ? at : moment((at / overMs) * total);
       streams.push({ robot, kind, moments: single(when), burst: overMs === 0 });
@@ -145,6 +142,47 @@ function placesOf(
   if (name === undefined) return { robots: whole };
   const places = new Map(robotsOf({ classes }, whole, name).map((robot, place) => [robot, place]));
   return { robots: places.size, places };
+}
+
+/** In which turn a robot carries out the action of a phase: one of `of` and above does not take part. */
+interface Turns {
+  of: number;
+  rankOf(robot: number): number;
+}
+
+const LAST = Number.POSITIVE_INFINITY;
+
+function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
+  const drawn = drawnTurns(plan, index, phase);
+  const before = (plan.phases ?? []).slice(0, index).flatMap((other, at) => {
+    return isSameRelease(other, phase) ? [drawnTurns(plan, at, other)] : [];
+  });
+  if (before.length === 0) return drawn;
+  const left = membersOf(plan.robots)
+    .filter((robot) => drawn.rankOf(robot) < drawn.of)
+    .filter((robot) => before.every(({ of, rankOf }) => rankOf(robot) >= of))
+    .toSorted((a, b) => drawn.rankOf(a) - drawn.rankOf(b));
+  const turns = new Map(left.map((robot, turn) => [robot, turn]));
+  return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
+}
+
+/** Whether both are stages of one roll-out. */
+export const isSameRelease = (one: Phase, other: Phase): boolean =>
+  one.do === 'rollout' && other.do === 'rollout' && one.release !== undefined && one.release === other.release;
+
+/** As if no earlier stage had been. Stages draw in the same way, so that a larger share contains a smaller one. */
+function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
+  const { places, robots } = placesOf(phase, whole, classes);
+  const name =
+    phase.do === 'rollout' && phase.release !== undefined
+      ? `release ${phase.release}/${phase.class ?? ''}`
+      : `phase ${index}/share`;
+  const rank = ranks(robots, random(`${seed}/${name}`));
+  const rankOf = (robot: number): number => {
+    const place = places === undefined ? robot : places.get(robot);
+    return place === undefined ? LAST : (rank[place] ?? LAST);
+  };
+  return { of: Math.round((mainAction(phase)?.share ?? 0) * robots), rankOf };
 }
 
 /** The action that each robot of a phase's share carries out once. */

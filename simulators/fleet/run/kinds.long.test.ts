@@ -1,0 +1,129 @@
+/** Kinds of robots, their networks and regions, and stages of a roll-out. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { listOf, runAll, useFleets } from './testing/fleets.ts';
+
+const fleets = useFleets();
+
+describe('a scenario', () => {
+  it('tells its figures by class and phase, and agents report the version of their class', async () => {
+    const classes = 'classes: { arm: { share: 75%, subscribers: 2, agent_version: v7.7.7 }, cart: { share: 25% } }';
+    await using fleet = fleets.create(`
+  - { do: rollout, class: arm, over: 100ms }
+  - { do: rollout, over: 100ms }
+${classes}`);
+    await runAll(fleet);
+    const { counters, metrics } = await fleet.measured();
+    const { standing } = fleet.record;
+    expect(counters).toMatchObject({
+      'rollout.attempts': 9 + 12,
+      'rollout.attempts{class=arm,phase=2-rollout}': 9,
+      'rollout.attempts{class=arm,phase=3-rollout}': 9,
+      'rollout.attempts{class=cart,phase=3-rollout}': 3,
+      // The second roll-out removes the first one.
+      'sse.events': 2 * 9 * 3 + 3,
+    });
+    expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
+    expect(metrics['rollout.ms{class=arm,phase=2-rollout}']?.count).toBe(9);
+    // What people watch while it runs adds up to the same.
+    const live = Object.entries(standing.metrics).filter(([name]) => /^rollout\.ms\b/.test(name));
+    const count = (part: boolean) =>
+      live.reduce((sum, [name, of]) => sum + (name.includes('{') === part ? of.count : 0), 0);
+    expect(count(true)).toBe(count(false));
+    const devices = await listOf<{ name: string; agent_version: string }>(fleets.platform, '/devices?limit=100');
+    const own = devices.filter(({ name }) => name.startsWith(fleet.namePrefix));
+    expect(own.filter(({ agent_version: version }) => version === 'v7.7.7')).toHaveLength(9);
+    expect(own).toHaveLength(12);
+  });
+
+  it.each(['agent', 'polling'])(
+    'reaches its platform over networks, and from addresses, of its own (%s)',
+    async (uplink) => {
+      const networks = 'networks: { bad: { latency: 30ms, jitter: 5ms, loss: 2%, up: 1Mbit/s, down: 1Mbit/s } }';
+      const yaml = `
+  - { do: rollout, over: 100ms }
+  - { do: storm, over: 100ms }
+  - { do: rollout, over: 100ms, ping: 20/s }
+uplink: ${uplink}
+poll_every: 300ms
+classes: { near: { share: 50% }, far: { share: 50%, network: bad } }
+${networks}`;
+      await using fleet = fleets.create(yaml, { source: '127.0.0.0/8', robots: 4 });
+      await runAll(fleet);
+      const { counters, metrics, verdict_reasons: reasons } = await fleet.measured();
+      expect(fleet.record.violations).toEqual([]);
+      expect(counters).toMatchObject({ 'rollout.attempts': 8, 'rollout.missed': 0 });
+      // Two requests there and back, at least.
+      expect(metrics['sync.ms{class=far,phase=2-rollout}']?.p50).toBeGreaterThan(100);
+      expect(metrics['connect.ms{class=far,phase=1-ramp}']?.p50).toBeGreaterThan(100);
+      expect(reasons.filter((reason) => reason.startsWith('not by the scenario'))).toEqual([]);
+    },
+  );
+
+  it('has robots of several uplinks, which reach the platform by the addresses of their region', async () => {
+    const { url, agentUrl } = fleets.platform;
+    const { port } = new URL(url);
+    let connected = 0;
+    const region = createServer((socket) => {
+      connected += 1;
+      const onward = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => onward.destroy()).pipe(onward);
+      onward.on('error', () => socket.destroy()).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    await once(region, 'listening');
+    const { port: own } = region.address() as AddressInfo;
+    const through = (address: string): string => address.replace(`:${port}`, `:${own}`);
+    const platform = { ...fleets.platform, regions: { eu: { url: through(url), agentUrl: through(agentUrl) } } };
+    const classes = 'classes: { new: { share: 50% }, old: { share: 50%, uplink: polling, region: eu } }';
+    const yaml = `  - { do: rollout, over: 100ms }\npoll_every: 200ms\n${classes}\n`;
+    try {
+      await using fleet = fleets.create(yaml, { platform });
+      expect(await fleet.runCanary([])).toBeUndefined();
+      await runAll(fleet);
+      const { counters, metrics } = await fleet.measured();
+      expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
+      // Those that poll report nothing.
+      expect(metrics['rollout.report.ms']?.count).toBe(6);
+      expect(connected).toBeGreaterThan(0);
+    } finally {
+      region.close();
+    }
+  });
+
+  it('has robots that come back with a full log, whose clients have lost their place', async () => {
+    await using fleet = fleets.create(`
+  - { do: rollout, over: 0s }
+  - { do: kill, over: 0s, down: 100ms, events: 500 }
+  - { do: partition, share: 50%, for: 100ms, events: 500 }
+  - { do: rollout, over: 0s }`);
+    await runAll(fleet);
+    const { counters } = await fleet.measured();
+    expect(fleet.record.violations).toEqual([]);
+    expect(counters).toMatchObject({ 'rollout.attempts': 24, 'rollout.missed': 0 });
+    expect(counters['subscriber.expired']).toBeGreaterThan(0);
+  });
+
+  it('rolls the robots of a stage back to the release before', async () => {
+    const gate = "gate: ['rollout.missed.count>0'], rollback: 100ms";
+    await using fleet = fleets.create(`
+  - { do: rollout, over: 0s, release: v1 }
+  - { do: rollout, over: 0s, release: v2, share: 25% }
+  - { do: rollout, over: 0s, release: v2, share: 50%, ${gate} }`);
+    await runAll(fleet);
+    const [phase] = fleet.options.scenario.phases.slice(-1);
+    if (phase?.do !== 'rollout') throw new Error('not the phase that is meant');
+    const report = await fleet.rollBack(phase);
+    expect(report).toMatchObject({ do: 'rollback', actions: 6, missed: [] });
+    type Deployed = { device_id: string; release_id: string; activity_status: string };
+    const all = await listOf<Deployed>(fleets.platform, '/deployments?limit=100&order_by=created_at:asc');
+    const own = new Set(report?.rollouts.map(({ deployment_id }) => deployment_id));
+    expect(own.size).toBe(6);
+    const names = await listOf<{ id: string; name: string }>(fleets.platform, '/devices?limit=100');
+    const mine = new Set(names.filter(({ name }) => name.startsWith(`${fleet.namePrefix}-`)).map(({ id }) => id));
+    const deployed = all.filter((each) => mine.has(each.device_id) && each.activity_status === 'deployed');
+    expect(deployed).toHaveLength(12);
+    expect(new Set(deployed.map(({ release_id: release }) => release)).size).toBe(1);
+    expect((await fleet.measured()).metrics['rollout.ms{phase=5-rollback}']?.count).toBe(6);
+  });
+});
