@@ -59,6 +59,8 @@ test.each([
   ['./agent "$(cat args)"', 'the command is more than one simple command'],
   ['PATH=. agent', 'the command sets PATH'],
   ['python3.12 agent.py', 'python3.12 runs another program'],
+  ['npm run -s agent', 'npm runs another program'],
+  ['npx agent', 'npx runs another program'],
   ['/usr/bin/env agent', 'env runs another program'],
   ['./agent-*', 'the shell decides what ./agent-* is'],
   ['./agent.bin', 'no executable file ./agent.bin was found'],

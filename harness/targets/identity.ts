@@ -17,7 +17,7 @@ const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().sp
 /** These run another program, so their own digest would say nothing of the agent. */
 const RUNNERS = oneOf(String.raw`
   (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
-  gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun npx? pnpm yarn tsx python[\d.]* uv ruby
+  gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun np[mx] pnpm yarn tsx python[\d.]* uv ruby
   perl php java dotnet go cargo make mono qemu-.*`);
 const BUILT_IN = oneOf(String.raw`
   \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
