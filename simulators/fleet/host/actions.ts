@@ -122,6 +122,8 @@ export interface Action {
   phase: Phase;
   /** Index of the phase. */
   index: number;
+  /** How often the scenario was carried out before. */
+  round: number;
   /** Intended time on the shared clock. */
   intended: number;
   /** Intended time after the phase began. */
@@ -283,7 +285,7 @@ export class Actions {
   }
 
   async #rollout(action: Action): Promise<void> {
-    const { robot, record, intended, phase, index, release, outcome } = action;
+    const { robot, record, intended, phase, index, round, release, outcome } = action;
     const { deviceId } = robot;
     record.count('rollout.attempts');
     record.count('rollout.missed', 0);
@@ -296,7 +298,8 @@ export class Actions {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
       const { traced, scenario } = this.#options.config;
       // What is done by hand comes after the phases of the scenario, and has no trace.
-      const traceparent = index < scenario.phases.length ? traceparentOf(traced, index, robot.index) : undefined;
+      const traceparent =
+        index < scenario.phases.length ? traceparentOf(traced, { phase: index, round, robot: robot.index }) : undefined;
       const { id: deploymentId } = await this.#http(action, (client, sending) =>
         client.deploy(deviceId, release, `Roll-out of phase ${index}`, { ...sending, traceparent }),
       );
@@ -401,12 +404,13 @@ const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ??
 const beginsWithRequest = (kind: ActionKind): boolean =>
   kind === 'rollout' || Object.values(TRAFFIC).some(({ action }) => action === kind);
 
-function newRow({ robot, index, at }: Action): RolloutRow {
+function newRow({ robot, index, round, at }: Action): RolloutRow {
   return {
     robot: robot.index,
     name: robot.name,
     deployment_id: null,
     phase: index,
+    ...(round > 0 && { round }),
     at_ms: at,
     total_ms: null,
     late_ms: null,

@@ -188,6 +188,8 @@ export interface RolloutRow {
   name: string;
   deployment_id: string | null;
   phase: number;
+  /** How often the scenario had been carried out before. Default 0. */
+  round?: number;
   /** Intended time of the POST after the phase began. */
   at_ms: number;
   /** Until a client on the robot had read the event; null when it had not in time. */

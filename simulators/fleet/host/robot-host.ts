@@ -211,7 +211,7 @@ export class RobotHost implements Host {
         outcome.actions += 1;
         if (trace === true) outcome.trace.push({ robot: which, phase: index, kind, at_ms: at });
         const robot = this.#robotOf(which);
-        const action = { kind, robot, phase, index, intended, at, record, release, outcome, burst, pages };
+        const action = { kind, robot, phase, index, round, intended, at, record, release, outcome, burst, pages };
         if (burst) this.#burst += 1;
         const running = actions.carryOut(action).finally(() => {
           underWay.delete(running);

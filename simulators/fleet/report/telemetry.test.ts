@@ -29,10 +29,14 @@ const lengthOf = ({ startTimeUnixNano: from, endTimeUnixNano: until }: Span): nu
 
 test('a roll-out is one trace, whose legs follow each other, and the POST names it', () => {
   const [root, ...legs] = spansOf(traced, row(4), 1000, 60_000);
-  expect(traceparentOf(traced, 1, 4)).toBe(`00-${root?.traceId}-${root?.spanId}-01`);
-  expect(traceparentOf(traced, 1, 5)).toBeUndefined();
-  expect(traceparentOf(undefined, 1, 4)).toBeUndefined();
-  expect(traceOf(traced, 1, 4)).not.toEqual(traceOf(traced, 2, 4));
+  expect(traceparentOf(traced, { phase: 1, robot: 4 })).toBe(`00-${root?.traceId}-${root?.spanId}-01`);
+  expect(traceparentOf(traced, { phase: 1, robot: 5 })).toBeUndefined();
+  expect(traceparentOf(undefined, { phase: 1, robot: 4 })).toBeUndefined();
+  for (const other of [
+    { phase: 2, robot: 4 },
+    { phase: 1, robot: 4, round: 1 },
+  ])
+    expect(traceOf(traced, { phase: 1, robot: 4 })).not.toEqual(traceOf(traced, other));
   expect(root).toMatchObject({ name: 'roll-out', status: {} });
   expect(root && lengthOf(root)).toBeCloseTo(60);
   expect(legs.map(({ name, parentSpanId }) => [name, parentSpanId === root?.spanId])).toEqual(

@@ -24,7 +24,7 @@ import { ROLLOUT_LEGS } from './plots.ts';
  * `performance.now()`.
  */
 export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number, withinMs: number): Span[] {
-  const { traceId, spanId } = traceOf(traced, row.phase, row.robot);
+  const { traceId, spanId } = traceOf(traced, row);
   const span = (id: string, name: string, from: number, until: number): Span => ({
     traceId,
     spanId: id,
@@ -82,8 +82,8 @@ export class Telemetry {
   readonly #began = performance.now();
   readonly #timer: NodeJS.Timeout;
   #pushing: Promise<void> = Promise.resolve();
-  /** Phases whose roll-outs were sent. */
-  #phases = 0;
+  /** How often each phase had been carried out when its roll-outs were sent. */
+  readonly #rounds: number[] = [];
   #waiting = 0;
   #lost = 0;
   #why: unknown;
@@ -138,8 +138,8 @@ export class Telemetry {
   #newSpans(record: FleetRecord): Span[] {
     const { traced } = this.#options;
     const began = performance.now() - record.elapsedMs;
-    const ended = record.phases.slice(this.#phases);
-    this.#phases = record.phases.length;
+    const ended = record.phases.filter(({ rounds = 1 }, index) => this.#rounds[index] !== rounds);
+    for (const [index, { rounds = 1 }] of record.phases.entries()) this.#rounds[index] = rounds;
     return ended.flatMap(({ rollouts, startedMs, withinMs = 0 }) =>
       rollouts
         .filter(({ robot }) => robot % traced.every === 0)
