@@ -19,7 +19,7 @@ const PLATFORM = optionsIn('Platform');
 const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
-  for: FLEET.text('Repeat the scenario until this time is over, e.g. 72h; the same command goes on after an end'),
+  for: FLEET.text('Repeat the scenario for this time, e.g. 72h; started again after it was killed, it goes on'),
   interim: FLEET.text('With --for: time between two interim reports', { defaultText: '1h' }),
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {

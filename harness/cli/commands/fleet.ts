@@ -211,6 +211,7 @@ function soakFrom({ for: wanted, interim, shard }: FleetArguments): Pick<RunOpti
   const forMs = usage('--for', () => durationMs(wanted));
   if (forMs === 0) throw new UsageError('--for: leaves no time; accepted: a duration above 0, e.g. 72h');
   const everyMs = usage('--interim', () => durationMs(interim ?? '1h'));
+  if (everyMs < 1000) throw new UsageError(`--interim: '${interim}' is too short; accepted: 1s or more`);
   return { soak: { forMs, everyMs } };
 }
 
@@ -222,7 +223,11 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
       "--platform: is needed; accepted: the base URL of a Platform API, or embedded for Muster's own",
     );
   }
-  if (args.platform === 'embedded') return 'embedded';
+  if (args.platform === 'embedded') {
+    if (args.region !== undefined)
+      throw new UsageError('--region: the embedded platform has one address for all robots');
+    return 'embedded';
+  }
   const url = urlFrom('platform', args.platform, ['http:', 'https:']);
   const apiKey = args['api-key'] ?? process.env['MUSTER_API_KEY'];
   if (apiKey === undefined || apiKey === '') {

@@ -232,7 +232,7 @@ export class FleetConsole {
     if (record === undefined) return;
     const short = (phase: string): string => SHORT[phase] ?? phase;
     const ended = [...record.phases, ...record.byHand].map(
-      ({ do: label, startedMs, durationMs: length, note }): Band => ({
+      ({ do: label, startedMs, roundMs: length, note }): Band => ({
         label: note ?? label,
         from: startedMs,
         to: startedMs + length,

@@ -36,6 +36,9 @@ interface Pending {
   settle(): void;
 }
 
+/** Of those that never arrive, so many are remembered. */
+const MOST_MISSED = 100_000;
+
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
   /** Those that were missed: an event that comes late tells them from one that never comes. */
@@ -57,7 +60,10 @@ class Rollouts {
     await wait.promise;
     const ended = this.#pending.get(key);
     this.#pending.delete(key);
-    if (ended !== undefined && ended.row.total_ms === null) this.#missed.set(key, ended);
+    if (ended === undefined || ended.row.total_ms !== null) return;
+    this.#missed.set(key, ended);
+    const [oldest] = this.#missed.keys();
+    if (this.#missed.size > MOST_MISSED && oldest !== undefined) this.#missed.delete(oldest);
   }
 
   /** The roll-outs that arrived late since the last call. */
@@ -253,7 +259,7 @@ export class Actions {
 
   /** The outcome of a phase that begins. `byHand`: it is not the scenario's. */
   begin(byHand: boolean): PhaseOutcome {
-    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
+    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [], late: [] };
     if (!byHand) this.#outcome = outcome;
     return outcome;
   }

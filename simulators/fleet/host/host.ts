@@ -180,6 +180,8 @@ export interface PhaseOutcome {
   trace: TracedAction[];
   /** Messages of the first different failures. */
   errors: string[];
+  /** Roll-outs of earlier phases that have arrived since. */
+  late: LateRollout[];
 }
 
 /** One roll-out to one robot. Milliseconds since the POST; null for a step that was not observed. */

@@ -222,7 +222,7 @@ export class RobotHost implements Host {
     });
     await this.#deadlines.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
-    return outcome;
+    return { ...outcome, late: actions.rollouts.takeLate() };
   }
 
   soFar(): Promise<PhaseOutcome | undefined> {

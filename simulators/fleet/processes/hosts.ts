@@ -7,7 +7,7 @@ import { Patience } from '../../../harness/common/waiting.ts';
 import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice, type StopMode } from '../host/host.ts';
 import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
-import type { Snapshot } from '../measure/metrics.ts';
+import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 
 // A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked
@@ -202,8 +202,11 @@ export class NoHostLeft extends Error {
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Measurements of hosts that were killed. */
-  readonly pastSnapshots: Snapshot[] = [];
+  /** Measurements of hosts that are gone, and of earlier processes. */
+  #past: Snapshot = { histograms: {}, counters: {} };
+  /** The newest of each host, in case it is lost. */
+  readonly #newest = new Map<string, Snapshot>();
+  #replacing = 0;
   /** The ends of hosts that were lost. */
   readonly #lost: Promise<void>[] = [];
   /** From before the first worker. */
@@ -257,8 +260,24 @@ export class Hosts {
       }
       this.#lose(entries[position]?.[0], result.reason as Error);
     }
-    if (values.length === 0) throw new NoHostLeft('no host of the fleet is left');
+    if (values.length === 0 && this.#replacing === 0) throw new NoHostLeft('no host of the fleet is left');
     return values;
+  }
+
+  /** Adds what was measured by hosts that are gone. */
+  addPast(snapshot: Snapshot): void {
+    this.#past = mergeSnapshots([this.#past, snapshot]);
+  }
+
+  /** What all hosts have measured, also those that are gone; of one that was lost, until the last call of this. */
+  async snapshot(): Promise<Snapshot> {
+    const now = await this.each(async (host) => {
+      const snapshot = await host.snapshot();
+      const name = [...this.#entries].find(([, entry]) => entry.host === host)?.[0];
+      if (name !== undefined) this.#newest.set(name, snapshot);
+      return snapshot;
+    });
+    return mergeSnapshots([this.#past, ...now]);
   }
 
   /**
@@ -283,6 +302,7 @@ export class Hosts {
     if (this.#stopping || name === undefined || entry === undefined) return;
     this.#lost.push(entry.host.stop('abandon').catch(() => {}));
     this.#entries.delete(name);
+    this.addPast(this.#newest.get(name) ?? { histograms: {}, counters: {} });
     const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
     this.#options.onLost(`${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
   }
@@ -295,9 +315,13 @@ export class Hosts {
   async replace(name: string, downMs: number, index: number): Promise<boolean> {
     const entry = this.#entries.get(name);
     if (entry === undefined || !('kill' in entry.host)) return false;
+    this.#replacing += 1;
     try {
       const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
-      this.pastSnapshots.push(snapshot);
+      this.addPast(snapshot);
+      this.#newest.delete(name);
+      // Nobody is to take it for one that is lost.
+      this.#entries.delete(name);
       await entry.host.kill();
       await new Promise((resolve) => setTimeout(resolve, downMs));
       if (this.#stopping) return true;
@@ -306,6 +330,8 @@ export class Hosts {
       await host.runPhase({ index, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
     } catch (error) {
       this.#lose(name, error as Error);
+    } finally {
+      this.#replacing -= 1;
     }
     return true;
   }

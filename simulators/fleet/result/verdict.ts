@@ -43,6 +43,8 @@ export interface Evidence {
   counters: Readonly<Record<string, number>>;
   /** One sample a second of each worker while measuring, by its name. */
   samples: ReadonlyMap<string, readonly LoadSample[]>;
+  /** How many seconds these stand for. Default: as many as there are. */
+  seconds?: number;
   /** Connections that each worker may open; undefined when unknown. */
   connections?: number | undefined;
   /** Robots that the workers carried; undefined when unknown. */
@@ -125,8 +127,8 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 }
 
 /** What this share of the run asked of the platform a second, in words; nothing where that is hardly anything. */
-function rateOf({ counters, samples }: Evidence, share: number): string {
-  const seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length));
+function rateOf({ counters, samples, ...evidence }: Evidence, share: number): string {
+  const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const requests = (counters['http.attempts'] ?? 0) + (counters['ping.attempts'] ?? 0);
   const rate = seconds === 0 ? 0 : (share * requests) / seconds;
   return rate < 1 ? '' : `, with ${thousands(roundedDown(rate))} requests a second`;

@@ -114,8 +114,8 @@ export class ByHand {
   /** Throws Error with the reason when nothing can be done to the robots now. */
   refuseUnlessUp(): void {
     this.#refuseWhenOver();
-    const { phases } = this.#fleet.record;
-    if (!phases.some((phase) => phase.do === 'ramp')) throw new Error('the robots are still being started');
+    const { phases, isUp } = this.#fleet.record;
+    if (!isUp) throw new Error('the robots are still being started');
     if (phases.some((phase) => phase.do === 'stop')) throw new Error('the robots were stopped');
   }
 

@@ -9,6 +9,9 @@ import type { FleetRecord, Measured } from './record.ts';
 /** Long enough that a burst of errors, or the first few samples, end no run. */
 const DEFAULT_AFTER_MS = 30_000;
 
+/** The beginning of the reason. */
+export const ENDED_EARLY = 'ended early';
+
 export class EarlyEnd {
   /** Aborts with the run's own, and when a condition has held for too long. */
   readonly signal: AbortSignal;
@@ -28,7 +31,7 @@ export class EarlyEnd {
   /** Ends the run at once. `why`: for the record. */
   now(why: string, { incomplete }: Pick<FleetRecord, 'incomplete'>): void {
     if (this.signal.aborted) return;
-    const reason = `ended early: ${why}`;
+    const reason = `${ENDED_EARLY}: ${why}`;
     incomplete.push(reason);
     this.#lost.abort(new Error(reason));
   }
@@ -56,5 +59,5 @@ export function closedGate({ do: name, gate = [] }: Phase, measured: Measured): 
   const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);
   if (missed === undefined) return undefined;
   const is = missed.value === null ? `unknown: ${missed.reason}` : thresholdValue(missed.expr, missed.value);
-  return `ended early: the gate after '${name}' asks for ${missed.expr}, and it is ${is}`;
+  return `${ENDED_EARLY}: the gate after '${name}' asks for ${missed.expr}, and it is ${is}`;
 }

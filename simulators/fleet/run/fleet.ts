@@ -6,8 +6,8 @@ import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { random } from '../../common/random.ts';
-import type { Host, HostConfig, HostNotice, PhaseRequest, RolloutRow, StopMode } from '../host/host.ts';
-import { mergeSnapshots, phaseLabel, type Snapshot } from '../measure/metrics.ts';
+import type { Host, HostConfig, HostNotice, PhaseRequest, StopMode } from '../host/host.ts';
+import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { FleetResult } from '../result/result.ts';
@@ -19,6 +19,7 @@ import { membersOf } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
+import { Releases } from './releases.ts';
 
 /** Between the decision to begin a phase and its start, so that every host has drawn when its robots act. */
 const leadMs = (phase: Phase, robots: number): number =>
@@ -27,43 +28,6 @@ const LEAD_MS = 50;
 /** What one kind of action of one robot takes to draw, in code that has not run before. */
 const STREAM_MS = 0.02;
 const SECOND_MS = 1000;
-
-/** What a fleet rolls out, and which robots have it. */
-class Releases {
-  readonly #create: (label: string) => Promise<ReleaseFixture>;
-  readonly #named = new Map<string, ReleaseFixture>();
-  #newest: ReleaseFixture | undefined;
-  /** What was rolled out before the newest. */
-  before: ReleaseFixture | undefined;
-  readonly #robots = new Set<number>();
-
-  constructor(create: (label: string) => Promise<ReleaseFixture>) {
-    this.#create = create;
-  }
-
-  /** The release of that name, made when it is first asked for; without a name a new one. */
-  async of(name: string | undefined, label: string): Promise<ReleaseFixture> {
-    const known = name === undefined ? undefined : this.#named.get(name);
-    const release = known ?? (await this.#create(name ?? label));
-    if (name !== undefined) this.#named.set(name, release);
-    if (release !== this.#newest) {
-      this.before = this.#newest;
-      this.#newest = release;
-      this.#robots.clear();
-    }
-    return release;
-  }
-
-  /** Call with the roll-outs of the newest release. */
-  reached(rows: readonly RolloutRow[]): void {
-    for (const { robot, deployment_id } of rows) if (deployment_id !== null) this.#robots.add(robot);
-  }
-
-  /** Those to which the newest was deployed, by index. */
-  get robots(): number[] {
-    return [...this.#robots];
-  }
-}
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
 export class Fleet implements AsyncDisposable {
@@ -102,10 +66,12 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  /** Call before `prepare`: goes on with the run whose last result this is. */
-  resume(last: FleetResult): void {
-    this.record.resume(last, 'earlier process');
-    this.#hosts.pastSnapshots.push({ histograms: last.histograms, counters: last.counters });
+  /** Call before `prepare`, of a run that may take days. `last`: its newest result, where it goes on. */
+  soak(last: FleetResult | undefined): void {
+    this.record.progress.limit();
+    if (last === undefined) return;
+    this.record.resume(last);
+    this.#hosts.addPast({ histograms: last.histograms, counters: last.counters });
   }
 
   /** Number of robots in this shard. */
@@ -166,9 +132,9 @@ export class Fleet implements AsyncDisposable {
 
   /** Robots that are online, as far as the last second tells. */
   get online(): number {
-    const { phases, progress, notStarted } = this.record;
-    const seen = progress.series.at(-1)?.robots['online'] ?? 0;
-    return phases.some((phase) => phase.do === 'ramp') ? Math.max(seen, this.robots - notStarted) : seen;
+    const { isUp, progress, notStarted } = this.record;
+    const seen = progress.latest?.robots['online'] ?? 0;
+    return isUp ? Math.max(seen, this.robots - notStarted) : seen;
   }
 
   /**
@@ -234,10 +200,10 @@ export class Fleet implements AsyncDisposable {
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
     const release =
       phase.do === 'rollout'
-        ? (given.release ?? (await this.#releases.of(phase.release, `phase ${index}`)))
+        ? (given.release ?? (await this.#releases.of(phase.release, `phase ${index}`, round)))
         : undefined;
     const report = await this.#carryOut(phase, phase.do, defined({ index, round, release }));
-    if (phase.do === 'rollout') this.#releases.reached(report.rollouts);
+    if (release !== undefined) this.#releases.reached(release, report.rollouts);
     if (phase.do === 'ramp') {
       record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
     }
@@ -260,22 +226,17 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Gives the robots that have the newest release the one before it, as a phase after those of the scenario. Resolves
-   * with undefined where there is none.
+   * Gives the robots that have the newest release the one that each had before, as a phase after those of the scenario.
+   * Resolves with its reports, one for each release.
    */
-  async rollBack({
-    rollback: over = '0s',
-    within,
-  }: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport | undefined> {
-    const { before, robots } = this.#releases;
-    if (before === undefined) return undefined;
+  async rollBack({ rollback: over = '0s', within }: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport[]> {
     this.record.phase = 'rollback';
     const phase = defined({ do: 'rollout' as const, over, within });
-    return this.#carryOut(phase, 'rollback', {
-      index: this.options.scenario.phases.length,
-      release: before,
-      only: robots,
-    });
+    const index = this.options.scenario.phases.length;
+    const reports: PhaseReport[] = [];
+    for (const { release, robots } of this.#releases.before)
+      reports.push(await this.#carryOut(phase, 'rollback', { index, release, only: robots }));
+    return reports;
   }
 
   /**
@@ -336,8 +297,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** What the hosts have measured so far. */
-  async snapshot(): Promise<Snapshot> {
-    return mergeSnapshots([...this.#hosts.pastSnapshots, ...(await this.#hosts.each((host) => host.snapshot()))]);
+  snapshot(): Promise<Snapshot> {
+    return this.#hosts.snapshot();
   }
 
   /** The grade and figures of what the hosts have measured so far. */
@@ -385,7 +346,8 @@ export class Fleet implements AsyncDisposable {
   async #killWorker(index: number, down: string | undefined): Promise<void> {
     const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
     const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down), index);
-    if (!killed) this.record.incomplete.push('there was no worker process to kill: use --workers 1 or more');
+    const reason = 'there was no worker process to kill: use --workers 1 or more';
+    if (!killed && !this.record.incomplete.includes(reason)) this.record.incomplete.push(reason);
   }
 
   async #rss(): Promise<number> {

@@ -113,7 +113,7 @@ ${networks}`;
     await runAll(fleet);
     const [phase] = fleet.options.scenario.phases.slice(-1);
     if (phase?.do !== 'rollout') throw new Error('not the phase that is meant');
-    const report = await fleet.rollBack(phase);
+    const [report] = await fleet.rollBack(phase);
     expect(report).toMatchObject({ do: 'rollback', actions: 6, missed: [] });
     type Deployed = { device_id: string; release_id: string; activity_status: string };
     const all = await listOf<Deployed>(fleets.platform, '/deployments?limit=100&order_by=created_at:asc');

@@ -1,6 +1,6 @@
 /** Writes the files of a run, and of shards that are merged. */
 
-import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
@@ -26,7 +26,7 @@ import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
-import type { FleetRecord, Measured } from './record.ts';
+import { type FleetRecord, GOES_ON, INTERRUPTED, type Measured } from './record.ts';
 
 // Puts together the result of a run from its options, its record and its measurements.
 
@@ -108,11 +108,11 @@ const START = 'start of ';
 
 function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
   const reasons = [...record.incomplete];
-  if (run.goesOn === true) reasons.push('the run goes on');
+  if (run.goesOn === true) reasons.push(GOES_ON);
   if (run.interrupted === true) {
-    const { trouble, series } = record.progress;
-    const online = series.at(-1)?.robots['online'] ?? 0;
-    reasons.push('the run was interrupted');
+    const { trouble, latest } = record.progress;
+    const online = latest?.robots['online'] ?? 0;
+    reasons.push(INTERRUPTED);
     if (trouble !== undefined)
       reasons.push(`${thousands(robots - online)} of ${thousands(robots)} robots were not online: ${trouble}`);
   }
@@ -196,6 +196,17 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
+/** Cuts off a row that a killed process left torn. Returns the bytes that are left. */
+function wholeLines(file: number): number {
+  const { size } = fstatSync(file);
+  const tail = Buffer.alloc(Math.min(size, LONGEST_ROW_BYTES));
+  readSync(file, tail, 0, tail.length, size - tail.length);
+  const whole = size - tail.length + tail.lastIndexOf('\n') + 1;
+  if (whole < size) ftruncateSync(file, whole);
+  return whole;
+}
+
+const LONGEST_ROW_BYTES = 65_536;
 /** Rows of a large file, in place of those in it before. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
@@ -219,9 +230,10 @@ export class Outputs implements Disposable {
   constructor(out: string, goesOn = false) {
     this.#out = out;
     try {
-      for (const name of [RESULT_FILE, REPORT_FILE, FAILED_FILE]) rmSync(join(out, name), { force: true });
-      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), goesOn ? 'a' : 'w');
-      this.#written = fstatSync(this.#rollouts).size;
+      const earlier = [RESULT_FILE, REPORT_FILE, FAILED_FILE, ...(goesOn ? [] : [OLDER_ROLLOUTS_FILE])];
+      for (const name of earlier) rmSync(join(out, name), { force: true });
+      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), goesOn ? 'a+' : 'w');
+      this.#written = wholeLines(this.#rollouts);
     } catch (error) {
       throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
     }
@@ -261,8 +273,9 @@ export class Outputs implements Disposable {
   #rotate(): void {
     const file = join(this.#out, ROLLOUTS_FILE);
     renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
+    const next = openSync(file, 'w');
     closeSync(this.#rollouts);
-    this.#rollouts = openSync(file, 'w');
+    this.#rollouts = next;
     this.#written = 0;
   }
 

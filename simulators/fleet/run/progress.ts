@@ -1,4 +1,4 @@
-/** The seconds of a run, put together from the ticks of its hosts. Their number has a limit, however long it is. */
+/** The seconds of a run, put together from the ticks of its hosts. */
 
 import type { HostTick } from '../host/host.ts';
 import {
@@ -21,6 +21,9 @@ const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
 /** Durations shown as curves, also for each class of robots. */
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
+/** Stands for the hosts of earlier processes. */
+const EARLIER = 'earlier process';
+
 /** The seconds of a run, put together from the ticks of its hosts. */
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
@@ -31,9 +34,28 @@ export class Progress {
   readonly #whole = new Map<string, ReturnType<typeof histogram>>();
   /** Of what has not changed since. */
   readonly #summaries = new Map<string, Summary>();
-  readonly series: Tick[] = [];
-  /** The load of each host in the seconds that are judged, by name. */
-  readonly samples = new Map<string, LoadSample[]>();
+  readonly #series: Thinned<Tick> = new Thinned(joined);
+  readonly #samples = new Map<string, Thinned<LoadSample>>();
+  #most = Number.POSITIVE_INFINITY;
+  /** Seconds that are judged, by host. */
+  readonly #judged = new Map<string, number>();
+  /** The newest second. */
+  latest: Tick | undefined;
+
+  /** The run second by second; of one that is longer than two hours, in wider steps. */
+  get series(): Tick[] {
+    return this.#series.all;
+  }
+
+  /** The load of each host in the seconds that are judged, by name: all of them, or as many as are typical. */
+  get samples(): Map<string, LoadSample[]> {
+    return new Map([...this.#samples].map(([host, { all }]) => [host, all]));
+  }
+
+  /** How long the load was judged. */
+  get judgedSeconds(): number {
+    return Math.max(0, ...this.#judged.values());
+  }
 
   add(host: string, tick: HostTick): void {
     this.#latest.set(host, tick);
@@ -49,19 +71,34 @@ export class Progress {
       }
     }
     if (!tick.judged) return;
-    const samples = this.samples.get(host) ?? [];
+    const samples: Thinned<LoadSample> = this.#samples.get(host) ?? new Thinned(typical);
+    samples.most = this.#most;
     samples.push(tick.load);
-    this.samples.set(host, samples.length > MOST_SECONDS ? thinned(samples, typical) : samples);
+    this.#samples.set(host, samples);
+    this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
   /** Call before the first tick of a run that goes on after an end of its process: what was measured until then. */
-  resume(hostName: string, interval: Snapshot, series: readonly Tick[]): void {
+  resume({ histograms, counters }: Snapshot, series: readonly Tick[]): void {
+    // What belongs to a part is in the whole already.
+    for (const [name, text] of Object.entries(histograms)) {
+      const whole = histogram(2);
+      merge(whole, decode(text));
+      this.#whole.set(name, whole);
+    }
     const load = { loop_max_ms: 0, cpu: 0, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
-    this.add(hostName, { robots: {}, interval, load, judged: false });
-    this.#fresh = [];
+    this.#latest.set(EARLIER, { robots: {}, interval: { histograms: {}, counters }, load, judged: false });
     this.#counters = this.counters;
     this.#lastAt = series.at(-1)?.at_ms ?? 0;
-    this.series.push(...series);
+    const [before, last] = series.slice(-2).map(({ at_ms }) => at_ms);
+    const width = last === undefined || before === undefined ? 1 : Math.max(1, Math.round((last - before) / 1000));
+    this.#series.resume(series, width);
+  }
+
+  /** Call before the first tick of a run that may take days: its seconds take no more than so much. */
+  limit(): void {
+    this.#most = MOST_SECONDS;
+    this.#series.most = MOST_SECONDS;
   }
 
   /** Counters summed over the latest ticks of all hosts. */
@@ -134,37 +171,67 @@ export class Progress {
       tick.p50[name] = p50;
       tick.p99[name] = p99;
     }
-    this.series.push(tick);
-    if (this.series.length > MOST_SECONDS) this.series.splice(0, this.series.length, ...thinned(this.series, joined));
+    this.#series.push(tick);
+    this.latest = tick;
     return tick;
   }
 }
 
-/** Twice as many take one of two: two hours in seconds, and a week in minutes. */
+/** Two hours in seconds; in a longer soak each stands for two, then for four, and so on. */
 const MOST_SECONDS = 7200;
 
-/** Half as many: each pair becomes one. */
-const thinned = <T>(all: readonly T[], one: (first: T, second: T) => T): T[] =>
-  Array.from({ length: Math.ceil(all.length / 2) }, (_, pair) => {
-    const [first, second] = [all[2 * pair] as T, all[2 * pair + 1]];
-    return second === undefined ? first : one(first, second);
-  });
+/** A limited number of values for any number: each stands for `width` of them, and `one` puts two together. */
+class Thinned<T> {
+  readonly all: T[] = [];
+  readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;
+  /** The limit; without one, all are kept. */
+  most = Number.POSITIVE_INFINITY;
+  #width = 1;
+  #open: { value: T; count: number } | undefined;
+
+  constructor(one: (first: T, second: T, counts: readonly [number, number]) => T) {
+    this.#one = one;
+  }
+
+  /** Values of an earlier one, each of which stands for `width`. */
+  resume(values: readonly T[], width: number): void {
+    this.all.push(...values);
+    this.#width = width;
+  }
+
+  push(value: T): void {
+    const open = this.#open;
+    const next = open === undefined ? value : this.#one(open.value, value, [open.count, 1]);
+    const count = (open?.count ?? 0) + 1;
+    this.#open = { value: next, count };
+    if (count < this.#width) return;
+    this.#open = undefined;
+    this.all.push(next);
+    if (this.all.length < this.most) return;
+    const pairs = Array.from({ length: Math.floor(this.all.length / 2) }, (_, pair) =>
+      this.all.slice(2 * pair, 2 * pair + 2),
+    );
+    const halved = pairs.map(([first, second]) => this.#one(first as T, second as T, [1, 1]));
+    this.all.splice(0, this.all.length, ...halved);
+    this.#width *= 2;
+  }
+}
 
 /** A host that stood still is never forgotten; otherwise one second is as good as another. */
 const typical = (first: LoadSample, second: LoadSample): LoadSample =>
   second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 
-/** Two times of a run as one: the mean of rates, the worst of durations. */
-function joined(first: Tick, second: Tick): Tick {
+/** Two times of a run as one: the mean of rates, the worst of durations. `counts`: how many seconds each stands for. */
+function joined(first: Tick, second: Tick, [before, after]: readonly [number, number]): Tick {
   const worse = (of: 'p50' | 'p99') => combined([first[of], second[of]], Math.max);
+  const mean = (a = 0, b = 0): number => (a * before + b * after) / (before + after);
   const names = [...new Set([...Object.keys(first.rates), ...Object.keys(second.rates)])];
-  const mean = (name: string): number => ((first.rates[name] ?? 0) + (second.rates[name] ?? 0)) / 2;
   return {
     ...second,
-    rates: Object.fromEntries(names.map((name) => [name, mean(name)])),
+    rates: Object.fromEntries(names.map((name) => [name, mean(first.rates[name], second.rates[name])])),
     p50: worse('p50'),
     p99: worse('p99'),
-    cpu: (first.cpu + second.cpu) / 2,
+    cpu: mean(first.cpu, second.cpu),
     loop_max_ms: Math.max(first.loop_max_ms, second.loop_max_ms),
   };
 }

@@ -9,7 +9,14 @@ import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { mapRollouts } from '../result/rollout-map.ts';
 import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
-import { type Disturbance, type DisturbanceKind, gradeDisturbances, gradeRun, worst } from '../result/verdict.ts';
+import {
+  type Disturbance,
+  type DisturbanceKind,
+  gradeDisturbances,
+  gradeRun,
+  type Verdict,
+  worst,
+} from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 import { Progress } from './progress.ts';
@@ -20,6 +27,8 @@ export interface PhaseReport extends PhaseOutcome {
   /** Milliseconds after the fleet was created. */
   startedMs: number;
   durationMs: number;
+  /** Of the last time that it was carried out. */
+  roundMs: number;
   measured: boolean;
   /** Of a roll-out: what arrives later has missed it. */
   withinMs?: number;
@@ -48,6 +57,10 @@ export type Measured = Pick<
 >;
 
 const MAX_LISTED = 100;
+/** Reasons why a result is incomplete that end with the process. */
+export const GOES_ON = 'the run goes on';
+export const INTERRUPTED = 'the run was interrupted';
+const PASSING = new RegExp(`^${GOES_ON}$|^${INTERRUPTED}$|robots (were not|did not come) online`);
 const NO_ROLLOUTS: NonNullable<FleetResult['rollouts']> = { missed: [], map: { bands: 1, column_ms: 0, cells: [] } };
 const MAX_ERRORS = 5;
 
@@ -89,6 +102,12 @@ export class FleetRecord {
   #running: Running | undefined;
   /** Robots of the whole fleet, over all shards. */
   fleetRobots = 1;
+  /** What earlier processes of the run were graded: their load is not known any more. */
+  #earlier: { verdict: Verdict; reasons: readonly string[] } = { verdict: 'valid', reasons: [] };
+  /** The last measurements of all hosts, for the time when none can be asked. */
+  #snapshot: Snapshot | undefined;
+  /** Whether the robots of this process have started. */
+  isUp = false;
   /** Of roll-outs whose rows are no longer kept. */
   #past: FleetResult['rollouts'];
 
@@ -127,7 +146,7 @@ export class FleetRecord {
     const running = this.#running;
     // Robots that are not online are in the reasons why the result is incomplete.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
-    this.phases.push({ ...this.#report(running, known), interrupted: true });
+    this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;
     this.#interrupted = true;
   }
@@ -135,16 +154,21 @@ export class FleetRecord {
   endPhase(running: Running, outcomes: readonly PhaseOutcome[]): PhaseReport {
     const report = this.#report(running, outcomes);
     if (this.#interrupted) return report;
-    if (report.do === 'ramp') this.startMs = report.durationMs;
+    if (report.do === 'ramp') {
+      this.startMs = report.durationMs;
+      this.isUp = true;
+    }
     this.phaseStartedMs = undefined;
-    const before = report.do === 'rollback' ? undefined : this.phases[running.index];
-    if (before !== undefined) this.#addTo(report, before);
-    this.phases[before === undefined ? this.phases.length : running.index] = report;
+    this.addLate(outcomes.flatMap(({ late }) => late));
+    this.#add(report, running.index);
     return report;
   }
 
   /** A phase that is carried out again is still one, so that a run of days takes no more room than its scenario. */
-  #addTo(report: PhaseReport, before: PhaseReport): void {
+  #add(report: PhaseReport, index: number): void {
+    const before = report.do === 'rollback' ? undefined : this.phases[index];
+    this.phases[before === undefined ? this.phases.length : index] = report;
+    if (before === undefined) return;
     this.#past = mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: this.#rolloutsOf([before]) }]);
     report.rounds = (before.rounds ?? 1) + 1;
     report.actions += before.actions;
@@ -154,28 +178,26 @@ export class FleetRecord {
   }
 
   /** Call before the first phase: goes on with a run whose process has ended, of which that is the last result. */
-  resume(last: FleetResult, host: string): void {
-    const { started_at, phases_at, phases_begin_ms, phases, rollouts, violations, missed } = last;
+  resume(last: FleetResult): void {
+    const { started_at, phases_at, phases_begin_ms, rollouts, violations, missed, verdict, verdict_reasons } = last;
     this.#began = monotonicMs() - (Date.now() - Date.parse(started_at));
     this.phasesAt = phases_at;
     this.phasesBeginMs = phases_begin_ms;
     this.violations.push(...violations);
     this.missed.push(...missed);
+    this.incomplete.push(...last.incomplete_reasons.filter((reason) => !PASSING.test(reason)));
+    this.#earlier = { verdict, reasons: verdict_reasons };
     this.#past = rollouts;
-    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], errors: [] };
-    const ended = phases.filter(({ by_hand, interrupted }) => by_hand === undefined && interrupted !== true);
-    for (const { do: kind, started_ms, duration_ms, measured, actions, within_ms, rounds } of ended) {
-      const known = {
-        do: kind as PhaseReport['do'],
-        startedMs: started_ms,
-        durationMs: duration_ms,
-        measured,
-        actions,
-      };
-      this.phases.push({ ...nothing, ...known, ...defined({ withinMs: within_ms, rounds }) });
+    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], errors: [], late: [] };
+    for (const { do: kind, started_ms: startedMs, duration_ms: durationMs, ...told } of last.phases) {
+      const { measured, actions, within_ms: withinMs, rounds, by_hand: note } = told;
+      const known = { do: kind as PhaseReport['do'], startedMs, durationMs, roundMs: durationMs, measured, actions };
+      const report = { ...nothing, ...known, ...defined({ withinMs, rounds, note }) };
+      (note === undefined ? this.phases : this.byHand).push(report);
     }
     const { histograms, counters, series } = last;
-    this.progress.resume(host, { histograms, counters }, series);
+    this.#snapshot = { histograms, counters };
+    this.progress.resume(this.#snapshot, series);
   }
 
   /** Call when something that was done by hand at `epoch` has ended. `note`: what it was, in words. */
@@ -190,6 +212,7 @@ export class FleetRecord {
       do: kind,
       startedMs: epoch - this.#began,
       durationMs: monotonicMs() - epoch,
+      roundMs: monotonicMs() - epoch,
       measured: phase.measure !== false,
       actions: outcomes.reduce((sum, { actions }) => sum + actions, 0),
       notStarted: outcomes.reduce((sum, { notStarted }) => sum + notStarted, 0),
@@ -197,6 +220,7 @@ export class FleetRecord {
       missed: outcomes.flatMap(({ missed }) => missed),
       trace: outcomes.flatMap(({ trace }) => trace),
       errors: outcomes.flatMap(({ errors }) => errors),
+      late: [],
       ...(phase.do === 'rollout' && { withinMs: withinMs(phase) }),
     };
     for (const error of report.errors) this.#addError(error);
@@ -206,8 +230,8 @@ export class FleetRecord {
   }
 
   /** All that was done, as the result tells it: first the phases of the scenario. */
-  get told(): FleetResult['phases'] {
-    return [...this.phases, ...this.byHand].map((phase) =>
+  #toldOf(phases: readonly PhaseReport[]): FleetResult['phases'] {
+    return [...phases, ...this.byHand].map((phase) =>
       defined({
         do: phase.do,
         started_ms: Math.round(phase.startedMs),
@@ -287,15 +311,28 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** Grades what was measured. Without a snapshot, when no host can be asked any more, only counters remain. */
-  measured(snapshot: Snapshot = { histograms: {}, counters: this.progress.counters }): Measured {
+  /**
+   * Grades what was measured. Without a snapshot, when no host can be asked any more, the counters are those of the
+   * last second, and durations are those of the last snapshot.
+   */
+  measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
+    this.#snapshot = snapshot;
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    const measured = this.phases.filter((phase) => phase.measured);
-    const seconds = measured.reduce((sum, phase) => sum + phase.durationMs, 0) / 1000;
-    const { told: phases } = this;
+    const phases = this.#toldOf(this.#soFar);
+    const seconds = phases.reduce((sum, { measured, duration_ms: ms }) => sum + (measured ? ms / 1000 : 0), 0);
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
+  }
+
+  /** With the time of the phase that is under way. */
+  get #soFar(): PhaseReport[] {
+    const running = this.phaseStartedMs === undefined ? undefined : this.#running;
+    if (running === undefined) return this.phases;
+    const known = this.phases[running.index];
+    if (known === undefined) return [...this.phases, this.#report(running, [])];
+    const durationMs = known.durationMs + this.phaseElapsedMs;
+    return this.phases.map((phase) => (phase === known ? { ...known, durationMs } : phase));
   }
 
   /** What the verdict would be if the run ended now, and what it may still come to. */
@@ -305,13 +342,14 @@ export class FleetRecord {
 
   #graded(metrics: Record<string, Summary>, counters: Record<string, number>): ReturnType<typeof gradeRun> {
     const { connections, progress } = this;
-    const { samples, robots } = progress;
-    const generator = gradeRun({ metrics, counters, samples, connections, robots, cores: processors() });
+    const { samples, robots, judgedSeconds: seconds } = progress;
+    const generator = gradeRun({ metrics, counters, samples, seconds, connections, robots, cores: processors() });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
+    const { verdict, reasons } = this.#earlier;
     return {
-      verdict: worst([generator.verdict, disturbed.verdict]),
-      reasons: [...generator.reasons, ...disturbed.reasons],
-      atBest: worst([generator.atBest, disturbed.atBest]),
+      verdict: worst([verdict, generator.verdict, disturbed.verdict]),
+      reasons: [...new Set([...reasons, ...generator.reasons, ...disturbed.reasons])],
+      atBest: worst([verdict, generator.atBest, disturbed.atBest]),
     };
   }
 

@@ -25,7 +25,7 @@ import {
   robotCost,
   sensibleWorkers,
 } from './capacity.ts';
-import { closedGate, EarlyEnd } from './early-end.ts';
+import { closedGate, EarlyEnd, ENDED_EARLY } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, type RunFacts, resultOf } from './outputs.ts';
 import type { RunOptions } from './plan.ts';
@@ -41,7 +41,7 @@ function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['cos
   const robots = membersOf(options.robots, options.shard).length;
   const { standing, phase, keysReady, progress } = record;
   const thresholds = evaluatedThresholds(options, standing);
-  return { ...standing, tick: progress.series.at(-1), robots, phase, keysReady, thresholds, costs };
+  return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
 }
 
 /** For the lines and pages that people watch. */
@@ -113,7 +113,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const soak = options.soak && new Soak({ ...options, soak: options.soak });
   const startedAt = soak?.earlier?.started_at ?? new Date().toISOString();
   const outputs = stack.use(new Outputs(options.out, soak?.earlier !== undefined));
-  const { address, pid: platformPid, died, survey } = await openPlatform(options, stack);
+  const { address, pid: platformPid, died, survey } = await openPlatform(options, stack, soak);
   signal.throwIfAborted();
   const fleet = new Fleet({
     ...options,
@@ -134,7 +134,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
     ...defined({ offer: survey?.offer, onStates: shown?.states }),
   });
   record = fleet.record;
-  if (soak?.earlier !== undefined) fleet.resume(soak.earlier);
+  if (soak !== undefined) fleet.soak(soak.earlier);
   costs.start(processesOf(fleet, platformPid), signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
   const notes = [...claimed, ...(survey?.notes ?? [])];
@@ -149,16 +149,19 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
     carryOut(run).catch((error: unknown) => endEarly(fleet, error)),
   );
   view.end();
-  addLastRollouts(record, outputs);
+  if (soak === undefined) addLastRollouts(record, outputs);
   const wasInterrupted = given.signal.aborted && interrupted !== undefined;
   const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
   options.onResult?.(result);
   shown?.end(result);
   // Stopped first, because its files may be what fills the disk.
   await stop().finally(() => outputs.finish(result));
-  await soak?.end(result, wasInterrupted);
+  await soak?.end(result, wasInterrupted && !isOver(record));
   return result;
 }
+
+/** A run that a condition has ended is over, even where it was interrupted as well. */
+const isOver = ({ incomplete }: FleetRecord): boolean => incomplete.some((reason) => reason.startsWith(ENDED_EARLY));
 
 /**
  * Rows of roll-outs that an interrupt has cut off, then of those that were missed: the latter may still have arrived
@@ -205,10 +208,18 @@ interface OpenPlatform {
 }
 
 /** Starts or reaches the platform, and asks what it has. */
-async function openPlatform(options: RunOptions, stack: AsyncDisposableStack): Promise<OpenPlatform> {
+async function openPlatform(
+  options: RunOptions,
+  stack: AsyncDisposableStack,
+  soak: Soak | undefined,
+): Promise<OpenPlatform> {
   const { platform, scenario, robots, seed, signal } = options;
   if (platform === undefined) return { address: undefined };
-  if (platform !== 'embedded') return { address: platform, survey: await surveyed(options, platform) };
+  if (platform !== 'embedded') {
+    const survey = () => surveyed(options, platform);
+    // One that goes on may come up before its platform does.
+    return { address: platform, survey: await (soak?.earlier === undefined ? survey() : soak.patiently(survey)) };
+  }
   const embedded = await startEmbeddedPlatform(seed, scenario.uplink === 'calls' ? robots : 0);
   stack.defer(() => embedded.stop());
   signal.addEventListener('abort', () => void embedded.stop(), { once: true });
@@ -240,13 +251,17 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak }: 
   if (signal.aborted) return;
   view.end();
   await beginTogether(options, fleet, outputs);
-  for (const { phase, ...turn } of soak?.turns(() => fleet.record.phasesAt) ?? onceEach(options.scenario)) {
+  for (const { phase, ...turn } of soak?.turns() ?? onceEach(options.scenario)) {
     // The robots come up first, so that there is something to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
-    const report = await (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
+    const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
+    const report = await (soak?.patiently(carried) ?? carried());
     // One that an interrupt has ended is in the record already.
     if (!fleet.record.phases.includes(report)) return;
-    outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
+    // Of a soak, nothing is left at the end but the last round.
+    outputs.addRollouts(
+      soak === undefined ? report.rollouts.filter(({ total_ms }) => total_ms !== null) : report.rollouts,
+    );
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
     const closed = phase.gate === undefined ? undefined : closedGate(phase, await fleet.measured());
@@ -266,12 +281,15 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak }: 
 const onceEach = ({ phases }: RunOptions['scenario']) => phases.map((phase, index) => ({ phase, index, round: 0 }));
 
 async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, outputs: Outputs): Promise<void> {
-  const report = await fleet.rollBack(phase);
-  if (report === undefined || !fleet.record.phases.includes(report)) return;
-  outputs.addRollouts(report.rollouts.filter(({ total_ms }) => total_ms !== null));
-  const { rollouts, missed } = report;
-  const back = `rolled back: ${thousands(rollouts.length - missed.length)} of ${thousands(rollouts.length)} robots`;
-  fleet.record.incomplete.push(`${back} have the release before again`);
+  const reports = await fleet.rollBack(phase);
+  const rows = reports.flatMap(({ rollouts }) => rollouts);
+  outputs.addRollouts(rows.filter(({ total_ms }) => total_ms !== null));
+  const back = rows.length - reports.reduce((sum, { missed }) => sum + missed.length, 0);
+  fleet.record.incomplete.push(
+    rows.length === 0
+      ? 'nothing was rolled back: no robot had a release before'
+      : `rolled back: ${thousands(back)} of ${thousands(rows.length)} robots have the release before again`,
+  );
 }
 
 /** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */

@@ -2,18 +2,21 @@
  * A run that goes on for days: the scenario again and again, results in between, and one run across ends of its own
  * process.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { decode, histogram, merge, ofWhole, type Summary, summary } from '../measure/metrics.ts';
+import { masked, PlatformFailure } from '../platform/client.ts';
 import { reportHtml } from '../report/report.ts';
 import { type FleetResult, roundsOf } from '../result/result.ts';
 import { OutputError, ResultError, readResult, writeFileIn } from '../result/shards.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { scheduleMs } from '../schedule/schedule.ts';
 import type { RunOptions, SoakOptions } from './plan.ts';
-import { PreflightError } from './ready.ts';
+import { PreflightError, UnreachableError } from './ready.ts';
 
 /** A whole result, of the time until now. Another process goes on from it. */
 const STATE_FILE = 'interim.json';
@@ -22,8 +25,14 @@ const STATE_REPORT = 'interim.html';
 const HISTORY_FILE = 'interim.jsonl';
 /** How much of the figures an end of the process may cost. */
 const SAVED_EVERY_MS = 60_000;
+/** Between two attempts to reach a platform that is away. */
+const AWAY_MS = 5000;
+/** The beginning of a note that outlives its process. */
+const AWAY = 'The platform was away';
 
-type Given = Pick<RunOptions, 'out' | 'scenario' | 'robots' | 'seed' | 'screen'> & { soak: SoakOptions };
+type Given = Pick<RunOptions, 'out' | 'scenario' | 'robots' | 'seed' | 'platform' | 'screen' | 'signal'> & {
+  soak: SoakOptions;
+};
 
 /** One phase of many rounds. */
 interface Turn {
@@ -38,113 +47,145 @@ export class Soak {
   /** The newest result of an earlier process. */
   readonly earlier: FleetResult | undefined;
   readonly #gaps: NonNullable<FleetResult['soak']>['gaps'];
+  readonly #outages: string[];
   #round: number;
-  #ending: number | undefined;
+  /** How long earlier processes ran. */
+  readonly #ranMs: number;
+  /** When the phases of this process began. */
+  #began: number | undefined;
   #savedAt = performance.now();
   #reportedAt = performance.now();
-  #saving: Promise<void> = Promise.resolve();
-  #isSaving = false;
+  #saving: Promise<void> | undefined;
   #last: FleetResult | undefined;
 
   /** Throws PreflightError where the scenario has nothing to repeat, and where `out` has a soak of another kind. */
   constructor(given: Given) {
-    const { scenario, out } = given;
-    const repeated = scenario.phases.filter(({ do: kind }) => kind !== 'ramp' && kind !== 'stop');
+    const { scenario, out, soak } = given;
+    const repeated = scenario.phases.filter(isRepeated);
     if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < SHORTEST_ROUND_MS)
       throw new PreflightError('--for: the scenario has nothing to repeat; accepted: one whose phases take a second');
     this.#given = given;
     this.earlier = stateIn(out);
     this.#last = this.earlier;
-    const { gaps = [], saved_at = '', rounds = 0 } = this.earlier?.soak ?? {};
-    const known = this.#refuseOther();
-    this.#round = known ? rounds : 0;
-    this.#gaps = known ? [...gaps, { from: saved_at, to: new Date().toISOString() }] : [];
-    if (this.earlier !== undefined) given.screen.write(`${this.#greeting(this.earlier)}\n`);
-  }
-
-  /** Whether there is an earlier process. */
-  #refuseOther(): boolean {
-    const { earlier } = this;
-    if (earlier === undefined) return false;
-    const { scenario, robots, seed, soak, out } = this.#given;
-    const wanted = { scenario: scenario.name, robots, seed, 'soak.for_ms': soak.forMs };
-    const has = { ...earlier, 'soak.for_ms': earlier.soak?.for_ms };
-    for (const [name, value] of Object.entries(wanted)) {
-      if (has[name as keyof typeof wanted] === value) continue;
+    const { gaps = [], saved_at: from = '', rounds = 0, ran_ms = 0, of } = this.earlier?.soak ?? {};
+    if (this.earlier !== undefined && of !== kindOf(given))
       throw new PreflightError(
-        `--out: ${join(out, STATE_FILE)} is of another soak, which has not ended: its ${name} is ` +
-          `${String(has[name as keyof typeof wanted])}, not ${value}; accepted: the same again, or a folder of its own`,
+        `--out: ${join(out, STATE_FILE)} is of another soak, which has not ended: its scenario, number of robots, ` +
+          'seed, platform or time is another; accepted: the same command again, or a folder of its own',
       );
-    }
-    return true;
+    this.#round = rounds;
+    this.#ranMs = ran_ms;
+    this.#outages = this.earlier?.notes.filter((note) => note.startsWith(AWAY)) ?? [];
+    this.#gaps = this.earlier === undefined ? [] : [...gaps, { from, to: new Date().toISOString() }];
+    if (this.earlier === undefined) this.#removeFiles(HISTORY_FILE, STATE_REPORT);
+    else
+      given.screen.write(
+        `goes on with the soak of ${this.earlier.started_at}, with ${readableDuration(soak.forMs - ran_ms)} left; ` +
+          'another --out begins a new one\n',
+      );
   }
 
-  #greeting({ started_at, phases_at = started_at }: FleetResult): string {
-    const left = readableDuration(Math.max(0, this.#given.soak.forMs - agoMs(phases_at)));
-    return `goes on with the soak of ${started_at}, with ${left} left; another --out begins a new one`;
+  #removeFiles(...names: string[]): void {
+    for (const name of names) rmSync(join(this.#given.out, name), { force: true });
   }
 
-  /** The phases in their order. `phasesAt`: when the first began, ISO 8601; asked after the ramp. */
-  *turns(phasesAt: () => string | undefined): Generator<Turn> {
-    const { scenario, soak } = this.#given;
-    const turns = scenario.phases.map((phase, index) => ({ phase, index }));
+  /** The phases in their order: the ramp, then rounds of those that are repeated until the time is over. */
+  *turns(): Generator<Turn> {
+    const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     const round = this.#round;
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round };
-    this.#ending = Date.parse(phasesAt() ?? '') + soak.forMs;
-    const repeated = turns.filter(({ phase }) => phase.do !== 'ramp' && phase.do !== 'stop');
-    for (; this.leftMs > 0; this.#round += 1)
+    this.#began = performance.now();
+    const repeated = turns.filter(({ phase }) => isRepeated(phase));
+    while (this.leftMs > 0) {
       for (const turn of repeated) if (this.leftMs > 0) yield { ...turn, round: this.#round };
+      // The last one may have been cut short.
+      if (this.leftMs > 0) this.#round += 1;
+    }
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round };
   }
 
-  /** Milliseconds until no further phase begins. */
-  get leftMs(): number {
-    return this.#ending === undefined ? this.#given.soak.forMs : Math.max(0, this.#ending - Date.now());
+  get #isRunningMs(): number {
+    return this.#ranMs + (this.#began === undefined ? 0 : performance.now() - this.#began);
   }
 
-  /** Call each second. `resultSoFar` is asked every minute. */
+  /** Milliseconds until no further phase begins. Times in which nothing ran do not count. */
+  get leftMs(): number {
+    return Math.max(0, this.#given.soak.forMs - this.#isRunningMs);
+  }
+
+  /** Does `work` again for as long as it fails because the platform is away. Rejects with other failures. */
+  async patiently<T>(work: () => Promise<T>): Promise<T> {
+    const { signal, screen, platform } = this.#given;
+    const since = new Date().toISOString();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const done = await work();
+        if (attempt > 1) this.#outages.push(`${AWAY} from ${since} to ${new Date().toISOString()}, and was awaited.`);
+        return done;
+      } catch (error) {
+        if (!(error instanceof PlatformFailure || error instanceof UnreachableError) || this.leftMs === 0) throw error;
+        const why = masked(error.message, typeof platform === 'object' ? platform : undefined);
+        if (attempt === 1) screen.write(`waits for the platform: ${why}\n`);
+        await sleep(AWAY_MS, undefined, { signal });
+      }
+    }
+  }
+
+  /** Call each second. `resultSoFar` is asked at least every minute. */
   look(resultSoFar: () => Promise<FleetResult>): void {
-    const everyMs = Math.min(SAVED_EVERY_MS, this.#given.soak.everyMs);
-    if (this.#ending === undefined || this.#isSaving || performance.now() - this.#savedAt < everyMs) return;
-    this.#isSaving = true;
+    const { soak, screen } = this.#given;
+    const now = performance.now();
+    const isDue = now - this.#savedAt >= SAVED_EVERY_MS || now - this.#reportedAt >= soak.everyMs;
+    if (this.#began === undefined || this.#saving !== undefined || !isDue) return;
     this.#saving = resultSoFar()
       .then((result) => this.#save(result))
       // What could not be asked or written now may be a minute later.
-      .catch((error: unknown) => void this.#given.screen.write(`interim result: ${(error as Error).message}\n`))
+      .catch((error: unknown) => void screen.write(`interim result: ${(error as Error).message}\n`))
       .finally(() => {
-        this.#isSaving = false;
+        this.#saving = undefined;
         this.#savedAt = performance.now();
       });
   }
 
   /** What a result tells of the soak. */
   get told(): NonNullable<FleetResult['soak']> {
-    const { forMs } = this.#given.soak;
-    return { for_ms: forMs, rounds: this.#round, gaps: this.#gaps, saved_at: new Date().toISOString() };
+    const { soak } = this.#given;
+    return {
+      of: kindOf(this.#given),
+      for_ms: soak.forMs,
+      ran_ms: Math.round(this.#isRunningMs),
+      rounds: this.#round,
+      gaps: this.#gaps,
+      saved_at: new Date().toISOString(),
+    };
   }
 
   get notes(): string[] {
-    return this.#gaps.map(({ from, to }) => {
+    const gaps = this.#gaps.map(({ from, to }) => {
       const time = readableDuration(Date.parse(to) - Date.parse(from));
       return `Nothing was measured for ${time} from ${from}: the fleet had ended, and was started again.`;
     });
+    return [...gaps, ...this.#outages];
   }
 
-  /** Call with the last result. An interrupted run can go on from it. */
-  async end(result: FleetResult, interrupted: boolean): Promise<void> {
+  /** Call with the last result. `goesOn`: another process may go on from it. */
+  async end(result: FleetResult, goesOn: boolean): Promise<void> {
     await this.#saving;
-    const { out } = this.#given;
-    if (interrupted) {
-      writeFileIn(out, STATE_FILE, `${printableJson(result)}\n`);
-      return;
+    if (!goesOn) {
+      this.#report(result);
+      this.#removeFiles(STATE_FILE, STATE_REPORT);
+    } else if (this.#began !== undefined) {
+      this.#write(STATE_FILE, result);
     }
-    this.#report(result);
-    for (const name of [STATE_FILE, STATE_REPORT]) rmSync(join(out, name), { force: true });
+  }
+
+  #write(name: string, result: FleetResult): void {
+    writeFileIn(this.#given.out, name, `${printableJson(result)}\n`);
   }
 
   #save(result: FleetResult): void {
     const { out, soak, screen } = this.#given;
-    writeFileIn(out, STATE_FILE, `${printableJson(result)}\n`);
+    this.#write(STATE_FILE, result);
     if (performance.now() - this.#reportedAt < soak.everyMs) return;
     this.#reportedAt = performance.now();
     this.#report(result);
@@ -153,22 +194,21 @@ export class Soak {
       .filter(({ ok }) => !ok)
       .map(({ expr, value }) => `${expr} is ${value ?? 'unknown'}`);
     const standing = missed.length === 0 ? 'all thresholds met' : `missed: ${missed.join(', ')}`;
-    const left = readableDuration(this.leftMs);
     screen.write(
-      `interim: ${roundsOf(result).join()}, ${left} to go · ${standing} · ${result.violations.length} violations · ` +
-        `${join(out, STATE_REPORT)}\n`,
+      `interim: ${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go · ${standing} · ` +
+        `${result.violations.length} violations · ${join(out, STATE_REPORT)}\n`,
     );
   }
 
   /** A line with what was measured since the last one. */
   #report(result: FleetResult): void {
-    const { out } = this.#given;
-    const { counters, thresholds, verdict, violations } = result;
+    const { counters, thresholds, verdict, violations, soak } = result;
     const before = this.#last;
     this.#last = result;
     const line = {
-      at: new Date().toISOString(),
-      rounds: result.soak?.rounds,
+      at: soak?.saved_at,
+      since: before?.soak?.saved_at ?? result.started_at,
+      rounds: soak?.rounds,
       verdict,
       violations: violations.length,
       counters: Object.fromEntries(
@@ -177,12 +217,23 @@ export class Soak {
       metrics: since(ofWhole(result.histograms), before?.histograms ?? {}),
       thresholds,
     };
+    const file = join(this.#given.out, HISTORY_FILE);
     try {
-      writeFileSync(join(out, HISTORY_FILE), `${printableJson(line)}\n`, { flag: 'a' });
+      writeFileSync(file, `${printableJson(line)}\n`, { flag: 'a' });
     } catch (error) {
-      throw new OutputError(`${join(out, HISTORY_FILE)} cannot be written: ${(error as Error).message}`);
+      throw new OutputError(`${file} cannot be written: ${(error as Error).message}`);
     }
   }
+}
+
+const isRepeated = ({ do: kind }: Phase): boolean => kind !== 'ramp' && kind !== 'stop';
+
+/** Of what else a process must be to go on with the same soak. */
+function kindOf({ scenario, robots, seed, platform, soak }: Given): string {
+  const where = typeof platform === 'object' ? platform.url : platform;
+  return createHash('sha256')
+    .update(JSON.stringify([scenario, robots, seed, where, soak.forMs]))
+    .digest('hex');
 }
 
 /** Throws PreflightError. */
@@ -200,19 +251,20 @@ function stateIn(out: string): FleetResult | undefined {
 /** A round that takes no time would be repeated without end. */
 const SHORTEST_ROUND_MS = 1000;
 
-const agoMs = (time: string): number => Date.now() - Date.parse(time);
-
-/** The durations that are in the first histograms and not in the second. */
+/** The durations in the first histograms and not in the second. What a lost worker took with it is left out. */
 function since(
   now: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,
 ): Record<string, Summary> {
   return Object.fromEntries(
-    Object.entries(now).map(([name, text]) => {
+    Object.entries(now).flatMap(([name, text]) => {
       const all = histogram();
       merge(all, decode(text));
-      if (before[name] !== undefined) all.subtract(decode(before[name]) as never);
-      return [name, summary(all)];
+      if (before[name] === undefined) return [[name, summary(all)]];
+      const known = decode(before[name]);
+      if (known.totalCount > all.totalCount) return [];
+      all.subtract(known as never);
+      return [[name, summary(all)]];
     }),
   );
 }

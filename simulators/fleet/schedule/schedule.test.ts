@@ -70,6 +70,13 @@ describe('the plan of a fleet', () => {
     }
   });
 
+  it('counts no stage before another release, which takes its robots back', () => {
+    const stage = (release: string, share = '100%') => ({ do: 'rollout' as const, release, share, over: '1s' });
+    const plan = { seed: 4, robots: 100, phases: [stage('next', '10%'), stage('stable'), stage('next')] };
+    const turns = plan.phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(100)));
+    expect(turns.map(({ length }) => length)).toEqual([10, 100, 100]);
+  });
+
   it('differs from seed to seed', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
   });

@@ -154,9 +154,9 @@ const LAST = Number.POSITIVE_INFINITY;
 
 function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   const drawn = drawnTurns(plan, index, phase);
-  const before = (plan.phases ?? []).slice(0, index).flatMap((other, at) => {
-    return isSameRelease(other, phase) ? [drawnTurns(plan, at, other)] : [];
-  });
+  const before = earlierStages(plan.phases ?? [], index, phase).map((at) =>
+    drawnTurns(plan, at, plan.phases?.[at] ?? phase),
+  );
   if (before.length === 0) return drawn;
   const left = membersOf(plan.robots)
     .filter((robot) => drawn.rankOf(robot) < drawn.of)
@@ -166,9 +166,18 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
 }
 
-/** Whether both are stages of one roll-out. */
-export const isSameRelease = (one: Phase, other: Phase): boolean =>
-  one.do === 'rollout' && other.do === 'rollout' && one.release !== undefined && one.release === other.release;
+/** The places of the earlier stages of a roll-out. Another release in between takes away what they gave. */
+function earlierStages(phases: readonly Phase[], index: number, phase: Phase): number[] {
+  if (phase.do !== 'rollout' || phase.release === undefined) return [];
+  const found: number[] = [];
+  for (let at = index - 1; at >= 0; at -= 1) {
+    const other = phases[at];
+    if (other?.do !== 'rollout') continue;
+    if (other.release !== phase.release) break;
+    found.push(at);
+  }
+  return found;
+}
 
 /** As if no earlier stage had been. Stages draw in the same way, so that a larger share contains a smaller one. */
 function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {

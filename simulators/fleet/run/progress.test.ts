@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { encode, histogram, recordMs } from '../measure/metrics.ts';
+import { Progress } from './progress.ts';
+
+const load = { loop_max_ms: 1, cpu: 0.5, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
+const tickOf = (pings: number, own = load) => ({
+  robots: { online: 1 },
+  interval: { histograms: {}, counters: { 'ping.attempts': pings } },
+  load: own,
+  judged: true,
+});
+
+it('tells a run of days in so many steps of the same width, with its mean rates and its worst moments', () => {
+  const progress = new Progress();
+  progress.limit();
+  const seconds = 40_000;
+  for (let second = 1; second <= seconds; second += 1) {
+    progress.add('worker', tickOf(2 * second, { ...load, loop_max_ms: second === 1000 ? 9000 : 1 }));
+    progress.second(1000 * second, 'hold', 1);
+  }
+  const { series, samples, latest, judgedSeconds } = progress;
+  expect(series.length).toBeLessThanOrEqual(7200);
+  const widths = new Set(series.slice(1).map(({ at_ms }, at) => at_ms - (series[at]?.at_ms ?? 0)));
+  expect([...widths]).toEqual([8000]);
+  expect(new Set(series.map(({ rates }) => rates['ping']))).toEqual(new Set([2]));
+  expect(series.filter(({ loop_max_ms }) => loop_max_ms === 9000)).toHaveLength(1);
+  expect(samples.get('worker')?.length).toBe(series.length);
+  expect(samples.get('worker')?.filter(({ loop_max_ms }) => loop_max_ms === 9000)).toHaveLength(1);
+  expect(latest?.at_ms).toBe(1000 * seconds);
+  expect(judgedSeconds).toBe(seconds);
+});
+
+it('keeps each second of a run without a limit', () => {
+  const progress = new Progress();
+  for (let second = 1; second <= 8000; second += 1) progress.second(1000 * second, 'hold', 1);
+  expect(progress.series).toHaveLength(8000);
+});
+
+it('goes on from what an earlier process measured, and counts no part twice', () => {
+  const times = histogram();
+  recordMs(times, 5);
+  const text = encode(times);
+  const progress = new Progress();
+  const histograms = { 'ping.ms': text, 'ping.ms{phase=2-hold}': text };
+  progress.resume({ histograms, counters: { 'ping.attempts': 7 } }, []);
+  expect(progress.summaries()['ping.ms']?.count).toBe(1);
+  progress.add('worker', tickOf(1));
+  expect(progress.counters['ping.attempts']).toBe(8);
+  // What came before is no rate of the first second.
+  expect(progress.second(1000, 'hold', 1).rates['ping']).toBeCloseTo(1);
+});
