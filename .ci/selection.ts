@@ -62,7 +62,7 @@ export const SELECTED: readonly Selected[] = [
   },
   {
     name: 'fleets',
-    tests: ['harness/cli/{fleet,shards}.long.test.ts'],
+    tests: ['harness/cli/{fleet,shards}.long.test.ts', 'simulators/fleet/run/*.long.test.ts'],
     about: ['harness/cli/{fleet*,commands/{fleet,merge}*}', 'simulators/{common,device,fleet,platform}'],
   },
   {

@@ -187,9 +187,15 @@ export function unlabelled(text: string): { name: string; labels?: Labels } {
   return { name: text.slice(0, start), labels };
 }
 
+const isPart = (name: string): boolean => name.includes('{');
+
 /** The figures of the whole run. */
 export const ofWhole = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(figures).filter(([name]) => !name.includes('{')));
+  Object.fromEntries(Object.entries(figures).filter(([name]) => !isPart(name)));
+
+/** Those of its parts. */
+export const ofParts = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(figures).filter(([name]) => isPart(name)));
 
 export class Metrics implements Recorder {
   readonly #whole = new Map<string, Histogram>();

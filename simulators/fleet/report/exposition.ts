@@ -4,7 +4,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { defined } from '../../../harness/common/defined.ts';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { costParts, type RunCosts } from '../measure/costs.ts';
-import { COUNTERS, DURATIONS, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
+import { COUNTERS, DURATIONS, ofParts, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { Tick } from '../result/result.ts';
 import { type Measured, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 
@@ -120,13 +120,12 @@ function addParts(
   { metrics, counters }: Pick<Exposed, 'metrics' | 'counters'>,
   quantilesOf: (key: string) => Sample[],
 ): void {
-  const inParts = (of: Readonly<Record<string, unknown>>) => Object.keys(of).filter((key) => key.includes('{'));
   const help = 'The same by class of robot and phase';
   const labels = ['class', 'phase'];
-  const quantiles = inParts(metrics).flatMap(quantilesOf);
-  const events = inParts(counters).map((key): Sample => {
+  const quantiles = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
+  const events = Object.entries(ofParts(counters)).map(([key, count]): Sample => {
     const { name: event, labels: own } = unlabelled(key);
-    return [counters[key], { event, ...own }];
+    return [count, { event, ...own }];
   });
   meter('muster_part_duration_milliseconds', help, ['metric', 'quantile', ...labels], quantiles);
   meter('muster_part_events_total', help, ['event', ...labels], events, Counter);

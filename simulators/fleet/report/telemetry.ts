@@ -14,7 +14,7 @@ import {
 } from '../../../harness/common/otlp.ts';
 import type { RolloutRow } from '../host/host.ts';
 import { type TracedRollouts, traceOf } from '../host/traced.ts';
-import { ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
+import { ofParts, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { FleetRecord } from '../run/record.ts';
 import type { Exposed } from './exposition.ts';
 import { ROLLOUT_LEGS } from './plots.ts';
@@ -177,9 +177,8 @@ export class Telemetry {
       const { name: event, labels: part = {} } = unlabelled(key);
       return point(count, attributesOf({ event, ...part }));
     };
-    const isPart = (key: string): boolean => key.includes('{');
-    const [parts, whole] = [Object.keys(metrics).filter(isPart), Object.keys(ofWhole(metrics))];
-    const eventsIn = Object.entries(counters).filter(([key]) => isPart(key));
+    const parts = Object.keys(ofParts(metrics));
+    const whole = Object.keys(ofWhole(metrics));
     const met = thresholds.map(({ expr, ok }) => point(ok ? 1 : 0, attributesOf({ threshold: expr })));
     const { resource, scope } = muster(version);
     const all = [
@@ -193,7 +192,7 @@ export class Telemetry {
       sum('muster.events', Object.entries(ofWhole(counters)).map(eventOf)),
       // Under names of their own, so that nobody adds parts to the whole.
       gauge('muster.part.duration', 'ms', parts.flatMap(quantilesOf)),
-      sum('muster.part.events', eventsIn.map(eventOf)),
+      sum('muster.part.events', Object.entries(ofParts(counters)).map(eventOf)),
       gauge('muster.threshold.met', '1', met),
       gauge('muster.cpu', '{core}', tick === undefined ? [] : [point(tick.cpu)]),
       gauge('muster.memory', 'By', tick === undefined ? [] : [point(tick.rss_bytes)]),
