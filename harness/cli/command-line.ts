@@ -37,11 +37,8 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
   if (words[0] === COMPLETING) return { text: await completions(words, loaded) };
-  const found: Found[] = [];
-  const cli = declareCommands(root(), loaded, (command) => void found.push(command));
-  const { parsed, text } = await parse(cli, words);
+  const { parsed, text, chosen } = await parse(declareCommands(root(), loaded), words);
   const typed = parsed['_'].map(String);
-  const [chosen] = found;
   if (chosen === undefined) {
     const strange = parsed['help'] === true && !namesCommand(typed);
     if (text === '' || strange) throw commandMistake(typed);
@@ -142,10 +139,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
 
 /** One a line. Options only when one is begun: where none is, a shell offers files, as values of options are. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
-  const { text } = await parse(
-    declareCommands(root(), loaded, () => {}),
-    words,
-  );
+  const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
   const lines = text.split('\n').filter((line) => begun || !line.startsWith('-'));
   return lines.join('\n');
@@ -178,7 +172,7 @@ const root = (): Argv =>
       if (error !== undefined) throw error;
     });
 
-function declareCommands(cli: Argv, loaded: Loaded, onFound: (command: Found) => void): Argv {
+function declareCommands(cli: Argv, loaded: Loaded): Argv {
   const declare = (argv: Argv, entry: CommandEntry, around: readonly string[]): Argv => {
     const path = [...around, entry.name];
     const body = loaded.get(entry);
@@ -186,7 +180,9 @@ function declareCommands(cli: Argv, loaded: Loaded, onFound: (command: Found) =>
       command: [entry.name, ...entry.positionals].join(' '),
       describe: entry.describe,
       builder: (own) => (body === undefined ? own : declareOptions(own, body)),
-      handler: () => void (body !== undefined && onFound({ path, command: body })),
+      handler: (parsed) => {
+        if (body !== undefined) throw new Chosen({ path, command: body }, parsed as unknown as Split);
+      },
     });
   };
   for (const entry of COMMANDS) {
@@ -206,12 +202,32 @@ interface Split {
   [option: string]: unknown;
 }
 
-async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string }> {
+/**
+ * Ends the work of yargs once a command is found: after a handler that returns it writes the help of the command, in a
+ * tenth of a second, for the case of a mistake.
+ */
+class Chosen extends Error {
+  readonly chosen: Found;
+  readonly parsed: Split;
+
+  constructor(chosen: Found, parsed: Split) {
+    super();
+    this.chosen = chosen;
+    this.parsed = parsed;
+  }
+}
+
+async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
   let text = '';
-  const parsed = await cli.parseAsync([...words], {}, (_error, _parsed, output) => {
-    text = output;
-  });
-  return { parsed: parsed as Split, text };
+  try {
+    const parsed = await cli.parseAsync([...words], {}, (_error, _parsed, output) => {
+      text = output;
+    });
+    return { parsed: parsed as Split, text };
+  } catch (error) {
+    if (error instanceof Chosen) return { parsed: error.parsed, text, chosen: error.chosen };
+    throw error;
+  }
 }
 
 /** Only the commands that may be meant are loaded, so that help and small commands start at once. */
