@@ -9,10 +9,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { UsageError } from '../common/usage.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../common/user-files.ts';
 import { shape } from '../contract/shape.ts';
+import { Type } from '../contract/type.ts';
 import type { Api, CheckResult, Outcome, Report } from '../runner/types.ts';
 import { targetOnly } from './check-options.ts';
 import type { GivenOptions } from './options.ts';

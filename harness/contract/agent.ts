@@ -2,11 +2,12 @@
  * The protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published
  * protocol v0.4).
  */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { deploymentFields } from './device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';
 import { listEnvelope } from './lists.ts';
 import { objectShape, oneOf, Timestamp } from './shape.ts';
+import { Type } from './type.ts';
 
 export const AGENT_BASE_PATH = '/agent/v1';
 

@@ -2,9 +2,10 @@
  * What a client under test says of itself and of what it noticed: JSON lines on its standard output.
  * `fixtures/client.md` explains them.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
 import { objectShape, shape } from './shape.ts';
+import { Type } from './type.ts';
 
 /** The line that answers MUSTER_JOB=describe. */
 export const clientDescription = objectShape('ClientDescription', {

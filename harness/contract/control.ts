@@ -1,7 +1,8 @@
 /** The control API: how a suite makes a target do something. JSON over HTTP, on a port or a unix socket. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from './enums.ts';
 import { objectShape, oneOf } from './shape.ts';
+import { Type } from './type.ts';
 
 export const CONTROL_CAPABILITIES = ['drive', 'compact', 'restart', 'log', 'files'] as const;
 export type ControlCapability = (typeof CONTROL_CAPABILITIES)[number];

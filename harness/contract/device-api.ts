@@ -1,6 +1,6 @@
 /** The Device API: its deployment, its events and its discovery file (specification sections 2.1 to 2.4, 5 and 6.3). */
 
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
   DEPLOYMENT_ERROR_STATUSES,
@@ -8,6 +8,7 @@ import {
   DEPLOYMENT_TARGET_STATUSES,
 } from './enums.ts';
 import { objectShape, oneOf, Timestamp } from './shape.ts';
+import { Type } from './type.ts';
 
 /** The four status fields that every deployment and deployment event carries. */
 export const statusFields = {

@@ -1,7 +1,8 @@
 /** Lists, ping and errors of the Platform API (specification sections 2.5, 2.6, 7, 8). */
 
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { objectShape } from './shape.ts';
+import { Type } from './type.ts';
 
 /** A page of a collection (section 2.6). */
 export const listEnvelope = objectShape('List', {

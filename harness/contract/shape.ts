@@ -1,4 +1,5 @@
-import Type, { type Static, type TObject, type TObjectOptions, type TProperties, type TSchema } from 'typebox';
+import type { Static, TObject, TObjectOptions, TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 export { guardOf } from './enums.ts';
 
@@ -35,13 +36,13 @@ const require = process.getBuiltinModule('node:module').createRequire(import.met
  * Loads what compiles validators, which takes 0.1 s of processor. It is loaded with the first value that is looked at,
  * so that a process that looks at none starts earlier; one that measures time loads it before.
  */
-export function loadCompiler(): typeof import('typebox/compile') {
+export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);
-  return require('typebox/compile') as typeof import('typebox/compile');
+  return require('typebox/schema') as typeof import('typebox/schema');
 }
 
-const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): ErrorLike[] } =>
+const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
   loadCompiler().Compile(schema);
 
 /** Names a schema. The validator is compiled on first use, so that importing the vocabulary costs nothing. */
@@ -55,7 +56,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
     name,
     schema,
     is: (value): value is Static<T> => validator().Check(value),
-    problems: (value) => (validator().Check(value) ? [] : placed(validator().Errors(value)).map(readable)),
+    problems: (value) => (validator().Check(value) ? [] : placed(validator().Errors(value)[1]).map(readable)),
   };
 }
 

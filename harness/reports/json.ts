@@ -1,11 +1,11 @@
 /** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 
-import Type from 'typebox';
 import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
+import { Type } from '../contract/type.ts';
 import { summarise } from '../runner/results.ts';
 import {
   APIS,

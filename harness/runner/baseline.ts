@@ -3,13 +3,14 @@
  * passes is an error, unless it says that the check fails now and then.
  */
 import { existsSync } from 'node:fs';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { isCollection, isNode, stringify } from 'yaml';
 import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';
 import { readYaml } from '../common/yaml.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
+import { Type } from '../contract/type.ts';
 import { comparable, type FindingText } from './likeness.ts';
 import { rateInWords } from './rate.ts';
 import type { Api, CheckResult } from './types.ts';

@@ -4,11 +4,12 @@
  * wins.
  */
 import { isAbsolute } from 'node:path';
-import Type, { type Static, type TOptional, type TSchema, type TString } from 'typebox';
+import type { Static, TOptional, TSchema, TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../common/redact.ts';
 import { CAPABILITIES } from '../contract/capabilities.ts';
 import { oneOf, shape } from '../contract/shape.ts';
+import { Type } from '../contract/type.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import type { Control } from './control/control.ts';
 import { fieldsOf, TRANSPORTS, type TransportFields } from './transports/index.ts';

@@ -1,6 +1,7 @@
 /** Config instances: the configuration itself, immutable. */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 

@@ -1,8 +1,9 @@
 /**
  * Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1).
  */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { INSTANCE_FORMATS } from './config-instance.ts';
 import { gitCommitRef } from './git-commit.ts';

@@ -2,8 +2,9 @@
  * Config types: what kind of configuration there is. Slugs are immutable since everglades (specification section 9,
  * rule 2).
  */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast } from '../versions.ts';
 import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 

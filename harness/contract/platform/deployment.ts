@@ -1,5 +1,5 @@
 /** Deployments on the Platform API: sections 2.1 and 2.2, and what section 9 says changed from version to version. */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
@@ -8,6 +8,7 @@ import {
   DEPLOYMENT_TARGET_STATUSES,
 } from '../enums.ts';
 import { nullable, oneOf, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 

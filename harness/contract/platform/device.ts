@@ -1,7 +1,8 @@
 /** Devices (specification sections 2.5, 4.2 and 9). */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { pingRequest, pingResponse } from '../lists.ts';
 import { nullable, oneOf, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { tokenAnswer } from './keys.ts';
 import { body, fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';

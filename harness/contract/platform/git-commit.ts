@@ -1,6 +1,7 @@
 /** Git commits that releases and config schemas come from. */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { body, type Operation, operationsOn, resource } from './operation.ts';
 
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;

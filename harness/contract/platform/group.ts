@@ -1,6 +1,7 @@
 /** Device groups: a tree, since everglades (specification section 9). */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { nullable, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 const fields = {

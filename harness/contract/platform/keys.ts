@@ -1,6 +1,7 @@
 /** Operations on keys: who an API key belongs to, and tokens with which devices provision themselves (section 9). */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import type { Operation } from './operation.ts';
 
 const principal = Type.Object({ object: Type.Literal('principal'), id: Type.String(), name: Type.String() });

@@ -1,11 +1,12 @@
 /**
  * The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here.
  */
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { LIST_LIMITS } from '../limits.ts';
 import { errorBody, listEnvelope } from '../lists.ts';
 import { nullable } from '../shape.ts';
+import { Type } from '../type.ts';
 import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {

@@ -2,9 +2,10 @@
  * What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and
  * 9).
  */
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import type { TObject, TProperties, TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact } from '../shape.ts';
+import { Type } from '../type.ts';
 import { atLeast, type SupportedCodename, type SupportedVersion, versionNamed } from '../versions.ts';
 
 export const RESOURCE_KINDS = [

@@ -1,6 +1,7 @@
 /** Releases: a version of the software together with the config schemas it needs. */
-import Type, { type Static, type TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { nullable, Timestamp } from '../shape.ts';
+import { Type } from '../type.ts';
 import { gitCommitRef } from './git-commit.ts';
 import { body, type Operation, operationsOn, printable, resource } from './operation.ts';
 

@@ -14,10 +14,11 @@ import {
   verify,
 } from 'node:crypto';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape } from '../../contract/shape.ts';
+import { Type } from '../../contract/type.ts';
 
 // Ed25519 keys that sign certificates.
 

@@ -3,9 +3,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
+import { Type } from '../../contract/type.ts';
 import { differences } from '../../runner/declarations.ts';
 import { ran } from '../../runner/results.ts';
 import {

@@ -7,7 +7,7 @@
  * deployment) all is as with other uplinks.
  */
 
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   type AgentConfigInstance,
   type AgentDeployment,
@@ -21,6 +21,7 @@ import {
 } from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { oneOf, type Shape, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import {
   DIALECT_NAMES,
   type Dialect,

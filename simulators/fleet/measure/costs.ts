@@ -3,9 +3,10 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
 import { oneOf } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { mebibytes } from './cgroup.ts';
 
 /**

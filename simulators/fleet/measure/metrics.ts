@@ -3,7 +3,8 @@
  * an hour, three significant digits, exact when merged.
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../../harness/contract/type.ts';
 
 /** Durations, and what they are called where people read them. */
 export const DURATION_NAMES = {

@@ -4,13 +4,13 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import Type from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
 import { Redactor } from '../../../harness/common/redact.ts';
 import { printable } from '../../../harness/common/terminal.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import {
   DIALECT_NAMES,
   type Dialect,

@@ -3,11 +3,11 @@
  * that is missing.
  */
 
-import Type from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { deploymentFilter, listedDeployments } from '../../device/uplink/polling.ts';
 import { uplinksIn } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';

@@ -1,7 +1,8 @@
 /** The shape of `result.json`: the result of a fleet's run, of a shard, or of merged shards. */
 
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { runCosts } from '../measure/costs.ts';
 import { summaryFields } from '../measure/metrics.ts';
 import { rolloutMap } from './rollout-map.ts';

@@ -2,7 +2,8 @@
  * Where and when roll-outs were slow, late or lost: bands of robots over the time of a run. The number of cells has a
  * limit, however large the fleet and long the run.
  */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../../harness/contract/type.ts';
 
 /** Bands of a map; a small fleet has one for each robot. */
 const MOST_BANDS = 50;

@@ -5,9 +5,10 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { Static, TObject, TProperties } from 'typebox';
 import { DURATION_FORM, DURATION_WORDS, durationMs } from '../../../harness/common/durations.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { CONNECTED_UPLINKS, TRAFFIC, UPLINKS } from './uplinks.ts';
 
 /** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */

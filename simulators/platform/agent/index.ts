@@ -3,7 +3,6 @@
 import { arch, platform } from 'node:os';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import Type from 'typebox';
 import {
   AGENT_BASE_PATH,
   agentDevice,
@@ -18,6 +17,7 @@ import {
 } from '../../../harness/contract/enums.ts';
 import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
 import { type Shape, shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import { LOOPBACK } from '../address.ts';

@@ -2,9 +2,9 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Type from 'typebox';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { type Of, type Shape, shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';

@@ -1,7 +1,8 @@
 /** Answers and faults that are planned for one route of the Platform API: what the next requests to it get. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { body as closed } from '../../../harness/contract/platform/operation.ts';
 import { type Of, shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { type PlatformFaults, parseFaults } from '../faults.ts';
 import { PlatformError } from '../ports.ts';
 

@@ -1,12 +1,13 @@
 /** Makes the workspace of a seed file: everything or nothing. */
 
-import Type, { type Static, type TProperties } from 'typebox';
+import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
 import { body } from '../../../harness/contract/platform/operation.ts';
 import { oneOf, shape } from '../../../harness/contract/shape.ts';
+import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';

@@ -2,7 +2,7 @@
  * The published agent protocol (v0.4) as its strictest reader takes it: every required field, and none that is not
  * published. What Muster sends keeps to this; what it receives is compared with the wider shapes of `agent.ts`.
  */
-import Type, { type TObject, type TProperties } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
 import {
   AGENT_BASE_PATH,
   agentConfigInstance,
@@ -20,6 +20,7 @@ import { LIST_LIMITS } from '../../../../harness/contract/limits.ts';
 import { errorBody } from '../../../../harness/contract/lists.ts';
 import { GIT_REPOSITORY_TYPES } from '../../../../harness/contract/platform/git-commit.ts';
 import { exact, nullable, oneOf, type Shape, shape } from '../../../../harness/contract/shape.ts';
+import { Type } from '../../../../harness/contract/type.ts';
 
 /** RFC 3339 with an offset, as `format: date-time` of OpenAPI means it. */
 const Instant = Type.String({
