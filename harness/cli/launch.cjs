@@ -14,6 +14,8 @@ if (isOlder(process.versions.node, needed)) {
   process.stderr.write(`muster: needs Node ${needed} or later, and ${found}\n`);
   process.exitCode = FAILED;
 } else {
+  // Compiling takes a tenth of the time until a command does its work.
+  require('node:module').enableCompileCache();
   import(main).catch((error) => {
     process.stderr.write(`muster: ${error.stack}\n`);
     process.exitCode = FAILED;

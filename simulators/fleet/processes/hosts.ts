@@ -2,6 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Patience } from '../../../harness/common/waiting.ts';
 import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice, type StopMode } from '../host/host.ts';
@@ -22,7 +24,10 @@ const moduleUrl = (name: string): URL =>
  * the process holds no secret.
  */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
-  const { MUSTER_API_KEY: _, ...env } = process.env;
+  const { MUSTER_API_KEY: _, ...given } = process.env;
+  // A process that is forked keeps compiled code only where its environment says so; Node adds a folder by version.
+  const cache = getCompileCacheDir();
+  const env = { ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   if (child.pid !== undefined) endFirst(child.pid);

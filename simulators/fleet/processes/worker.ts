@@ -1,4 +1,6 @@
 /** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
+
+import { flushCompileCache } from 'node:module';
 import type { HostConfig, HostNotice } from '../host/host.ts';
 import { RobotHost } from '../host/robot-host.ts';
 import { ALIVE_EVERY_MS, type Call, type Reply, SIGN_OF_LIFE } from './hosts.ts';
@@ -15,6 +17,8 @@ async function answer({ call, method, args }: Call): Promise<void> {
     if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
+    // A process that is killed has no end at which Node would write it.
+    if (method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: call, error: error instanceof Error ? error.message : String(error) });
   }
