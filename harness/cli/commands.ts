@@ -80,6 +80,18 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       ),
     ],
   },
+  {
+    name: 'mutate',
+    describe: 'Run your own tests against servers that are wrong in known ways: they should fail',
+    missing: 'Name whose tests to run: client.',
+    members: [
+      entry(
+        'client',
+        'Run the tests of a client once a defect of the simulated device or platform, and once a legal variant',
+        async () => (await import('./commands/mutate.ts')).mutateClient,
+      ),
+    ],
+  },
   entry(
     'fleet',
     'Run a scenario with thousands of simulated robots against a platform',

@@ -67,6 +67,13 @@ function certified(checks = GOOD): string[] {
 
 const held = () => fleets.words('  - { do: hold, for: 100ms }\n');
 
+/** The tests of a client: `seen` is what they do with the first deployment that they see. */
+const tests = (seen: string, ...more: string[]): string[] => [
+  ...['mutate', 'client', '--api', 'device', '--jobs', '1', '--only', 'deployment-wrapped', ...more],
+  ...['--command', `curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | ${seen}`],
+];
+const killing = (...more: string[]) => tests('grep -q \'^{"object"\'', ...more);
+
 const onEach = (words: () => string[]): Row[] =>
   ENDING_SIGNALS.map((sent) => ({ code: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[sent], words, sent }));
 const serving = () => ['simulate', 'device', '--socket', at('s'), '--control', at('c'), '--dir', at('r')];
@@ -110,6 +117,14 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     },
     ...onEach(() => fleets.words('  - { do: hold, for: 1h }\n')),
   ],
+  mutate: [
+    { code: 0, words: killing },
+    { code: 1, words: () => tests('cat') },
+    { code: 2, words: () => tests('false') },
+    { code: 3, words: killing, env: FAULT },
+    { code: 64, words: () => killing('--section', '99') },
+    ...onEach(() => ['mutate', 'client', '--api', 'device', '--command', 'curl -sS "$MUSTER_URL/health"; sleep 1']),
+  ],
   verify: [
     { code: 0, words: certified },
     { code: 1, words: () => certified(BAD) },
@@ -138,6 +153,7 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
 /** Resolves when the command is in the middle of its work. */
 async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: readonly string[]): Promise<void> {
   if (name === 'compare') await said(/^checking /);
+  else if (name === 'mutate') await said(/^survived /m);
   else if (name === 'fleet') await said(/phase 2\/2 hold · robots online 8/);
   else if (name === 'simulate') await line((text) => text.includes('"ready":true'));
   else await line((text) => text.startsWith('check device'));
@@ -171,6 +187,7 @@ const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
   check: [...['device', 'platform', 'system', 'client'].map((api) => ['check', api]), ['replay']],
   compare: [['compare']],
   fleet: [['fleet'], ['merge']],
+  mutate: [['mutate', 'client']],
   verify: [['verify']],
   simulate: [
     ['simulate', 'device'],

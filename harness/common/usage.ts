@@ -1,7 +1,7 @@
 /** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
 
 /** Commands whose exit codes have a meaning of their own; any other one exits 0 when it has done its work. */
-export const EXIT_TABLES = ['check', 'compare', 'fleet', 'verify', 'simulate', 'doctor'] as const;
+export const EXIT_TABLES = ['check', 'compare', 'fleet', 'mutate', 'verify', 'simulate', 'doctor'] as const;
 export type ExitTable = (typeof EXIT_TABLES)[number];
 
 /** Its code, and what it means after each command; a command that is absent never ends so. */
@@ -13,6 +13,7 @@ const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
   check: meaning,
   compare: meaning,
   fleet: meaning,
+  mutate: meaning,
 });
 
 /** By name. No command can do nothing and exit 0. */
@@ -22,6 +23,7 @@ const EXIT_CODES = {
     check: 'conformant',
     compare: 'the gate holds',
     fleet: 'all thresholds met',
+    mutate: 'the tests found what they were to find',
     verify: 'valid and conformant',
     simulate: 'ended by SIGINT or SIGTERM',
     doctor: 'checks can run here',
@@ -31,6 +33,7 @@ const EXIT_CODES = {
     check: 'a MUST failed, or a SHOULD that fails the run',
     compare: 'the gate does not hold',
     fleet: 'an event stream lost or repeated events',
+    mutate: 'a defect survived, the score is too low, or the tests are brittle',
     verify: 'valid, not conformant',
   },
   incomplete: {
@@ -38,6 +41,7 @@ const EXIT_CODES = {
     check: 'incomplete (undecided, blocked, or not as declared)',
     compare: 'undecided',
     fleet: 'incomplete, or the platform did not answer',
+    mutate: 'undecided: the tests fail on the faithful simulator, ask nothing, or are not the same each time',
     verify: 'refused',
   },
   harness: { code: 3, ...afterEach('Muster itself failed'), doctor: 'checks cannot run here, or Muster itself failed' },

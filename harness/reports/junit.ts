@@ -33,9 +33,12 @@ export const junitFormat: DocumentFormat = {
     const undecided = isOpen ? [undecidedRun(report)] : [];
     const sum = totals(report.checks, undecided.length);
     const root = element('testsuites', { name, ...sum, timestamp: stamp(report) }, [...suites, ...undecided]);
-    return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
+    return junitDocument(root);
   },
 };
+
+/** A whole file. */
+export const junitDocument = (root: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 
 function undecidedRun(report: Report): string {
   const message = headlineOf(report).meaning;
@@ -148,7 +151,7 @@ const writable = (text: string): string => printable(text.toWellFormed()).replac
 type Attributes = Record<string, string | number | undefined>;
 
 /** An element on lines of its own. Text stays on the line of its tags. */
-function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
+export function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}="${xmlAttribute(String(value))}"`)

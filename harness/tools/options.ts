@@ -81,19 +81,6 @@ export function refuse(message: string): never {
   process.exit(EXIT.usage);
 }
 
-/** Works through the items, `width` at a time. */
-export async function inParallel<T>(
-  items: Iterable<T>,
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = items[Symbol.iterator]();
-  const worker = async (): Promise<void> => {
-    for (let next = queue.next(); next.done !== true; next = queue.next()) await work(next.value);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-}
-
 interface Tested {
   fullName: string;
   duration?: number;

@@ -6,10 +6,10 @@ import { KeepAlive, MqttConnection } from '../../../simulators/device/uplink/mqt
 import { systemTime } from '../../../simulators/device/uplink/time.ts';
 import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts';
 import { mqttMessenger } from '../../../simulators/platform/broker/messenger.ts';
+import { inParallel } from '../../common/parallel.ts';
 import { agentTopics } from '../../contract/agent.ts';
 import { type Figure, ofFloor } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
-import { inParallel } from '../options.ts';
 
 const CONNECTIONS = 10_000;
 const CONNECTING_AT_ONCE = 2_000;

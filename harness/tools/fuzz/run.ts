@@ -2,13 +2,15 @@
  * `npm run fuzz`: hostile inputs with a structure against the servers, the clients and the parsers, each kind in a
  * process of its own. A find is shrunk and kept in `fixtures/fuzz/`, where a test attacks with it again.
  */
+
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { inParallel } from '../../common/parallel.ts';
 import { Task, TaskEnded } from '../measure/process.ts';
-import { amount, count, inParallel, seed, toolOptions, writeTestResults } from '../options.ts';
+import { amount, count, seed, toolOptions, writeTestResults } from '../options.ts';
 import { FIXTURES, type Find, keep } from './engine.ts';
 import { FUZZERS, type FuzzNote, type tasks } from './fuzzers.ts';
 

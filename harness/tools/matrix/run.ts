@@ -2,6 +2,7 @@
  * `npm run matrix`: every defect must be caught by the requirements that it breaks, every check must turn red on a
  * defect, no variant may turn a MUST red, and no null server may pass a MUST.
  */
+
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
@@ -10,9 +11,10 @@ import { deviceSuite } from '../../../suites/device/index.ts';
 import { platformSuite } from '../../../suites/platform/index.ts';
 import { systemSuite } from '../../../suites/system/index.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { inParallel } from '../../common/parallel.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
-import { count, inParallel, names, refuse, toolOptions, writeTestResults } from '../options.ts';
+import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
 import { bundlesOf, evaluateApart, GROUPS, pairsOf, without } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';

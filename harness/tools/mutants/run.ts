@@ -2,16 +2,18 @@
  * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
  * sentence of the specification that no check holds a server to, or belongs in `equivalent.yaml` with its reason.
  */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
+import { inParallel } from '../../common/parallel.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { RunOver } from '../../runner/violation.ts';
-import { count, inParallel, names, refuse, toolOptions, writeTestResults } from '../options.ts';
+import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { type RunChoice, runDeviceSuite, runPlatformSuite } from '../subjects/run.ts';
 import {
   ACTIVE_MUTANT,

@@ -9,9 +9,9 @@ import { setTimeout } from 'node:timers/promises';
 import { type Random, random } from '../../../simulators/common/random.ts';
 import { MAIN, Running } from '../../cli/testing/muster.ts';
 import { sweep } from '../../common/owner.ts';
+import { inParallel } from '../../common/parallel.ts';
 import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import { inParallel } from '../options.ts';
 
 export interface EndsOptions {
   /** How many commands are ended. */

@@ -1,0 +1,211 @@
+/** `muster mutate`: the tests of a client with known holes get exactly those survivors. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { describe, expect, test } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
+import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
+import { jsonProblems, Running } from './testing/muster.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;
+const DEVICE = program('device-tests.mjs');
+const PLATFORM = program('platform-tests.mjs');
+
+interface Mutated {
+  code: number | null;
+  stderr: string;
+  report: MutationReport;
+  in(state: MutationState): string[];
+}
+
+async function mutate(words: readonly string[], env: Record<string, string> = {}): Promise<Mutated> {
+  const all = ['mutate', 'client', '--seed', '7', '--report', 'json', ...words];
+  const { code, stdout, stderr } = await new Running(all, { env }).ended;
+  expect(stdout, stderr).not.toBe('');
+  expect(jsonProblems('mutation.schema.json', stdout)).toEqual([]);
+  const report = JSON.parse(stdout) as MutationReport;
+  const named = (state: MutationState) => report.subjects.filter((one) => one.state === state).map(({ name }) => name);
+  return { code, stderr, report, in: (state) => named(state).sort() };
+}
+
+const device = (command: string, names: readonly string[], ...more: string[]): string[] => [
+  ...['--api', 'device', '--heartbeat', '200ms', '--command', command, '--only', ...names, ...more],
+];
+const platform = (command: string, names: readonly string[], ...more: string[]): string[] => [
+  ...['--api', 'platform', '--command', command, '--only', ...names, ...more],
+];
+
+describe('a client of a Device API', { timeout: 180_000 }, () => {
+  const names = [
+    ...['deployment-wrapped', 'replay-inclusive', 'heartbeat-none', 'ids-restart-at-one', 'malformed-is-none'],
+    ...['frame-without-id', 'replay-never-ends-live', 'types-ignored', 'retains-1', 'ids-start-high'],
+  ];
+
+  test.each<[holes: string, survived: string[], neverAsked: string[]]>([
+    ['', [], ['types-ignored']],
+    ['live', ['replay-never-ends-live'], ['types-ignored']],
+    ['heartbeat,malformed', ['heartbeat-none'], ['malformed-is-none', 'types-ignored']],
+    ['restart,shape', [], ['deployment-wrapped', 'ids-restart-at-one', 'types-ignored']],
+    [
+      'cursor,live,heartbeat',
+      [],
+      ['frame-without-id', 'heartbeat-none', 'replay-inclusive', 'replay-never-ends-live', 'types-ignored'],
+    ],
+  ])('without the tests %j gets exactly those survivors', async (holes, survived, neverAsked) => {
+    const { code, report, ...run } = await mutate(device(DEVICE, names), { LEAVE_OUT: holes });
+    expect(run.in('survived')).toEqual(survived);
+    expect(run.in('never_asked')).toEqual(neverAsked);
+    expect(run.in('accepted')).toEqual(['ids-start-high', 'retains-1']);
+    expect(code).toBe(survived.length > 0 ? 1 : 0);
+    expect(report.summary.killed + report.summary.timed_out).toBe(8 - survived.length - neverAsked.length);
+  });
+});
+
+describe('a client of a Platform API', { timeout: 180_000 }, () => {
+  const names = [
+    ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
+    ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
+  ];
+  /** What these tests never look for. */
+  const always = ['limit-high-refused'];
+
+  test.each<[holes: string, survived: string[], neverAsked: string[]]>([
+    ['', [], []],
+    ['total', ['total-count-absent'], []],
+    ['pages', ['has-more-never', 'offset-ignored'], []],
+    ['ping,created', [], ['created-201', 'group-rename-lost', 'ping-never-succeeds']],
+  ])('without the tests %j gets exactly those survivors', async (holes, survived, neverAsked) => {
+    const { code, ...run } = await mutate(platform(PLATFORM, names), { LEAVE_OUT: holes });
+    const made = holes.includes('created') ? [] : ['group-rename-lost'];
+    expect(run.in('survived')).toEqual([...survived, ...always, ...made].sort());
+    expect(run.in('never_asked')).toEqual([...neverAsked, 'version-omitted-fails'].sort());
+    expect(run.in('brittle')).toEqual(['unauthorized-403']);
+    expect(code).toBe(1);
+  });
+});
+
+const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q \'^{"object"\'';
+
+/** What a process runs; '' for one that is gone. */
+const commandOf = (pid: string): string =>
+  existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
+
+describe('tests that are no good', { timeout: 60_000 }, () => {
+  test('fail on the faithful simulator: nothing else is tried, and what they wrote is told', async () => {
+    const { code, report, ...run } = await mutate(device('echo no such library; exit 7', ['replay-*']));
+    expect(code).toBe(2);
+    expect(report.first_run).toMatchObject({ passed: false, how: 'ended with exit code 7', wrote: 'no such library' });
+    expect(report.meaning).toContain('the tests do not pass on the faithful simulator');
+    expect(run.in('not_run')).toHaveLength(report.subjects.length);
+  });
+
+  test('ask nothing of their server', async () => {
+    const { code, report } = await mutate(device('true', ['replay-*']));
+    expect({ code, never: report.summary.never_asked }).toEqual({ code: 2, never: report.subjects.length });
+  });
+
+  test('hang: they are ended with all that they started, and count as failed', async () => {
+    using folder = scratch();
+    const pid = join(folder.path, 'pid');
+    const line = `sleep 600 & echo $! > '${pid}'; ${SHAPE} || sleep 600`;
+    const run = await mutate(device(line, ['deployment-wrapped'], '--test-timeout', '5s'));
+    expect(run.in('timed_out')).toEqual(['deployment-wrapped']);
+    expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
+  });
+
+  test('go by what the specification leaves open: they are brittle, and say what they wrote', async () => {
+    const fraction = `curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q '"created_at":"[^"]*[.]'`;
+    const line = `${fraction} || { echo no fraction; false; }`;
+    const { code, report, ...run } = await mutate(device(line, ['times-in-seconds']));
+    expect(code).toBe(1);
+    expect(run.in('brittle')).toEqual(['times-in-seconds']);
+    expect(report.subjects[0]?.wrote).toBe('no fraction');
+  });
+
+  test('pass once, and fail later on the same simulator', async () => {
+    using folder = scratch();
+    const line = `${SHAPE} && mkdir '${join(folder.path, 'once')}'`;
+    const { code, report } = await mutate(device(line, ['deployment-wrapped'], '--jobs', '1'));
+    expect(code).toBe(2);
+    expect(report.flaky).toContain('the tests ended with exit code 1');
+  });
+
+  test('cannot run beside each other', async () => {
+    using folder = scratch();
+    const line = `mkdir '${join(folder.path, 'lock')}' && ${SHAPE} && sleep 1 && rmdir '${join(folder.path, 'lock')}'`;
+    const { code, report } = await mutate(device(line, ['deployment-wrapped'], '--jobs', '2'));
+    expect(code).toBe(2);
+    expect(report.flaky).toContain('give --jobs 1');
+    expect(report.summary.killed).toBe(0);
+  });
+});
+
+describe('a run', { timeout: 120_000 }, () => {
+  test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
+    const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
+    const line = 'curl -sS -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36"';
+    const run = await mutate(device(line, ['replay-limited'], '--setup', setup));
+    expect(run.report.first_run.passed).toBe(true);
+    expect(run.in('killed')).toEqual(['replay-limited']);
+  });
+
+  test('begins with what the last one found, and keeps what the baseline accepts', async () => {
+    using folder = scratch();
+    const [last, baseline] = [join(folder.path, 'last.json'), join(folder.path, 'baseline.yaml')];
+    const names = ['deployment-wrapped', 'deployment-object-missing', 'deployment-as-text'];
+    const first = await mutate(device(SHAPE, names, '--report', `json=${last}`));
+    expect(first.in('survived')).toEqual(['deployment-as-text']);
+    const again = ['--since', last, '--jobs', '1', '--baseline', baseline, '--update-baseline'];
+    const second = await mutate(device(SHAPE, names, ...again));
+    expect(second).toMatchObject({ code: 0, report: { summary: { known: 1, survived: 0 } } });
+    expect(second.stderr).toContain('+ mutate-device.deployment-as-text');
+    expect(second.stderr.match(/^\w+ [\w-]+(?=:)/m)?.[0]).toBe('survived deployment-as-text');
+    expect(readFileSync(baseline, 'utf8')).toContain('unassigned');
+  });
+
+  test('that is interrupted tells what it has, and leaves nothing', async () => {
+    using folder = scratch();
+    const pids = join(folder.path, 'pids');
+    mkdirSync(pids);
+    const line = `echo > '${pids}/'$$; ${SHAPE}; [ "$(ls '${pids}' | wc -l)" -lt 3 ] || sleep 600`;
+    await using running = new Running([
+      ...['mutate', 'client', '--report', 'json', '--jobs', '1'],
+      ...device(line, ['deployment-*']),
+    ]);
+    await running.said(/^survived /m);
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(130);
+    const report = JSON.parse(stdout) as MutationReport;
+    expect(report).toMatchObject({ interrupted: true });
+    expect(report.summary.not_run).toBeGreaterThan(0);
+  });
+
+  test('tells no secret of the environment that it makes', async () => {
+    using folder = scratch();
+    const line = 'env | grep ^MUSTER; exit 1';
+    const file = join(folder.path, 'r.json');
+    const { report } = await mutate(platform(line, ['key-*'], '--report', `html=${file}`));
+    expect(report.first_run.wrote).toContain('MUSTER_PLATFORM_KEY=***');
+    for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
+  });
+});
+
+test('an option of the other API, and a name that there is not, are refused before anything starts', async () => {
+  using folder = scratch();
+  writeFileSync(join(folder.path, 'r.json'), '{}');
+  const refused: [string[], RegExp][] = [
+    [['--api', 'device', '--devices', '3'], /--devices: needs --api platform/],
+    [['--api', 'platform', '--heartbeat', '1s'], /--heartbeat: needs --api device/],
+    [['--api', 'device', '--only', 'replay-inclusiv'], /did you mean replay-inclusive/],
+    [['--api', 'device', '--test-timeout', '5'], /--test-timeout 5: '5' is no duration/],
+    [['--api', 'device', '--since', join(folder.path, 'r.json')], /is no report of muster mutate/],
+    [['--api', 'device', '--update-baseline'], /--update-baseline: needs --baseline FILE/],
+    [['--api', 'platform', '--seed-file', join(folder.path, 'none')], /--seed-file/],
+  ];
+  for (const [words, message] of refused) {
+    const { code, stderr } = await new Running(['mutate', 'client', '--command', 'true', ...words]).ended;
+    expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(message) });
+  }
+}, 60_000);

@@ -1,0 +1,127 @@
+/** What tests asked a simulated device for. */
+import type { IncomingMessage } from 'node:http';
+import type { Variant } from '../../../simulators/defects/define.ts';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
+import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
+import type { Subject, Traffic } from '../../mutate/subject.ts';
+import { type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
+
+/** In a request for events: how it names its cursor, and whether it filters. */
+type Feature = 'after' | 'header' | 'both' | 'malformed' | 'types';
+
+interface Seen {
+  /** By method and path. */
+  readonly requests: Tally;
+  readonly features: ReadonlySet<Feature>;
+  /** Names of the transports. */
+  readonly ways: ReadonlySet<string>;
+  readonly decisions: Tally;
+}
+
+const asks =
+  (...paths: readonly string[]) =>
+  ({ requests }: Seen): boolean =>
+    [...requests.counts.keys()].some((one) => paths.some((path) => one.startsWith(`GET ${path}`)));
+const sends =
+  (...features: readonly Feature[]) =>
+  (seen: Seen): boolean =>
+    features.some((feature) => seen.features.has(feature));
+const decides =
+  (decision: string, times = 1) =>
+  ({ decisions }: Seen): boolean =>
+    decisions.of(decision) >= times;
+const over =
+  (way: string) =>
+  ({ ways }: Seen): boolean =>
+    ways.has(way);
+
+/** Each start puts the socket in place. */
+const restarts = decides('transport.permit', 2);
+const refuses = decides('http.refusal');
+
+const PLACES: readonly Place<Seen>[] = [
+  { ids: 'device.deployment.restart', shows: restarts, never: 'restart the device' },
+  ...['current', 'shape', 'merge'].map((each) => ({
+    ids: `device.deployment.${each}`,
+    shows: asks('/deployments'),
+    never: 'ask for a deployment',
+  })),
+  { ids: 'device.deployment.', shows: asks('/deployments', '/releases', '/events'), never: 'look at a deployment' },
+  { ids: 'device.events.after-wins', shows: sends('both'), never: 'send after and Last-Event-ID together' },
+  { ids: 'device.events.header-cursor', shows: sends('header', 'both'), never: 'send Last-Event-ID' },
+  { ids: 'device.events.cursor.malformed', shows: sends('malformed'), never: 'send a malformed cursor' },
+  { ids: 'device.events.types', shows: sends('types'), never: 'filter by types' },
+  { ids: 'device.events.expired', shows: decides('log.keepFrom'), never: 'ask after a compaction' },
+  { ids: 'device.events.', shows: asks('/events'), never: 'ask for events' },
+  { ids: 'device.log.restart', shows: restarts, never: 'restart the device' },
+  { ids: 'device.log.crash', shows: restarts, never: 'restart the device' },
+  { ids: 'device.log.torn-tail', shows: restarts, never: 'restart the device' },
+  { ids: 'device.loopback.', shows: over('loopback'), never: 'use the discovery file' },
+  { ids: 'device.socket.', shows: over('unix'), never: 'use the socket' },
+  { ids: 'device.robust.requests.', shows: asks('/events'), never: 'ask for events' },
+  { ids: 'device.robust.', shows: refuses, never: 'send what is refused' },
+];
+
+export class DeviceTraffic implements Traffic {
+  readonly #decisions = new Tally();
+  readonly #requests = new Tally();
+  readonly #features = new Set<Feature>();
+  readonly #ways = new Set<string>();
+
+  /** The same behaviour, which tells what is asked of it. */
+  watching(behaviour: DeviceBehaviour): DeviceBehaviour {
+    const groups = Object.entries(behaviour).map(([name, group]) => [
+      name,
+      watched(group as object, this.#decisions, `${name}.`),
+    ]);
+    const all = Object.fromEntries(groups) as unknown as DeviceBehaviour;
+    return {
+      ...all,
+      transport: overriding(all.transport, {
+        authorized: (header, token, way) => {
+          this.#ways.add(way);
+          return all.transport.authorized(header, token, way);
+        },
+      }),
+      http: overriding(all.http, {
+        intercept: (request, response) => {
+          this.#note(request);
+          return all.http.intercept(request, response);
+        },
+      }),
+    };
+  }
+
+  get asked(): ReadonlyMap<string, number> {
+    return this.#requests.counts;
+  }
+
+  unseen(subject: Subject): string | undefined {
+    if (this.asked.size === 0) return 'the tests asked the device nothing';
+    const seen = { requests: this.#requests, features: this.#features, ways: this.#ways, decisions: this.#decisions };
+    return unseenIn(PLACES, subject, seen) ?? undecided(ALL.get(subject.name), referenceBehaviour, this.#decisions);
+  }
+
+  #note({ method = '', url = '', headers }: IncomingMessage): void {
+    const { pathname, searchParams } = new URL(url, 'http://device');
+    const path = pathname.startsWith(`${DEVICE_API_PREFIX}/`) ? pathname.slice(DEVICE_API_PREFIX.length) : pathname;
+    this.#requests.add(`${method === 'HEAD' ? 'GET' : method} ${path}`);
+    if (path !== '/events') return;
+    const [after, header] = [searchParams.get('after'), headers['last-event-id']];
+    if (after !== null) this.#features.add('after');
+    if (header !== undefined) this.#features.add('header');
+    if (after !== null && header !== undefined) this.#features.add('both');
+    if ([after, header].some((cursor) => typeof cursor === 'string' && !/^\d+$/.test(cursor)))
+      this.#features.add('malformed');
+    if (searchParams.has('types')) this.#features.add('types');
+  }
+}
+
+const ALL: ReadonlyMap<string, Variant<DeviceBehaviour>> = new Map(
+  [...(deviceDefects as readonly Variant<DeviceBehaviour>[]), ...deviceVariants].map((each) => [each.name, each]),
+);
+
+/** With some members replaced; the others are looked up when they are used. */
+const overriding = <T extends object>(base: T, replaced: Partial<T>): T =>
+  new Proxy(base, { get: (target, name) => Reflect.get(name in replaced ? replaced : target, name) });

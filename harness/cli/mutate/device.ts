@@ -1,0 +1,104 @@
+/** Simulated devices for the tests of a client: the faithful one, and each defect and variant of it. */
+import { rmSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { serveControl } from '../../../simulators/device/control/server.ts';
+import { type DeviceBehaviour, referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
+import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
+import { ownedFolder } from '../../common/owner.ts';
+import { CLIENT_VARIABLES } from '../../contract/client.ts';
+import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
+import type { Server, World } from '../../mutate/subject.ts';
+import { DeviceTraffic } from './device-traffic.ts';
+import { type Requirements, subjectsOf } from './subjects.ts';
+import { VARIABLES } from './variables.ts';
+
+/** How the devices are set up. */
+export interface DeviceSetting {
+  readonly heartbeatMs: number;
+  readonly seed: number;
+}
+
+/** Events of its past, before the deployment that it has. */
+const PAST_EVENTS = 5;
+
+/** Everything that a client's tests can meet in place of a device. */
+export const deviceWorld = (setting: DeviceSetting, requirements: Requirements): World => ({
+  subjects: subjectsOf<DeviceBehaviour>({
+    all: [...deviceDefects, ...deviceVariants],
+    requirements,
+    byHand: 'muster simulate device --socket robot.sock --dir robot --control control.sock',
+    start: (variant) => startDevice(setting, variant.behaviour(referenceBehaviour)),
+  }),
+  async faithful() {
+    const seen = new DeviceTraffic();
+    const server = await startDevice(setting, seen.watching(referenceBehaviour));
+    return { ...server, traffic: seen };
+  },
+});
+
+/** A device in a folder of its own, with a deployment and a few events. */
+export async function startDevice({ heartbeatMs, seed }: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
+  await using starting = new AsyncDisposableStack();
+  const folder = ownedFolder('mutate');
+  starting.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const place = { socket: join(folder, 'agent.sock'), discovery: join(folder, 'discovery.json') };
+  const plain = new PlainEndpoint();
+  const device = starting.use(
+    await simulateDevice({
+      dir: join(folder, 'robot'),
+      socket: place.socket,
+      loopback: { discovery: place.discovery },
+      endpoints: [plain],
+      control: { port: 0 },
+      // What a test restarts comes back with all of its events; nothing here outlives the machine.
+      durability: 'os',
+      heartbeatMs,
+      seed,
+      behaviour,
+    }),
+  );
+  const control = join(folder, 'control.sock');
+  starting.use(await serveControl(device, { path: control }));
+  await device.publish(PAST_EVENTS);
+  await device.deploy();
+  const url = `${plain.url}${DEVICE_API_PREFIX}`;
+  const { controlAddress: at, controlToken = '' } = device;
+  const all = starting.move();
+  return {
+    env: {
+      [VARIABLES.url]: url,
+      [VARIABLES.socket]: place.socket,
+      [CLIENT_VARIABLES.deviceUrl]: url,
+      [CLIENT_VARIABLES.socket]: place.socket,
+      [CLIENT_VARIABLES.discovery]: place.discovery,
+      [CLIENT_VARIABLES.heartbeatSeconds]: String(heartbeatMs / 1000),
+      [VARIABLES.controlUrl]: at !== undefined && 'port' in at ? `http://127.0.0.1:${at.port}` : '',
+      [VARIABLES.controlToken]: controlToken,
+      [VARIABLES.controlSocket]: control,
+    },
+    secrets: [controlToken],
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** Loopback without a token: many a client under test takes no more than a URL. It keeps its port over restarts. */
+class PlainEndpoint implements Endpoint {
+  readonly option = 'url';
+  readonly address = {};
+  #port = 0;
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen({ rules, onConnection }: Serving) {
+    const entrance = { transport: 'url' };
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
+    await listening(server, { port: this.#port, host: '127.0.0.1', backlog: rules.backlog });
+    this.#port = (server.address() as net.AddressInfo).port;
+    const close = (): void => void server.close();
+    return { close, abandon: close };
+  }
+}

@@ -1,0 +1,117 @@
+/** Simulated platforms for the tests of a client: the faithful one, and each defect and variant of it. */
+import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
+import {
+  type PlatformBehaviour,
+  referenceBehaviour,
+  type SimulatedPlatform,
+  simulatePlatform,
+} from '../../../simulators/platform/index.ts';
+import { defined } from '../../common/defined.ts';
+import { CLIENT_VARIABLES } from '../../contract/client.ts';
+import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
+import type { Server, World } from '../../mutate/subject.ts';
+import { PlatformTraffic } from './platform-traffic.ts';
+import { type Requirements, subjectsOf } from './subjects.ts';
+import { VARIABLES } from './variables.ts';
+
+/** How the platforms are set up. */
+export interface PlatformSetting {
+  readonly seed: number;
+  /** Text of a seed file; without one there are so many devices. */
+  readonly seedFile: string | undefined;
+  readonly devices: number;
+}
+
+/** Has every scope. The same for each platform, so that tests see the same ids and the same key. */
+const KEY = 'key_mutate_0123456789abcdefghij';
+
+/** What a test may begin with: the ids are the same on every platform with that seed. */
+interface Known {
+  deviceId?: string;
+  releaseId?: string;
+  /** The device has to be put online. */
+  offline: boolean;
+}
+
+/** Everything that a client's tests can meet in place of a platform. Rejects for a seed file with a mistake. */
+export async function platformWorld(
+  setting: PlatformSetting,
+  requirements: Requirements,
+  seedPath: string | undefined,
+): Promise<World> {
+  const known = await knownIn(setting);
+  const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
+  return {
+    subjects: subjectsOf<PlatformBehaviour>({
+      all: [...platformDefects, ...platformVariants],
+      requirements,
+      byHand: `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}`,
+      start: (variant) => startPlatform(setting, known, variant.behaviour(referenceBehaviour)),
+    }),
+    async faithful() {
+      const seen = new PlatformTraffic();
+      const server = await startPlatform(setting, known, seen.watching(referenceBehaviour));
+      return { ...server, traffic: seen };
+    },
+  };
+}
+
+const open = ({ seed, seedFile, devices }: PlatformSetting, behaviour: PlatformBehaviour): Promise<SimulatedPlatform> =>
+  simulatePlatform({
+    seed,
+    behaviour,
+    keys: [{ key: KEY, name: 'tests', scopes: 'all' }],
+    control: { port: 0 },
+    ...(seedFile === undefined ? { devices } : { seedFile }),
+  });
+
+/** Looks once at a faithful platform: a wrong one might not tell. */
+async function knownIn(setting: PlatformSetting): Promise<Known> {
+  await using platform = await open(setting, referenceBehaviour);
+  const list = async (path: string): Promise<{ id: string; status?: string }[]> => {
+    const headers = { 'x-api-key': KEY, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
+    const answer = await fetch(`${platform.url}${path}`, { headers });
+    return ((await answer.json()) as { data: { id: string; status?: string }[] }).data;
+  };
+  const devices = await list('/devices');
+  const online = devices.find(({ status }) => status === 'online');
+  const device = online ?? devices.find(({ status }) => status !== 'archived');
+  const [release] = await list('/releases');
+  return { offline: online === undefined, ...defined({ deviceId: device?.id, releaseId: release?.id }) };
+}
+
+async function startPlatform(
+  setting: PlatformSetting,
+  { deviceId, releaseId, offline }: Known,
+  behaviour: PlatformBehaviour,
+): Promise<Server> {
+  const platform = await open(setting, behaviour);
+  const { url, agentUrl, mqttUrl, controlUrl = '', controlToken = '' } = platform;
+  const stop = () => platform.stop();
+  try {
+    if (offline && deviceId !== undefined)
+      await fetch(`${controlUrl}/devices/${deviceId}/online`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${controlToken}` },
+      });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    env: defined({
+      [VARIABLES.url]: url,
+      [CLIENT_VARIABLES.platformUrl]: url,
+      [CLIENT_VARIABLES.platformKey]: KEY,
+      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
+      [CLIENT_VARIABLES.device]: deviceId,
+      [CLIENT_VARIABLES.release]: releaseId,
+      [VARIABLES.controlUrl]: controlUrl,
+      [VARIABLES.controlToken]: controlToken,
+      [VARIABLES.agentUrl]: agentUrl,
+      [VARIABLES.mqttUrl]: mqttUrl,
+    }) as Record<string, string>,
+    secrets: [KEY, controlToken],
+    [Symbol.asyncDispose]: stop,
+  };
+}

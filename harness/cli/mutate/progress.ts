@@ -1,0 +1,58 @@
+/** What stderr shows while the tests meet one server after another. */
+import { readableDuration } from '../../common/durations.ts';
+import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
+import type { MutateListener } from '../../mutate/run.ts';
+import { isFinding, isKilled, type MutationSubject } from '../../reports/mutation/report.ts';
+
+/** Of an output that is no terminal: a line after so many servers. */
+const EVERY = 25;
+
+export class Progress implements MutateListener {
+  readonly onSecrets: MutateListener['onSecrets'];
+  readonly #area: LiveArea;
+  readonly #count = { all: 0, done: 0, killed: 0, findings: 0 };
+  #since = 0;
+
+  constructor(output: Output, onSecrets: MutateListener['onSecrets']) {
+    this.#area = new LiveArea(output);
+    this.onSecrets = onSecrets;
+  }
+
+  onBegin: MutateListener['onBegin'] = ({ durationMs }, timeoutMs, count) => {
+    this.#count.all = count;
+    this.#since = performance.now();
+    this.#area.line(
+      `the tests pass on the faithful simulator in ${readableDuration(durationMs)}; now ${count} others, each for ` +
+        `${readableDuration(timeoutMs)} at most`,
+    );
+    this.#draw();
+  };
+
+  onResult: MutateListener['onResult'] = (result) => {
+    this.#count.done += 1;
+    if (isKilled(result)) this.#count.killed += 1;
+    if (isFinding(result)) {
+      this.#count.findings += 1;
+      this.#area.line(inert(printable(lineOf(result))));
+    }
+    if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
+    this.#draw();
+  };
+
+  end(): void {
+    this.#area.clear();
+  }
+
+  #draw(): void {
+    this.#area.draw([`${bar(this.#count.done, this.#count.all)} ${this.#words()}`]);
+  }
+
+  #words(): string {
+    const { all, done, killed, findings } = this.#count;
+    const left = done === 0 ? 0 : ((performance.now() - this.#since) / done) * (all - done);
+    const when = done === 0 || done === all ? '' : ` · about ${readableDuration(Math.ceil(left / 1000) * 1000)} left`;
+    return `${done} of ${all} · ${killed} killed · ${findings} to look at${when}`;
+  }
+}
+
+const lineOf = ({ state, name, summary }: MutationSubject): string => `${state} ${name}: ${summary}`;

@@ -1,0 +1,46 @@
+/** From the catalogue of defects and variants to what the tests meet. */
+import type { Located } from '../../../simulators/defects/catalogue.ts';
+import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import type { Server, Subject } from '../../mutate/subject.ts';
+import type { Suite } from '../../runner/types.ts';
+
+/** A requirement by its id, or by that of one of its checks. */
+export type Requirements = ReadonlyMap<string, { id: string; section: string; text: string }>;
+
+export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>
+  new Map(
+    suites.flatMap(({ checks }) =>
+      checks.flatMap(({ id, requirement }) => [[id, requirement] as const, [requirement.id, requirement] as const]),
+    ),
+  );
+
+export interface Planted<B> {
+  readonly all: readonly Located<Defect<B> | Variant<B>>[];
+  readonly requirements: Requirements;
+  /** Command line that starts a faithful server. */
+  readonly byHand: string;
+  start(variant: Variant<B>): Promise<Server>;
+}
+
+export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>): Subject[] {
+  const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
+    'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
+  // A variant breaks nothing: its section is that of the defects in its file.
+  const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
+  return all.map((each) => {
+    const { name, summary, file } = each;
+    const kind = 'breaks' in each ? 'defect' : 'variant';
+    const breaks = 'breaks' in each ? each.breaks : [];
+    const broken = breaks.flatMap((id) => requirements.get(id) ?? []);
+    return {
+      name,
+      kind,
+      summary,
+      file,
+      section: sectionOf(each) ?? byFile.get(file) ?? '',
+      requirements: broken.map(({ id, text }) => ({ id, text })),
+      byHand: `${byHand} --${kind} ${name}`,
+      start: () => start(each),
+    };
+  });
+}

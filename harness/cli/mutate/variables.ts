@@ -1,0 +1,14 @@
+/**
+ * Names of the environment variables by which tests learn where their server is, beside those of
+ * `harness/contract/client.ts`. `fixtures/mutate/README.md` is the page for those who write the tests.
+ */
+export const VARIABLES = {
+  /** Of whichever API is under test. */
+  url: 'MUSTER_URL',
+  socket: 'MUSTER_SOCKET',
+  controlUrl: 'MUSTER_CONTROL_URL',
+  controlToken: 'MUSTER_CONTROL_TOKEN',
+  controlSocket: 'MUSTER_CONTROL_SOCKET',
+  agentUrl: 'MUSTER_AGENT_URL',
+  mqttUrl: 'MUSTER_MQTT_URL',
+} as const;

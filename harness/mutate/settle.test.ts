@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { Interrupted } from '../common/signals.ts';
+import type { MutationSubject } from '../reports/mutation/report.ts';
+import { sampleSubject } from '../reports/mutation/testing/samples.ts';
+import type { Baseline } from '../runner/baseline.ts';
+import type { Found } from './run.ts';
+import { reportOf, updateFor } from './settle.ts';
+
+const ABOUT = {
+  muster: '0',
+  side: 'client',
+  api: 'device',
+  command: 'test',
+  seed: 1,
+  started_at: '2026-11-26T00:00:00Z',
+  duration_ms: 1,
+  jobs: 1,
+} as const;
+
+const killed = (name: string) => sampleSubject({ name, state: 'killed' });
+const survived = sampleSubject();
+
+function settled(
+  subjects: readonly MutationSubject[],
+  {
+    minScore,
+    baseline,
+    signal = new AbortController().signal,
+    ...more
+  }: Partial<Found> & { minScore?: number; baseline?: Baseline; signal?: AbortSignal } = {},
+) {
+  const found: Found = {
+    first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '' },
+    traffic: { asked: new Map([['GET /events', 2]]), unseen: () => undefined },
+    subjects,
+    testTimeoutMs: 10_000,
+    flaky: undefined,
+    ...more,
+  };
+  const names = [...subjects.map(({ name }) => name), 'not-asked-for'];
+  const use = baseline && { baseline, today: '2026-11-26', names };
+  return reportOf(found, { ...ABOUT, minScore }, use, signal);
+}
+
+test('the exit code: what survives fails the run, unless enough is killed', () => {
+  const four = [killed('a'), killed('b'), killed('c'), survived];
+  expect(settled([killed('a')])).toMatchObject({ exit_code: 0, score: 100 });
+  expect(settled(four)).toMatchObject({ exit_code: 1, score: 75 });
+  expect(settled(four, { minScore: 75 }).exit_code).toBe(0);
+  expect(settled(four, { minScore: 76 })).toMatchObject({ exit_code: 1, meaning: 'the score is 75 %, less than 76 %' });
+  const brittle = sampleSubject({ name: 'v', kind: 'variant', state: 'brittle' });
+  expect(settled([...four, brittle], { minScore: 10 }).exit_code).toBe(1);
+});
+
+test('a run that says nothing is incomplete, and never good', () => {
+  const never = sampleSubject({ state: 'never_asked' });
+  expect(settled([never])).toMatchObject({ exit_code: 2 });
+  expect(settled([])).toMatchObject({ exit_code: 2 });
+  const failed = { outcome: 'failed', how: 'ended with exit code 7', durationMs: 5, wrote: 'oh' } as const;
+  const notRun = sampleSubject({ state: 'not_run' });
+  expect(settled([notRun], { first: failed })).toMatchObject({
+    exit_code: 2,
+    meaning: 'the tests do not pass on the faithful simulator: they ended with exit code 7',
+    first_run: { passed: false, wrote: 'oh' },
+  });
+  expect(settled([killed('a')], { flaky: 'the tests timed out' }).exit_code).toBe(2);
+  expect(settled([killed('a'), sampleSubject({ name: 'x', state: 'blocked' })]).exit_code).toBe(2);
+  expect(settled([killed('a'), never])).toMatchObject({
+    exit_code: 0,
+    meaning: expect.stringContaining('1 was never'),
+  });
+});
+
+test('a run that is ended early tells what it has, with the code of the signal', () => {
+  const signal = AbortSignal.abort(new Interrupted('SIGTERM'));
+  expect(settled([killed('a'), sampleSubject({ name: 'b', state: 'not_run' })], { signal })).toMatchObject({
+    exit_code: 143,
+    interrupted: true,
+    summary: { killed: 1, not_run: 1 },
+  });
+});
+
+test('a baseline accepts survivors, and one that is killed now is stale', () => {
+  const use = { baseline: { known: [] }, today: '2026-11-26', names: ['replay-inclusive', 'a'] };
+  const update = updateFor('device', [survived, killed('a')], use);
+  expect(update.known).toMatchObject([{ check: 'mutate-device.replay-inclusive', owner: 'unassigned' }]);
+  expect(settled([survived, killed('a')], { baseline: update })).toMatchObject({
+    exit_code: 0,
+    summary: { known: 1, survived: 0 },
+    score: 100,
+  });
+  const stale = settled([killed('replay-inclusive')], { baseline: update });
+  expect(stale).toMatchObject({ exit_code: 2, stale: [{ name: 'mutate-device.replay-inclusive' }] });
+  const left = settled([killed('a'), sampleSubject({ name: 'replay-inclusive', state: 'never_asked' })], {
+    baseline: update,
+  });
+  expect(left).toMatchObject({ exit_code: 0, stale: [] });
+  const other = { known: [{ check: 'device.events.frame', reason: 'x', expires: '2027-01-01' }] };
+  expect(settled([killed('a')], { baseline: other }).stale).toEqual([]);
+});

@@ -1,0 +1,169 @@
+/** From what was found to a report: what a baseline excuses, the score, and the exit code in words. */
+import { interruptedCode } from '../common/signals.ts';
+import { EXIT } from '../common/usage.ts';
+import {
+  countsOf,
+  findingOf,
+  inPercent,
+  inState,
+  isFinding,
+  isKilled,
+  type MutationReport,
+  type MutationState,
+  type MutationSubject,
+  requirementOf,
+  scoreOf,
+  sectionsOf,
+  summaryOf,
+} from '../reports/mutation/report.ts';
+import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
+import type { CheckResult, Outcome } from '../runner/types.ts';
+import type { Found } from './run.ts';
+
+/** What a report says beside what was found. */
+export type About = Pick<
+  MutationReport,
+  'muster' | 'side' | 'api' | 'command' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
+> & { readonly minScore: number | undefined };
+
+/** The ids that a baseline knows defects and variants by: `mutate-device.replay-inclusive`. */
+const prefixOf = (api: MutationReport['api']): string => `mutate-${api}`;
+
+export interface BaselineUse {
+  readonly baseline: Baseline;
+  /** YYYY-MM-DD */
+  readonly today: string;
+  /** All names, also of those that did not run. */
+  readonly names: readonly string[];
+}
+
+const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
+  killed: 'pass',
+  timed_out: 'pass',
+  accepted: 'pass',
+  survived: 'fail',
+  brittle: 'fail',
+  known: 'known',
+  never_asked: 'not_applicable',
+  blocked: 'blocked',
+  not_run: 'undecided',
+};
+
+/** As the baseline of checks takes it. */
+const resultOf = (api: MutationReport['api'], subject: MutationSubject): CheckResult => ({
+  id: `${prefixOf(api)}.${subject.name}`,
+  level: 'MUST',
+  section: subject.section,
+  requirement: requirementOf(subject),
+  requirement_id: subject.requirements[0]?.id ?? '',
+  outcome: OUTCOMES[subject.state],
+  duration_ms: subject.duration_ms ?? 0,
+  ...(isFinding(subject)
+    ? { expected: `the tests to ${subject.kind === 'defect' ? 'fail' : 'pass'}`, actual: findingOf(subject) }
+    : {}),
+});
+
+const scopeOf = (api: MutationReport['api'], names: readonly string[]) => ({
+  api: prefixOf(api),
+  ids: names.map((name) => `${prefixOf(api)}.${name}`),
+});
+
+/** The baseline that excuses exactly what was found. */
+export const updateFor = (
+  api: MutationReport['api'],
+  subjects: readonly MutationSubject[],
+  { baseline, today, names }: BaselineUse,
+): Update =>
+  updatedBaseline(
+    subjects.map((subject) => resultOf(api, subject)),
+    baseline,
+    today,
+    scopeOf(api, names),
+  );
+
+/** Findings that the baseline excuses are `known`; entries that excuse nothing any more are `stale`. */
+export function excused(
+  api: MutationReport['api'],
+  subjects: readonly MutationSubject[],
+  { baseline, today, names }: BaselineUse,
+): Pick<MutationReport, 'subjects' | 'stale'> {
+  const results = subjects.map((subject) => resultOf(api, subject));
+  const settled = applyBaseline(results, baseline, today, scopeOf(api, names));
+  const byId = new Map(settled.map((result) => [result.id, result]));
+  return {
+    subjects: subjects.map((subject) => {
+      const { outcome, reason } = byId.get(`${prefixOf(api)}.${subject.name}`) ?? {};
+      const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
+      return isKnown ? { ...subject, state: 'known', ...(reason === undefined ? {} : { reason }) } : subject;
+    }),
+    stale: settled
+      .filter(({ outcome }) => outcome === 'fixed')
+      .map(({ id, reason = '' }) => ({ name: id.replace(/^baseline:/, ''), reason })),
+  };
+}
+
+/** The whole report. `signal` is that which may have ended the run. */
+export function reportOf(
+  found: Found,
+  { minScore, ...about }: About,
+  use: BaselineUse | undefined,
+  signal: AbortSignal,
+): MutationReport {
+  const settled = use === undefined ? { subjects: found.subjects, stale: [] } : excused(about.api, found.subjects, use);
+  const { first, traffic, testTimeoutMs, flaky } = found;
+  const subjects = [...settled.subjects];
+  const score = scoreOf(subjects);
+  const report = {
+    ...about,
+    ...(testTimeoutMs === undefined ? {} : { test_timeout_ms: Math.round(testTimeoutMs) }),
+    first_run: {
+      passed: first.outcome === 'passed',
+      how: first.how,
+      duration_ms: Math.round(first.durationMs),
+      ...(first.outcome === 'passed' || first.wrote === '' ? {} : { wrote: first.wrote }),
+    },
+    asked: [...traffic.asked].map(([operation, times]) => ({ operation, times })),
+    ...(flaky === undefined ? {} : { flaky }),
+    summary: summaryOf(subjects),
+    ...(score === undefined ? {} : { score }),
+    ...(minScore === undefined ? {} : { min_score: minScore }),
+    sections: sectionsOf(subjects),
+    stale: [...settled.stale],
+    ...(signal.aborted ? { interrupted: true as const } : {}),
+    subjects,
+  };
+  return { ...report, ...verdictOn(report, signal) };
+}
+
+type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
+const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
+
+/** The exit code, and why. What the tests miss weighs more than what stayed open. */
+function verdictOn(report: Omit<MutationReport, 'exit_code' | 'meaning'>, signal: AbortSignal): Verdict {
+  const { subjects, first_run: first, score, min_score: least, flaky, summary } = report;
+  if (signal.aborted) return verdict(interruptedCode(signal), `ended early: ${countsOf(report)}`);
+  if (!first.passed)
+    return verdict(EXIT.incomplete, `the tests do not pass on the faithful simulator: they ${first.how}`);
+  if (flaky !== undefined)
+    return verdict(EXIT.incomplete, `the tests pass and fail on the same faithful simulator: ${flaky}`);
+  const brittle = inState(subjects, 'brittle').length;
+  if (brittle > 0)
+    return verdict(EXIT.nonconformant, `the tests fail on ${brittle} of the servers that are right (brittle)`);
+  if (score !== undefined && score < (least ?? 100))
+    return verdict(
+      EXIT.nonconformant,
+      least === undefined
+        ? `${summary.survived} of the defects survived`
+        : `the score is ${inPercent(score)}, less than ${least} %`,
+    );
+  const [stale] = report.stale;
+  if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
+  if (summary.blocked > 0)
+    return verdict(EXIT.incomplete, `${summary.blocked} servers could not be started: nothing is known of them`);
+  if (!subjects.some((one) => isKilled(one) || one.state === 'known' || one.state === 'accepted'))
+    return verdict(EXIT.incomplete, 'the tests asked nothing that a defect could show in');
+  const never = inState(subjects, 'never_asked').filter(({ kind }) => kind === 'defect').length;
+  const unseen = never === 0 ? '' : `; ${never} ${never === 1 ? 'was' : 'were'} never asked for`;
+  const words = least === undefined ? 'every defect that ran was killed' : `the score is ${inPercent(score)}`;
+  return verdict(EXIT.conformant, `${words}${unseen}`);
+}

@@ -1,0 +1,42 @@
+/** What a user's tests are run against: servers, each in a place of its own, right or wrong in one known way. */
+import type { SUBJECT_KINDS } from '../reports/mutation/report.ts';
+
+/** A server that is up, and where it is. */
+export interface Server extends AsyncDisposable {
+  /** What tells the tests. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What must not be shown of it. */
+  readonly secrets: readonly string[];
+}
+
+/** A defect, or a variant. */
+export interface Subject {
+  readonly name: string;
+  readonly kind: (typeof SUBJECT_KINDS)[number];
+  /** What differs, in one sentence. */
+  readonly summary: string;
+  /** Of what it breaks first. */
+  readonly section: string;
+  readonly requirements: readonly { id: string; text: string }[];
+  /** Where it is declared, from the root of the repository. */
+  readonly file: string;
+  /** Command line that starts such a server. */
+  readonly byHand: string;
+  /** Rejects when it cannot be started, which is no doing of the tests. */
+  start(): Promise<Server>;
+}
+
+/** What the tests asked in their first run. */
+export interface Traffic {
+  /** By operation, how often. */
+  readonly asked: ReadonlyMap<string, number>;
+  /** Why a subject cannot show in what was asked; undefined where it may. */
+  unseen(subject: Subject): string | undefined;
+}
+
+/** A faithful server, and all that can be planted in it. */
+export interface World {
+  readonly subjects: readonly Subject[];
+  /** The faithful one. Its traffic is that of its life so far. */
+  faithful(): Promise<Server & { readonly traffic: Traffic }>;
+}

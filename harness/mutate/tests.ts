@@ -1,0 +1,79 @@
+/** Runs the user's tests once, and says how they ended. */
+
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readableDuration } from '../common/durations.ts';
+import { ProcessGroup } from '../targets/launch/process.ts';
+import type { Server } from './subject.ts';
+
+/** How long tests may take to end by themselves after SIGTERM. */
+const GRACE_MS = 2000;
+const KEPT_CHARACTERS = 8000;
+const LAST_LINES = 30;
+
+export interface TestCommand {
+  /** Makes the world that the tests expect, before each run of them. */
+  readonly setup?: string;
+  readonly line: string;
+  /** Of both together. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** How a run of the tests ended. */
+export interface Ended {
+  readonly outcome: 'passed' | 'failed' | 'timed_out';
+  /** In words. */
+  readonly how: string;
+  readonly durationMs: number;
+  /** The last lines that it wrote. */
+  readonly wrote: string;
+}
+
+/** Rejects with the reason of the signal when that ends the run. Nothing that it started is left in either case. */
+export async function runTests(server: Server, { setup, line, timeoutMs, signal }: TestCommand): Promise<Ended> {
+  const started = performance.now();
+  const lines =
+    setup === undefined
+      ? [['', line]]
+      : [
+          ['--setup ', setup],
+          ['', line],
+        ];
+  for (const [name = '', text = ''] of lines) {
+    const left = timeoutMs - (performance.now() - started);
+    const ended = await runLine(text, { ...process.env, ...server.env }, left, signal);
+    signal.throwIfAborted();
+    const durationMs = performance.now() - started;
+    const over = ended.how === undefined;
+    const how = over ? `not over within ${readableDuration(timeoutMs)}` : (ended.how ?? '');
+    if (over || ended.code !== 0)
+      return { outcome: over ? 'timed_out' : 'failed', how: name + how, durationMs, wrote: ended.wrote };
+    if (text === line && name === '') return { outcome: 'passed', how, durationMs, wrote: ended.wrote };
+  }
+  throw new Error('no tests to run');
+}
+
+/** `how` is undefined when its time was over first. */
+async function runLine(
+  line: string,
+  env: Readonly<Record<string, string | undefined>>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<{ how: string | undefined; code: number | undefined; wrote: string }> {
+  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, keptCharacters: KEPT_CHARACTERS });
+  const bell = new AbortController();
+  const late = delay(Math.max(0, timeoutMs), undefined, { signal: AbortSignal.any([bell.signal, signal]) });
+  await Promise.race([group.exited, late.catch(() => {})]);
+  bell.abort();
+  const { how, code } = group;
+  // What a test has left behind in its group must not meet the next server.
+  await group.stop();
+  return { how, code, wrote: lastOf(group) };
+}
+
+const lastOf = ({ stdout, stderr }: ProcessGroup): string =>
+  [stdout, stderr]
+    .map((text) => text.trim().split('\n').slice(-LAST_LINES).join('\n'))
+    .filter((text) => text !== '')
+    .join('\n');

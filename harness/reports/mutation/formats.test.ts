@@ -1,0 +1,114 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Ajv from 'ajv';
+import addFormats from 'ajv-formats';
+import schema from 'mutation-testing-report-schema/mutation-testing-report-schema.json' with { type: 'json' };
+import { expect, test } from 'vitest';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { junitProblems } from '../../cli/testing/muster.ts';
+import { mutationWriters } from './formats.ts';
+import { mutationReportShape, scoreOf } from './report.ts';
+import { sampleMutation, sampleSubject } from './testing/samples.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const sourceOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+const validate = addFormats.default(new Ajv.default({ strict: false })).compile(schema);
+
+/** What goes to stdout in that format. */
+function written(format: string, report = sampleMutation(), verbose = false): string {
+  let text = '';
+  const stdout = { write: (piece: string) => (text += piece) };
+  mutationWriters([format])(report, { stdout, env: {}, columns: 80, verbose, sourceOf });
+  return text;
+}
+
+test('the score counts what was killed or survived, and nothing else', () => {
+  const { subjects, sections, summary } = sampleMutation();
+  expect(scoreOf(subjects)).toBeCloseTo(66.67, 1);
+  expect(sections).toMatchObject([
+    { section: '4.1', killed: 0, survived: 0, never_asked: 1 },
+    { section: '6.2', killed: 2, survived: 1, known: 1, brittle: 1 },
+  ]);
+  expect(sections[0]).not.toHaveProperty('score');
+  expect(summary).toMatchObject({ killed: 1, timed_out: 1, survived: 1, brittle: 1, never_asked: 1 });
+});
+
+test('JSON is of the published shape', () => {
+  const report: unknown = JSON.parse(written('json'));
+  expect(mutationReportShape.problems(report)).toEqual([]);
+  expect(report).toEqual(sampleMutation());
+});
+
+test('the mutation testing report is one that viewers open: a mutant for each defect, where it is declared', () => {
+  const document = JSON.parse(written('mutation'));
+  expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
+  const [file] = Object.entries(document.files) as [string, { source: string; mutants: Record<string, never>[] }][];
+  expect(file?.[0]).toBe('simulators/defects/device/6.2-replay.ts');
+  const { source = '', mutants = [] } = file?.[1] ?? {};
+  expect(mutants.map(({ id, status }) => [id, status])).toEqual([
+    ['replay-inclusive', 'Survived'],
+    ['replay-skips-first', 'Killed'],
+    ['zero-is-no-cursor', 'Timeout'],
+    ['replay-limited', 'Ignored'],
+    ['types-ignored', 'NoCoverage'],
+    ['replay-capped', 'RuntimeError'],
+    ['heartbeat-none', 'Pending'],
+  ]);
+  const [survivor] = mutants as unknown as { location: Record<'start' | 'end', { line: number; column: number }> }[];
+  const { start, end } = survivor?.location ?? { start: { line: 0, column: 0 }, end: { line: 0, column: 0 } };
+  const line = source.split('\n')[start.line - 1] ?? '';
+  expect(line.slice(start.column - 1, end.column - 1)).toContain("'replay-inclusive'");
+});
+
+test('without the sources, as in another place, it is valid all the same', () => {
+  let text = '';
+  mutationWriters(['mutation'])(sampleMutation(), {
+    stdout: { write: (piece: string) => (text += piece) },
+    env: {},
+    columns: 80,
+    verbose: false,
+    sourceOf: () => '',
+  });
+  expect(validate(JSON.parse(text)), JSON.stringify(validate.errors)).toBe(true);
+});
+
+test('JUnit is valid, and its failures are what the reader has to do something about', async () => {
+  const xml = written('junit');
+  expect(await junitProblems(xml)).toEqual([]);
+  expect([...xml.matchAll(/<failure [^>]*type="(\w+)"/g)].map(([, type]) => type)).toEqual(['survived', 'brittle']);
+  expect(xml).toContain('tests="9" failures="2" errors="1" skipped="3"');
+  const open = written('junit', sampleMutation([], { exit_code: 2, meaning: 'the tests do not pass' }));
+  expect(await junitProblems(open)).toEqual([]);
+  expect(open).toContain('<error message="the tests do not pass"');
+});
+
+test.each(['html', 'markdown', 'pretty'])('%s names what survived, the requirement, and how to see it', (format) => {
+  const text = written(format);
+  for (const part of ['replay-inclusive', 'The cursor itself is not repeated.', '--defect replay-inclusive', '66.6 %'])
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(part);
+  expect(text).not.toContain('\u0007');
+  expect(text).not.toContain('<b>8</b>'.repeat(format === 'pretty' ? 2 : 1));
+});
+
+test('of many findings the first are told in full, and all with --verbose', () => {
+  const many = sampleMutation(Array.from({ length: 20 }, (_, at) => sampleSubject({ name: `defect-${at}` })));
+  expect(written('pretty', many).match(/by hand/g)).toHaveLength(3);
+  expect(written('pretty', many)).toContain('defect-19');
+  expect(written('pretty', many, true).match(/by hand/g)).toHaveLength(20);
+});
+
+test('two reports cannot go to one place, and files are tried before the work', () => {
+  using folder = scratch();
+  expect(() => mutationWriters(['json', 'html'])).toThrow('another report goes to stdout already');
+  expect(() => mutationWriters(['sarif'])).toThrow('accepted are pretty, json, html, markdown, junit, mutation');
+  const path = join(folder.path, 'new', 'r.json');
+  mutationWriters([`json=${path}`])(sampleMutation(), {
+    stdout: { write: () => {} },
+    env: {},
+    columns: 80,
+    verbose: false,
+    sourceOf,
+  });
+  expect(existsSync(path)).toBe(true);
+});

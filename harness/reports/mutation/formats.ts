@@ -1,0 +1,69 @@
+/** What `--report` of `muster mutate` takes. */
+import { inert, type Output, painter, printableJson } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage.ts';
+import { isOneFile, prepareFile } from '../../common/user-files.ts';
+import { formatOf, writeReport } from '../format.ts';
+import { mutationElements } from './elements.ts';
+import { mutationJunit } from './junit.ts';
+import { mutationMarkdown } from './markdown.ts';
+import { mutationPage } from './page.ts';
+import type { MutationReport } from './report.ts';
+import { mutationText } from './text.ts';
+
+/** What the formats need beside the report. */
+export interface MutationWriting {
+  readonly stdout: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly columns: number;
+  readonly verbose: boolean;
+  /** The text of a file of the catalogue; '' where it is not there. */
+  sourceOf(file: string): string;
+}
+
+interface Format {
+  readonly name: string;
+  /** `terminal`: it goes to stdout. */
+  text(report: MutationReport, writing: MutationWriting, terminal: boolean): string;
+}
+
+const FORMATS: readonly Format[] = [
+  {
+    name: 'pretty',
+    text: (report, { stdout, env, columns, verbose }, terminal) =>
+      inert(mutationText(report, { paint: painter(stdout, terminal ? env : { NO_COLOR: '1' }), columns, verbose })),
+  },
+  { name: 'json', text: (report) => `${printableJson(report, 2)}\n` },
+  { name: 'html', text: mutationPage },
+  { name: 'markdown', text: mutationMarkdown },
+  { name: 'junit', text: mutationJunit },
+  { name: 'mutation', text: (report, { sourceOf }) => mutationElements(report, sourceOf) },
+];
+
+/** All formats in words, for help. */
+export const MUTATION_FORMATS_TEXT =
+  'Report: pretty, json, html, markdown, junit or mutation (the mutation testing report schema), each with =FILE';
+
+/**
+ * What writes the reports that are asked for; without any, `pretty`. Files are tried before the work.
+ *
+ * @throws UsageError for an unknown format, for a place that cannot be written, and for two that go to one place
+ */
+export function mutationWriters(specs: readonly string[]): (report: MutationReport, writing: MutationWriting) => void {
+  const wanted = (specs.length === 0 ? ['pretty'] : specs).map((spec) => {
+    const { format, file } = formatOf(spec, FORMATS);
+    return { spec, format, path: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
+  });
+  const places = new Set<string | undefined>();
+  for (const { spec, path } of wanted) {
+    if (places.has(path) && (path === undefined || isOneFile(path)))
+      throw new UsageError(`--report ${spec}: another report goes to ${path ?? 'stdout'} already`);
+    places.add(path);
+  }
+  return (report, writing) => {
+    for (const { format, path } of wanted) {
+      const text = format.text(report, writing, path === undefined);
+      if (path === undefined) writing.stdout.write(text);
+      else writeReport(path, text);
+    }
+  };
+}

@@ -1,0 +1,68 @@
+/** The report as Markdown, for a job summary or a merge request. */
+import { escapeText } from '../../common/html.ts';
+import { printable } from '../../common/terminal.ts';
+import {
+  countsOf,
+  inPercent,
+  inState,
+  type MutationReport,
+  type MutationState,
+  type MutationSubject,
+  requirementOf,
+} from './report.ts';
+
+/** Findings that are shown: GitHub drops what exceeds 1 MiB of a step's summary. */
+const SHOWN = 100;
+
+export function mutationMarkdown(report: MutationReport): string {
+  const { score, exit_code: code, meaning, side, api, sections } = report;
+  const rows = sections
+    .filter((section) => section.score !== undefined)
+    .map(
+      ({ section, title, killed, survived, never_asked: never, score: reached }) =>
+        `| ${section} ${cell(title)} | ${inPercent(reached)} | ${killed} | ${survived} | ${never} |`,
+    );
+  return `${[
+    `## mutate ${side}: ${score === undefined ? 'no score' : inPercent(score)}`,
+    `${countsOf(report)}, of defects and variants of the ${api}.`,
+    `Exit ${code}: ${cell(meaning)}.`,
+    ...(rows.length === 0
+      ? []
+      : [
+          ['| section | score | killed | survived | never asked |', '| --- | --- | --- | --- | --- |', ...rows].join(
+            '\n',
+          ),
+        ]),
+    ...list('Brittle: the tests fail on servers that are right', inState(report.subjects, 'brittle')),
+    ...list('Survived: the tests pass on servers that are wrong', inState(report.subjects, 'survived')),
+    ...names('Never asked', 'never_asked', report),
+  ].join('\n\n')}\n`;
+}
+
+/** Of one line, without markup. */
+const cell = (text: string): string =>
+  escapeText(printable(text))
+    .replaceAll(/[\\`*_[\]|~]/g, '\\$&')
+    .replaceAll('\n', ' ');
+
+function list(title: string, subjects: readonly MutationSubject[]): string[] {
+  if (subjects.length === 0) return [];
+  const more = subjects.length > SHOWN ? [`and ${subjects.length - SHOWN} more`] : [];
+  return [`### ${title} (${subjects.length})`, ...subjects.slice(0, SHOWN).map(item), ...more];
+}
+
+function item(subject: MutationSubject): string {
+  const { name, section, summary, by_hand: byHand } = subject;
+  const required = requirementOf(subject);
+  return [
+    `- **${cell(name)}** (${section}): ${cell(summary)}`,
+    ...(required === '' ? [] : [`  Required: ${cell(required)}`]),
+    `  By hand: \`${byHand.replaceAll('`', "'")}\``,
+  ].join('  \n');
+}
+
+function names(title: string, state: MutationState, { subjects }: MutationReport): string[] {
+  const all = inState(subjects, state);
+  if (all.length === 0) return [];
+  return [`### ${title} (${all.length})`, all.map(({ name }) => `\`${name}\``).join(', ')];
+}

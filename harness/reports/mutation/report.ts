@@ -1,0 +1,171 @@
+/**
+ * What became of a user's own tests when their server was wrong: the data of `muster mutate`, and its words. Its shape
+ * is published as `fixtures/schemas/mutation.schema.json`.
+ */
+import Type, { type Static } from 'typebox';
+import { sectionTitle } from '../../contract/sections.ts';
+import { objectShape, oneOf } from '../../contract/shape.ts';
+
+/** What can be planted: what the tests should find, and what they should put up with. */
+export const SUBJECT_KINDS = ['defect', 'variant'] as const;
+
+/** Of a defect: the first four. Of a variant: `accepted` and `brittle`. Of both: the others. */
+export const MUTATION_STATES = [
+  'killed',
+  'timed_out',
+  'survived',
+  'known',
+  'accepted',
+  'brittle',
+  'never_asked',
+  'blocked',
+  'not_run',
+] as const;
+export type MutationState = (typeof MUTATION_STATES)[number];
+
+/** What each state means, in words that follow its number. */
+export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
+  killed: 'killed',
+  timed_out: 'timed out',
+  survived: 'survived',
+  known: 'in the baseline',
+  accepted: 'accepted',
+  brittle: 'brittle',
+  never_asked: 'never asked',
+  blocked: 'blocked',
+  not_run: 'not run',
+};
+
+const text = Type.String();
+const told = (description: string) => Type.Optional(Type.String({ description }));
+const count = Type.Integer({ minimum: 0 });
+const milliseconds = Type.Number({ minimum: 0 });
+const percent = (description: string) =>
+  Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: `${description}; absent where none ran` }));
+
+const subject = Type.Object({
+  name: Type.String({ description: 'As --defect and --variant take it' }),
+  kind: oneOf(SUBJECT_KINDS),
+  state: oneOf(MUTATION_STATES),
+  section: text,
+  summary: Type.String({ description: 'What differs from the reference, in one sentence' }),
+  requirements: Type.Array(Type.Object({ id: text, text }), { description: 'What a defect breaks' }),
+  file: Type.String({ description: 'Where it is declared' }),
+  by_hand: Type.String({ description: 'Command line that starts such a server' }),
+  duration_ms: Type.Optional(milliseconds),
+  how: told('How the tests ended'),
+  wrote: told('The last lines that the tests wrote, where they ended otherwise than they should'),
+  reason: told('Why it did not run, was never asked, or is excused'),
+});
+export type MutationSubject = Static<typeof subject>;
+
+const section = Type.Object({
+  section: text,
+  title: text,
+  killed: Type.Integer({ minimum: 0, description: 'With those that timed out' }),
+  survived: count,
+  known: count,
+  brittle: count,
+  never_asked: count,
+  score: percent('Killed, of those that were killed or survived'),
+});
+export type MutationSection = Static<typeof section>;
+
+/** Shape of `--report json`. */
+export const mutationReportShape = objectShape(
+  'MutationReport',
+  {
+    muster: Type.String({ description: 'Version' }),
+    side: oneOf(['client', 'system'], 'Whose tests ran: those of a client, or of one side of the system'),
+    api: oneOf(['device', 'platform', 'agent'], 'What the defects were planted in'),
+    command: text,
+    seed: Type.Integer(),
+    started_at: text,
+    duration_ms: milliseconds,
+    jobs: Type.Integer({ minimum: 1 }),
+    test_timeout_ms: Type.Optional(milliseconds),
+    first_run: Type.Object(
+      { passed: Type.Boolean(), how: text, duration_ms: milliseconds, wrote: told('The last lines, unless it passed') },
+      { description: 'The tests on the faithful simulator' },
+    ),
+    asked: Type.Array(Type.Object({ operation: text, times: count }), {
+      description: 'What the tests asked of it in that run',
+    }),
+    flaky: told('Why what was killed may be chance: how the tests failed on the faithful simulator later'),
+    summary: Type.Object(Object.fromEntries(MUTATION_STATES.map((state) => [state, count])) as StateCounts),
+    score: percent('Killed, of those that were killed or survived, in per cent'),
+    min_score: Type.Optional(Type.Number()),
+    sections: Type.Array(section),
+    stale: Type.Array(Type.Object({ name: text, reason: text }), {
+      description: 'Entries of the baseline that excuse nothing any more',
+    }),
+    interrupted: Type.Optional(Type.Literal(true)),
+    exit_code: Type.Integer(),
+    meaning: Type.String({ description: 'The exit code in words' }),
+    subjects: Type.Array(subject),
+  },
+  { title: 'Muster mutation report', description: 'What the own tests of a client find of known defects' },
+);
+type StateCounts = Record<MutationState, typeof count>;
+export type MutationReport = Static<typeof mutationReportShape.schema>;
+
+const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
+export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
+
+/** What the reader has to do something about. */
+export const isFinding = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
+  state === 'survived' || state === 'brittle';
+
+export const inState = <S extends Pick<MutationSubject, 'state'>>(subjects: readonly S[], state: MutationState): S[] =>
+  subjects.filter((one) => one.state === state);
+
+/** How many there are in each state. */
+export const summaryOf = (subjects: readonly MutationSubject[]): MutationReport['summary'] =>
+  Object.fromEntries(MUTATION_STATES.map((state) => [state, inState(subjects, state).length])) as never;
+
+/** Per cent; undefined where no defect was either killed or survived. */
+export function scoreOf(subjects: readonly MutationSubject[]): number | undefined {
+  const killed = subjects.filter(isKilled).length;
+  const decided = killed + inState(subjects, 'survived').length;
+  return decided === 0 ? undefined : (100 * killed) / decided;
+}
+
+/** In the order of the specification. */
+export function sectionsOf(subjects: readonly MutationSubject[]): MutationSection[] {
+  return [...Map.groupBy(subjects, (one) => one.section)]
+    .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    .map(([section, members]) => {
+      const number = (state: MutationState): number => inState(members, state).length;
+      const score = scoreOf(members);
+      return {
+        section,
+        title: section === '' ? 'Any section' : sectionTitle(section),
+        killed: members.filter(isKilled).length,
+        survived: number('survived'),
+        known: number('known'),
+        brittle: number('brittle'),
+        never_asked: number('never_asked'),
+        ...(score === undefined ? {} : { score }),
+      };
+    });
+}
+
+/** A score to a tenth, never rounded up to what was not reached. */
+export const inPercent = (score: number | undefined): string =>
+  score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
+
+/** `120 killed · 3 survived`, without those that are none. */
+export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
+  MUTATION_STATES.filter((state) => summary[state] > 0)
+    .map((state) => `${summary[state]} ${STATE_WORDS[state]}`)
+    .join(' · ');
+
+/** What the tests did where they should not have, in one sentence. */
+export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state'>): string =>
+  kind === 'defect'
+    ? `The tests ${state === 'survived' ? 'pass' : 'passed'} although the server is wrong.`
+    : 'The tests fail although the server is right: the specification leaves this open.';
+
+/** The requirement in words; of a variant, that there is none. */
+export const requirementOf = ({ requirements }: Pick<MutationSubject, 'requirements'>): string =>
+  requirements[0]?.text ?? '';

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { ask } from '../device/testing/robot.ts';
+import { defects, simulateDevice, simulatePlatform, variants } from '../index.ts';
+
+test('a device has the defect that is named', async () => {
+  await using device = await simulateDevice({ defect: 'deployment-wrapped' });
+  await device.deploy();
+  const { json } = await ask(device.socketPath ?? '', '/deployments/current');
+  expect(json).not.toHaveProperty('object');
+  await using faithful = await simulateDevice();
+  await faithful.deploy();
+  const shown = await ask(faithful.socketPath ?? '', '/deployments/current');
+  expect(shown.json).toHaveProperty('object', 'deployment');
+});
+
+test('a platform has the variant that is named', async () => {
+  await using platform = await simulatePlatform({ variant: 'unauthorized-403', mqtt: false });
+  expect((await fetch(`${platform.url}/devices`)).status).toBe(403);
+});
+
+test('a name that there is not is refused with those that there are', async () => {
+  await expect(simulateDevice({ defect: 'replay' })).rejects.toThrow(
+    /^no defect of the device is called "replay"; known: .*replay-inclusive/,
+  );
+  await expect(simulatePlatform({ defect: ['order-unstable', 'x'] })).rejects.toThrow(RangeError);
+  await expect(simulateDevice({ variant: ['retains-1', 'retains-2'] })).rejects.toThrow(/retains-1 and retains-2/);
+});
+
+test('every defect and every variant is listed with what it is', async () => {
+  const [found] = (await defects('device')).filter(({ name }) => name === 'replay-inclusive');
+  expect(found).toEqual({
+    name: 'replay-inclusive',
+    summary: 'Replays the event of the cursor as well.',
+    breaks: ['device.events.replay.exclusive'],
+  });
+  expect((await variants('platform')).every(({ breaks }) => breaks.length === 0)).toBe(true);
+  expect((await defects('platform')).length).toBeGreaterThan(100);
+});
