@@ -83,12 +83,17 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'mutate',
     describe: 'Run your own tests against servers that are wrong in known ways: they should fail',
-    missing: 'Name whose tests to run: client.',
+    missing: 'Name whose tests to run: client or system.',
     members: [
       entry(
         'client',
         'Run the tests of a client once a defect of the simulated device or platform, and once a legal variant',
         async () => (await import('./commands/mutate.ts')).mutateClient,
+      ),
+      entry(
+        'system',
+        'Run the tests of a platform once a defect of its robots, or those of an agent once a defect of its platform',
+        async () => (await import('./commands/mutate.ts')).mutateSystem,
       ),
     ],
   },

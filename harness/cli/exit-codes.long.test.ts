@@ -187,7 +187,10 @@ const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
   check: [...['device', 'platform', 'system', 'client'].map((api) => ['check', api]), ['replay']],
   compare: [['compare']],
   fleet: [['fleet'], ['merge']],
-  mutate: [['mutate', 'client']],
+  mutate: [
+    ['mutate', 'client'],
+    ['mutate', 'system'],
+  ],
   verify: [['verify']],
   simulate: [
     ['simulate', 'device'],

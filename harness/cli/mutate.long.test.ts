@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
-import { jsonProblems, Running } from './testing/muster.ts';
+import { jsonProblems, MAIN, Running } from './testing/muster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;
@@ -19,8 +20,8 @@ interface Mutated {
   in(state: MutationState): string[];
 }
 
-async function mutate(words: readonly string[], env: Record<string, string> = {}): Promise<Mutated> {
-  const all = ['mutate', 'client', '--seed', '7', '--report', 'json', ...words];
+async function mutate(words: readonly string[], env: Record<string, string> = {}, side = 'client'): Promise<Mutated> {
+  const all = ['mutate', side, '--seed', '7', '--report', 'json', ...words];
   const { code, stdout, stderr } = await new Running(all, { env }).ended;
   expect(stdout, stderr).not.toBe('');
   expect(jsonProblems('mutation.schema.json', stdout)).toEqual([]);
@@ -189,6 +190,53 @@ describe('a run', { timeout: 120_000 }, () => {
     const { report } = await mutate(platform(line, ['key-*'], '--report', `html=${file}`));
     expect(report.first_run.wrote).toContain('MUSTER_PLATFORM_KEY=***');
     for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
+  });
+});
+
+describe('a system', { timeout: 180_000 }, () => {
+  const SYSTEM = program('system-tests.mjs');
+  const system = (words: readonly string[], env: Record<string, string>) => mutate(words, env, 'system');
+
+  test.each([
+    ['', ['deaf-after-reconnect'], []],
+    ['ping,failed', ['deaf-after-reconnect', 'pings-slowly', 'pings-unanswered'], ['failure-as-success']],
+  ])('robots with defects in a platform under test: without %j', async (holes, neverAsked, survived) => {
+    await using platform = await simulatePlatform({ devices: 2 });
+    const at = ['--url', platform.url, '--agent-url', platform.agentUrl, '--mqtt', platform.mqttUrl ?? ''];
+    const env = { MUSTER_API_KEY: platform.apiKey, LEAVE_OUT: holes };
+    const { report, ...run } = await system(['--api', 'agent', ...at, '--command', SYSTEM], env);
+    expect(report).toMatchObject({ side: 'system', api: 'agent', first_run: { passed: true } });
+    expect(run.in('survived')).toEqual(survived);
+    expect(run.in('never_asked')).toEqual(neverAsked);
+    expect(run.in('brittle')).toEqual(holes === '' ? ['retries-for-ever'] : []);
+    expect(JSON.stringify(report)).not.toContain(platform.apiKey);
+  });
+
+  test('a platform with defects around an agent under test, which the tests start', async () => {
+    const agent = `'${process.execPath}' '${MAIN}' simulate device --socket "$D/s" --dir "$D/r" --uplink agent`;
+    const line = [
+      `D=$(mktemp -d); trap 'kill $!; rm -rf "$D"' EXIT`,
+      `${agent} --platform "$MUSTER_PLATFORM_URL" --mqtt "$MUSTER_MQTT_URL" > "$D/ready" 2> /dev/null &`,
+      `for i in $(seq 100); do`,
+      `  ID=$(curl -s --unix-socket "$D/s" http://x/v0.2/device | grep -o 'dvc_[a-z0-9]*' | head -1)`,
+      `  curl -s -H "x-api-key: $MUSTER_PLATFORM_KEY" -H "service-version: $MUSTER_PLATFORM_VERSION" \\`,
+      `    "$MUSTER_URL/devices/$ID" | grep -q '"status":"online"' && break; sleep 0.2; done`,
+      `MUSTER_PLATFORM_URL=$MUSTER_URL MUSTER_DEVICE_ID=$ID LEAVE_OUT=failed ${SYSTEM}`,
+    ].join('\n');
+    const names = ['sync-not-requested', 'reports-dropped', 'replaced-stays-deployed', 'drift-when-deployed'];
+    const { report, ...run } = await system(['--api', 'platform', '--command', line, '--only', ...names], {});
+    expect(report.first_run, report.first_run.wrote).toMatchObject({ passed: true });
+    expect(run.in('killed')).toEqual(['reports-dropped', 'sync-not-requested']);
+    expect(run.in('brittle')).toEqual([]);
+  });
+
+  test('a platform that is not there leaves the run undecided', async () => {
+    const words = ['mutate', 'system', '--api', 'agent', '--url', 'http://127.0.0.1:1/beta', '--command', 'true'];
+    const { code, stderr } = await new Running(words, { env: { MUSTER_API_KEY: 'k' } }).ended;
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('a robot cannot enrol in the platform'),
+    });
   });
 });
 

@@ -21,11 +21,10 @@ export function wantedOf(subjects: readonly Subject[], { only = [], sections = [
       `--only ${pattern}: no defect and no variant is called so${near === undefined ? '' : `; did you mean ${near}?`}`,
     );
   }
+  const known = [...new Set(subjects.map(({ section }) => section))].sort();
   for (const section of sections)
-    if (!subjects.some((subject) => isIn(section, subject.section)))
-      throw new UsageError(
-        `--section ${section}: accepted are ${[...new Set(subjects.map((subject) => subject.section))].sort().join(', ')}`,
-      );
+    if (!known.some((each) => isIn(section, each)))
+      throw new UsageError(`--section ${section}: accepted are ${known.join(', ')}`);
   return subjects.filter(
     ({ name, section }) =>
       (patterns.length === 0 || patterns.some((pattern) => fits(pattern, name))) &&

@@ -133,10 +133,23 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
   }
 }
 
+/** What becomes of the tests on it. Brittle is only what fails twice: it accuses tests that may have been unlucky. */
 async function meet(
   subject: Subject,
   run: Run,
   listener: MutateListener,
+  signal: AbortSignal,
+): Promise<MutationSubject> {
+  const first = await meetOnce(subject, run, listener, signal);
+  if (first.state !== 'brittle') return first;
+  const second = await meetOnce(subject, run, listener, signal);
+  return second.state === 'accepted' ? { ...second, reason: `the tests failed once of twice: ${first.how}` } : second;
+}
+
+async function meetOnce(
+  subject: Subject,
+  run: Run,
+  { onSecrets }: MutateListener,
   signal: AbortSignal,
 ): Promise<MutationSubject> {
   let server: Server;
@@ -145,7 +158,7 @@ async function meet(
   } catch (error) {
     return told(subject, 'blocked', error instanceof Error ? error.message : String(error));
   }
-  listener.onSecrets(server.secrets);
+  onSecrets(server.secrets);
   try {
     const end = await run(server, subject.kind);
     const state = stateOf(subject, end);

@@ -34,9 +34,14 @@ export interface Traffic {
   unseen(subject: Subject): string | undefined;
 }
 
+/** A faithful server cannot be started, for a reason outside of Muster: the message says which. */
+export class CannotStart extends Error {
+  override name = 'CannotStart';
+}
+
 /** A faithful server, and all that can be planted in it. */
 export interface World {
   readonly subjects: readonly Subject[];
-  /** The faithful one. Its traffic is that of its life so far. */
+  /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart. */
   faithful(): Promise<Server & { readonly traffic: Traffic }>;
 }

@@ -20,4 +20,20 @@ export const agentDefects = [
     { subscribesOnce: true },
     { tells: /no such event; on the platform: status queued/ },
   ),
+  defect('requests-ignored', 'Syncs when it connects, and never when it is asked to.', ['system.deploy'], {
+    heedsRequests: false,
+  }),
+  defect('pings-unanswered', 'Leaves pings without an answer.', ['system.ping'], { answersPings: false }),
+  defect(
+    'reports-never',
+    'Does what it is told, and reports nothing of it.',
+    ['system.deploy', 'system.failed', 'system.newer'],
+    { reports: () => undefined },
+  ),
+  defect('failure-as-success', 'Reports a deployment that has failed as deployed.', ['system.failed'], {
+    reports: ({ archived_at: at, ...report }) =>
+      report.error_status === 'failed'
+        ? { activity_status: 'deployed', error_status: 'none', ...(at === undefined ? {} : { deployed_at: at }) }
+        : { ...report, ...(at === undefined ? {} : { archived_at: at }) },
+  }),
 ].map((each) => ({ ...each, ...FILE }));

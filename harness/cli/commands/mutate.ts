@@ -1,8 +1,12 @@
-/** `muster mutate`: how good the own tests of a client are, by the known defects that they find. */
+/** `muster mutate client` and `system`: how good your own tests are, by the known defects that they find. */
+import process from 'node:process';
+import { defined } from '../../common/defined.ts';
 import { exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
+import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
 import type { Suite } from '../../runner/types.ts';
+import type { OwnPlatform } from '../mutate/system.ts';
 import { command, type OptionsOf, type OptionTable, optionsIn, pathAfterEquals, wholePath } from '../options.ts';
 
 const TESTS = optionsIn('Tests');
@@ -41,6 +45,10 @@ const mutateOptions = {
   verbose: OUTCOME.flag('Pretty report: say of each server that was not run why'),
 } as const satisfies OptionTable;
 
+const DIALECT = SERVER.oneOf(DIALECTS, 'Names of headers, and what is answered where the specification is silent', {
+  default: 'spec',
+});
+
 const clientOptions = {
   api: SERVER.oneOf(['device', 'platform'], 'The API that the client speaks to', { required: true }),
   'seed-file': SERVER.text('Platform: the workspace that this YAML file describes', { path: wholePath }),
@@ -49,9 +57,80 @@ const clientOptions = {
     to: 10_000,
     defaultText: '30',
   }),
+  dialect: DIALECT,
   heartbeat: SERVER.text('Device: time between heartbeats of a stream', { defaultText: '1s' }),
   ...mutateOptions,
 } as const satisfies OptionTable;
+
+const systemOptions = {
+  api: SERVER.oneOf(
+    ['agent', 'platform'],
+    'Where the defects are: in robots that are enrolled in your platform, or in a platform that your agent enrols in',
+    { required: true },
+  ),
+  url: SERVER.text('Agent: base of the Platform API of your platform, e.g. http://127.0.0.1:8080/beta'),
+  'api-key': SERVER.text('Agent: API key that may make provisioning tokens', { secret: 'MUSTER_API_KEY' }),
+  'api-version': SERVER.text('Agent: API version of your platform', { defaultText: NEWEST_VERSION }),
+  'agent-url': SERVER.text('Agent: where robots sync', { defaultText: 'the host of --url' }),
+  mqtt: SERVER.text('Agent: the broker of your platform', { defaultText: 'the host of --url' }),
+  dialect: DIALECT,
+  heartbeat: SERVER.text('Agent: time between heartbeats of a robot', { defaultText: '1s' }),
+  ...mutateOptions,
+} as const satisfies OptionTable;
+
+type SystemArguments = OptionsOf<typeof systemOptions>;
+
+export const mutateSystem = command({
+  options: systemOptions,
+  examples: [
+    [
+      "MUSTER_API_KEY=… muster mutate system --api agent --url http://127.0.0.1:8080/beta --command './test.sh'",
+      'which defects of a robot the tests of a platform find',
+    ],
+    ["muster mutate system --api platform --command './test.sh'", 'which defects of a platform those of an agent find'],
+  ],
+  epilogue:
+    'With --api agent each run of the tests has a robot of its own in your platform, by MUSTER_DEVICE_ID and ' +
+    'MUSTER_DEVICE_URL; it stays there, offline. With --api platform the tests start your agent, which finds its ' +
+    'platform as in muster check system: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN ' +
+    `(fixtures/mutate/README.md).\n\nExit codes: ${exitCodesText('mutate')}.`,
+  async run(args) {
+    const { runMutate } = await import('../mutate/run-mutate.ts');
+    // One platform, and its users may count what is in it.
+    const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
+    const platform = ownPlatformOf(args);
+    const sides = { side: 'system', api: args.api } as const;
+    return await runMutate({ ...args, ...defined({ jobs }) }, sides, (seed) => systemWorldOf(args, platform, seed));
+  },
+});
+
+/** Throws UsageError. */
+function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
+  const { api, url, 'api-key': key = process.env['MUSTER_API_KEY'], 'agent-url': agentUrl, mqtt } = args;
+  const { 'api-version': version = NEWEST_VERSION } = args;
+  if (api === 'platform') {
+    const given = (['url', 'api-key', 'api-version', 'agent-url', 'mqtt', 'heartbeat'] as const).find(
+      (name) => args[name] !== undefined,
+    );
+    if (given !== undefined) throw new UsageError(`--${given}: needs --api agent`);
+    return undefined;
+  }
+  if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new UsageError('--url: must be the http or https address of the Platform API; --api agent needs it');
+  if (key === undefined || key === '')
+    throw new UsageError('--api-key: missing; --api agent needs it, here or in MUSTER_API_KEY');
+  return { url, apiKey: key, version, agentUrl: agentUrl ?? new URL(url).origin, mqtt };
+}
+
+async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | undefined, seed: number) {
+  const { requirementsOf } = await import('../mutate/subjects.ts');
+  const { agentWorld, platformForAgentWorld } = await import('../mutate/system.ts');
+  const { systemSuite } = await import('../../../suites/system/index.ts');
+  const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
+  if (platform === undefined) return platformForAgentWorld({ dialect: args.dialect, seed }, requirements);
+  const heartbeatMs = await heartbeatOf(args.heartbeat ?? HEARTBEAT);
+  return agentWorld(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
+}
 
 const DEVICES = 30;
 const HEARTBEAT = '1s';
@@ -74,8 +153,8 @@ export const mutateClient = command({
   ],
   epilogue:
     'The environment tells the tests where their server is: MUSTER_URL, MUSTER_SOCKET, MUSTER_PLATFORM_KEY, ' +
-    'MUSTER_CONTROL_URL and others (fixtures/mutate/README.md). They run once on the faithful simulator, then on each ' +
-    'defect, where they should fail, and on each legal variant, where they should pass.\n\n' +
+    'MUSTER_CONTROL_URL and others (fixtures/mutate/README.md). They run once on the faithful simulator, then on ' +
+    'each defect, where they should fail, and on each legal variant, where they should pass.\n\n' +
     `Exit codes: ${exitCodesText('mutate')}.`,
   async run(args) {
     refuseOther(args);
@@ -100,17 +179,22 @@ async function worldOf(args: ClientArguments, seed: number) {
     const heartbeatMs = await heartbeatOf(args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
     const { deviceWorld } = await import('../mutate/device.ts');
-    return deviceWorld({ heartbeatMs, seed }, requirementsOf([deviceSuite as unknown as Suite<never>]));
+    return deviceWorld(
+      { heartbeatMs, seed, dialect: args.dialect },
+      requirementsOf([deviceSuite as unknown as Suite<never>]),
+    );
   }
   const { 'seed-file': path, devices = DEVICES } = args;
   const seedFile = path === undefined ? undefined : usage('--seed-file', () => readInputText(path));
   const { platformSuite } = await import('../../../suites/platform/index.ts');
   const { platformWorld } = await import('../mutate/platform.ts');
   const requirements = requirementsOf([platformSuite as unknown as Suite<never>]);
-  return await platformWorld({ seed, seedFile, devices }, requirements, path).catch((error: unknown) => {
-    if (!(error instanceof Error) || error.name !== 'SeedError') throw error;
-    throw new UsageError(`--seed-file ${path}: ${error.message}`);
-  });
+  return await platformWorld({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
+    (error: unknown) => {
+      if (!(error instanceof Error) || error.name !== 'SeedError') throw error;
+      throw new UsageError(`--seed-file ${path}: ${error.message}`);
+    },
+  );
 }
 
 const LONGEST_HEARTBEAT_MS = 86_400_000;

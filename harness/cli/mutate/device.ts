@@ -4,11 +4,17 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { serveControl } from '../../../simulators/device/control/server.ts';
-import { type DeviceBehaviour, referenceBehaviour, simulateDevice } from '../../../simulators/device/index.ts';
+import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
+import {
+  type DeviceBehaviour,
+  type DeviceOptions,
+  type SimulatedDevice,
+  simulateDevice,
+} from '../../../simulators/device/index.ts';
 import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
+import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
 import type { Server, World } from '../../mutate/subject.ts';
 import { DeviceTraffic } from './device-traffic.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
@@ -16,30 +22,51 @@ import { VARIABLES } from './variables.ts';
 
 /** How the devices are set up. */
 export interface DeviceSetting {
+  readonly dialect: Dialect;
   readonly heartbeatMs: number;
-  readonly seed: number;
+  readonly seed: number | string;
 }
 
 /** Events of its past, before the deployment that it has. */
 const PAST_EVENTS = 5;
 
 /** Everything that a client's tests can meet in place of a device. */
-export const deviceWorld = (setting: DeviceSetting, requirements: Requirements): World => ({
-  subjects: subjectsOf<DeviceBehaviour>({
-    all: [...deviceDefects, ...deviceVariants],
-    requirements,
-    byHand: 'muster simulate device --socket robot.sock --dir robot --control control.sock',
-    start: (variant) => startDevice(setting, variant.behaviour(referenceBehaviour)),
-  }),
-  async faithful() {
-    const seen = new DeviceTraffic();
-    const server = await startDevice(setting, seen.watching(referenceBehaviour));
-    return { ...server, traffic: seen };
-  },
-});
+export function deviceWorld(setting: DeviceSetting, requirements: Requirements): World {
+  const { dialect } = setting;
+  const reference = dialectBehaviour(dialect);
+  const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
+  const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock${words}`;
+  return {
+    subjects: subjectsOf<DeviceBehaviour>({
+      all: [...deviceDefects, ...deviceVariants],
+      requirements,
+      byHand: (kind, name) => `${byHand} --${kind} ${name}`,
+      start: (variant) => startDevice(setting, variant.behaviour(reference)),
+    }),
+    async faithful() {
+      const seen = new DeviceTraffic();
+      const server = await startDevice(setting, seen.watching(reference));
+      return { ...server, traffic: seen };
+    },
+  };
+}
 
 /** A device in a folder of its own, with a deployment and a few events. */
-export async function startDevice({ heartbeatMs, seed }: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
+async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
+  await using starting = new AsyncDisposableStack();
+  const { device, server } = await openDevice(setting, { behaviour });
+  starting.use(server);
+  await device.publish(PAST_EVENTS);
+  await device.deploy();
+  starting.move();
+  return server;
+}
+
+/** A device in a folder of its own, to which nothing has happened. */
+export async function openDevice(
+  { heartbeatMs, seed, dialect }: DeviceSetting,
+  options: Pick<DeviceOptions, 'behaviour' | 'uplink'>,
+): Promise<{ device: SimulatedDevice; server: Server }> {
   await using starting = new AsyncDisposableStack();
   const folder = ownedFolder('mutate');
   starting.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,31 +83,27 @@ export async function startDevice({ heartbeatMs, seed }: DeviceSetting, behaviou
       durability: 'os',
       heartbeatMs,
       seed,
-      behaviour,
+      dialect,
+      ...options,
     }),
   );
   const control = join(folder, 'control.sock');
   starting.use(await serveControl(device, { path: control }));
-  await device.publish(PAST_EVENTS);
-  await device.deploy();
   const url = `${plain.url}${DEVICE_API_PREFIX}`;
   const { controlAddress: at, controlToken = '' } = device;
   const all = starting.move();
-  return {
-    env: {
-      [VARIABLES.url]: url,
-      [VARIABLES.socket]: place.socket,
-      [CLIENT_VARIABLES.deviceUrl]: url,
-      [CLIENT_VARIABLES.socket]: place.socket,
-      [CLIENT_VARIABLES.discovery]: place.discovery,
-      [CLIENT_VARIABLES.heartbeatSeconds]: String(heartbeatMs / 1000),
-      [VARIABLES.controlUrl]: at !== undefined && 'port' in at ? `http://127.0.0.1:${at.port}` : '',
-      [VARIABLES.controlToken]: controlToken,
-      [VARIABLES.controlSocket]: control,
-    },
-    secrets: [controlToken],
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  const env = {
+    [VARIABLES.url]: url,
+    [VARIABLES.socket]: place.socket,
+    [CLIENT_VARIABLES.deviceUrl]: url,
+    [CLIENT_VARIABLES.socket]: place.socket,
+    [CLIENT_VARIABLES.discovery]: place.discovery,
+    [CLIENT_VARIABLES.heartbeatSeconds]: String(heartbeatMs / 1000),
+    [VARIABLES.controlUrl]: at !== undefined && 'port' in at ? `http://127.0.0.1:${at.port}` : '',
+    [VARIABLES.controlToken]: controlToken,
+    [VARIABLES.controlSocket]: control,
   };
+  return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
 }
 
 /** Loopback without a token: many a client under test takes no more than a URL. It keeps its port over restarts. */

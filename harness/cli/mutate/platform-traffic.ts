@@ -1,6 +1,5 @@
 /** What tests asked a simulated platform for. */
 import type { Variant } from '../../../simulators/defects/define.ts';
-import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import type { Operation, ResourceKind } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
@@ -85,6 +84,12 @@ export class PlatformTraffic implements Traffic {
   readonly #operations = new Set<Operation>();
   readonly #features = new Set<Feature>();
   readonly #kinds = new Set<ResourceKind>();
+  readonly #known: ReadonlyMap<string, Variant<PlatformBehaviour>>;
+
+  /** `known`: what can be planted, by name. */
+  constructor(known: ReadonlyMap<string, Variant<PlatformBehaviour>>) {
+    this.#known = known;
+  }
 
   /** The same behaviour, which tells what is asked of it. */
   watching(behaviour: PlatformBehaviour): PlatformBehaviour {
@@ -139,10 +144,8 @@ export class PlatformTraffic implements Traffic {
       kinds: this.#kinds,
       decisions: this.#decisions,
     };
-    return unseenIn(PLACES, subject, seen) ?? undecided(ALL.get(subject.name), referenceBehaviour, this.#decisions);
+    return (
+      unseenIn(PLACES, subject, seen) ?? undecided(this.#known.get(subject.name), referenceBehaviour, this.#decisions)
+    );
   }
 }
-
-const ALL: ReadonlyMap<string, Variant<PlatformBehaviour>> = new Map(
-  [...(platformDefects as readonly Variant<PlatformBehaviour>[]), ...platformVariants].map((each) => [each.name, each]),
-);

@@ -1,4 +1,5 @@
 /** Simulated platforms for the tests of a client: the faithful one, and each defect and variant of it. */
+import type { Variant } from '../../../simulators/defects/define.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -8,7 +9,7 @@ import {
 } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Server, World } from '../../mutate/subject.ts';
 import { PlatformTraffic } from './platform-traffic.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
@@ -16,6 +17,7 @@ import { VARIABLES } from './variables.ts';
 
 /** How the platforms are set up. */
 export interface PlatformSetting {
+  readonly dialect: Dialect;
   readonly seed: number;
   /** Text of a seed file; without one there are so many devices. */
   readonly seedFile: string | undefined;
@@ -40,24 +42,32 @@ export async function platformWorld(
   seedPath: string | undefined,
 ): Promise<World> {
   const known = await knownIn(setting);
+  const all = [...platformDefects, ...platformVariants];
+  const byName = new Map<string, Variant<PlatformBehaviour>>(all.map((each) => [each.name, each]));
   const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
+  const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
+  const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
   return {
     subjects: subjectsOf<PlatformBehaviour>({
-      all: [...platformDefects, ...platformVariants],
+      all,
       requirements,
-      byHand: `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}`,
+      byHand: (kind, name) => `${byHand} --${kind} ${name}`,
       start: (variant) => startPlatform(setting, known, variant.behaviour(referenceBehaviour)),
     }),
     async faithful() {
-      const seen = new PlatformTraffic();
+      const seen = new PlatformTraffic(byName);
       const server = await startPlatform(setting, known, seen.watching(referenceBehaviour));
       return { ...server, traffic: seen };
     },
   };
 }
 
-const open = ({ seed, seedFile, devices }: PlatformSetting, behaviour: PlatformBehaviour): Promise<SimulatedPlatform> =>
+const open = (
+  { seed, seedFile, devices, dialect }: PlatformSetting,
+  behaviour: PlatformBehaviour,
+): Promise<SimulatedPlatform> =>
   simulatePlatform({
+    dialect,
     seed,
     behaviour,
     keys: [{ key: KEY, name: 'tests', scopes: 'all' }],
@@ -69,7 +79,7 @@ const open = ({ seed, seedFile, devices }: PlatformSetting, behaviour: PlatformB
 async function knownIn(setting: PlatformSetting): Promise<Known> {
   await using platform = await open(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {
-    const headers = { 'x-api-key': KEY, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
+    const headers = { 'x-api-key': KEY, [DIALECT_NAMES[setting.dialect].versionHeader]: NEWEST_VERSION };
     const answer = await fetch(`${platform.url}${path}`, { headers });
     return ((await answer.json()) as { data: { id: string; status?: string }[] }).data;
   };

@@ -10,12 +10,12 @@ import { durationMs } from '../../common/durations.ts';
 import { Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
-import { UsageError, usage } from '../../common/usage.ts';
+import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { ordered, sampled, wantedOf } from '../../mutate/plan.ts';
 import { type Found, mutate } from '../../mutate/run.ts';
 import { type BaselineUse, reportOf, updateFor } from '../../mutate/settle.ts';
-import type { World } from '../../mutate/subject.ts';
+import { CannotStart, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { isFinding, type MutationReport, mutationReportShape } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
@@ -86,6 +86,11 @@ export async function runMutate(
       },
     );
   } catch (error) {
+    if (error instanceof CannotStart) {
+      progress.end();
+      say(`muster: ${error.message}`);
+      return EXIT.incomplete;
+    }
     if (!signal.aborted || error !== signal.reason) throw error;
     say('muster: interrupted before the first run of the tests was over; nothing is left running');
     return interruptedCode(signal);

@@ -17,8 +17,8 @@ export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]):
 export interface Planted<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
-  /** Command line that starts a faithful server. */
-  readonly byHand: string;
+  /** Command line that starts such a server. */
+  byHand(kind: Subject['kind'], name: string): string;
   start(variant: Variant<B>): Promise<Server>;
 }
 
@@ -39,7 +39,7 @@ export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>):
       file,
       section: sectionOf(each) ?? byFile.get(file) ?? '',
       requirements: broken.map(({ id, text }) => ({ id, text })),
-      byHand: `${byHand} --${kind} ${name}`,
+      byHand: byHand(kind, name),
       start: () => start(each),
     };
   });

@@ -59,8 +59,8 @@ function banner(report: MutationReport, title: string): Markup {
 function sectionTable({ sections }: MutationReport): Markup {
   const rows = sections.map(
     ({ section, title, score, killed, survived, known, brittle, never_asked: never }) =>
-      html`<tr><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td><td>${killed}</td><td>${survived}</td>
-<td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
+      html`<tr><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td><td>${killed}</td>
+<td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
   );
   const heads = ['Section', 'Score', 'Killed', 'Survived', 'Baseline', 'Brittle', 'Never asked'];
   return folded('Score by section', sections.length, true, heads, rows);

@@ -32,6 +32,12 @@ export interface AgentHabits extends SyncHabits {
   pollsEveryMs?: number;
   /** Does not subscribe again after its connection was lost. */
   subscribesOnce?: boolean;
+  /** False: it syncs when it connects, and never when it is asked to. */
+  heedsRequests?: boolean;
+  /** False: it leaves pings without an answer. */
+  answersPings?: boolean;
+  /** What it tells the platform of a deployment; undefined: nothing. */
+  reports?(report: DeploymentReport): DeploymentReport | undefined;
 }
 
 // Options of agent uplinks, and what all their robots share: the broker's address, keep-alive, and identifying headers.
@@ -272,8 +278,11 @@ export class AgentApi implements DeploymentSource {
   }
 
   async report(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void> {
+    const { reports = (each: DeploymentReport) => each } = this.#hub.habits;
+    const body = reports(report);
+    if (body === undefined) return;
     await this.#send('PATCH', `/deployments/${encodeURIComponent(id)}`, signal, (request) =>
-      this.#hub.http.json({ ...request, body: report }, agentDeployment),
+      this.#hub.http.json({ ...request, body }, agentDeployment),
     );
   }
 

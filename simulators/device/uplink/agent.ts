@@ -166,14 +166,16 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
         const pong = { message_id: message.message_id, timestamp: timestamp(this.#hub.time) };
         if (!connection.closed) connection.publish(agentTopics.pong(id), pong, { retain: false });
       };
-      const { answersPingsAfterMs } = this.#hub.habits;
+      const { answersPingsAfterMs, answersPings = true } = this.#hub.habits;
+      if (!answersPings) return;
       if (answersPingsAfterMs === undefined) answer();
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
     // A retained message is older than the subscription, and a sync follows every subscription.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
-    if (isRequest && this.#hub.habits.pollsEveryMs === undefined) this.scheduler.syncRequested();
+    const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
+    if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
   }
 
   override onSyncStarted(): void {

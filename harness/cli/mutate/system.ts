@@ -1,0 +1,192 @@
+/**
+ * The system under the tests of one side: your platform with simulated robots whose agents have a defect, or your agent
+ * with a simulated platform that has one.
+ */
+import { randomUUID } from 'node:crypto';
+import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
+import type { Variant } from '../../../simulators/defects/define.ts';
+import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
+import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
+import { type AgentHabits, createUplink } from '../../../simulators/device/uplink/index.ts';
+import { type PlatformBehaviour, referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { HttpClient } from '../../client/http.ts';
+import { defined } from '../../common/defined.ts';
+import { CLIENT_VARIABLES } from '../../contract/client.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
+import { CannotStart, type Server, type Subject, type Traffic, type World } from '../../mutate/subject.ts';
+import { PlatformClient } from '../../targets/control/platform-control.ts';
+import { type DeviceSetting, openDevice } from './device.ts';
+import { PlatformTraffic } from './platform-traffic.ts';
+import { type Requirements, subjectsOf } from './subjects.ts';
+import { type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
+import { VARIABLES } from './variables.ts';
+
+/** The platform under test, as its agents and its clients reach it. */
+export interface OwnPlatform {
+  /** Base of the Platform API. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly version: string;
+  /** Where agents sync. */
+  readonly agentUrl: string;
+  readonly mqtt: string | undefined;
+}
+
+/** Robots in your platform: a new one is enrolled for each run of the tests, and stays there, offline. */
+export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements): World {
+  // A robot of `simulate device` has no such habits: only here can it be seen.
+  const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
+  return {
+    subjects: subjectsOf<AgentHabits>({
+      all: [...agentDefects, ...agentVariants],
+      requirements,
+      byHand: (_, name) => `${byHand} ${name}`,
+      start: (variant) => startRobot(platform, setting, variant.behaviour({})),
+    }),
+    async faithful() {
+      const seen = new AgentTraffic();
+      const server = await startRobot(platform, setting, watched<AgentHabits>({}, seen.decisions));
+      return { ...server, traffic: seen };
+    },
+  };
+}
+
+/** Resolves once the robot is enrolled and connected. */
+async function startRobot(
+  { url, apiKey, version, agentUrl, mqtt }: OwnPlatform,
+  setting: DeviceSetting,
+  habits: AgentHabits,
+): Promise<Server> {
+  await using starting = new AsyncDisposableStack();
+  const { dialect } = setting;
+  const base = new URL(url);
+  const http = new HttpClient({
+    endpoint: { origin: base.origin },
+    basePath: base.pathname.replace(/\/$/, ''),
+    headers: { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version },
+  });
+  starting.defer(() => http.close());
+  const token = () => new PlatformClient(http).provisioningToken();
+  const uplink = createUplink({ kind: 'agent', platform: agentUrl, token, habits, dialect, ...defined({ mqtt }) });
+  // Each robot is a new one to the platform.
+  const anew = { ...setting, seed: randomUUID() };
+  const { device, server } = await openDevice(anew, { behaviour: dialectBehaviour(dialect), uplink });
+  starting.use(server);
+  try {
+    await device.uplink?.start();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CannotStart(`a robot cannot enrol in the platform ${url}: ${why}`, { cause: error });
+  }
+  const deviceId = device.uplink?.deviceId;
+  if (deviceId === undefined) throw new Error('the robot did not enrol');
+  const all = starting.move();
+  return {
+    env: {
+      ...server.env,
+      [VARIABLES.url]: url,
+      [CLIENT_VARIABLES.platformUrl]: url,
+      [CLIENT_VARIABLES.platformKey]: apiKey,
+      [CLIENT_VARIABLES.platformVersion]: version,
+      [CLIENT_VARIABLES.device]: deviceId,
+    },
+    secrets: [...server.secrets, apiKey],
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+const AGENT_PLACES: readonly Place<Tally>[] = [
+  { ids: 'system.ping', shows: (seen) => seen.of('answersPings') > 0, never: 'ping the robot' },
+  { ids: 'system.deploy', shows: (seen) => seen.of('reports') > 0, never: 'deploy to the robot' },
+  { ids: 'system.failed', shows: (seen) => seen.of('reports') > 0, never: 'deploy to the robot' },
+];
+
+/** What the platform asked of the robot. */
+class AgentTraffic implements Traffic {
+  readonly decisions = new Tally();
+
+  get asked(): ReadonlyMap<string, number> {
+    const what = { 'request to sync': 'heedsRequests', ping: 'answersPings', 'report taken': 'reports' };
+    return new Map(
+      Object.entries(what)
+        .map(([words, decision]) => [words, this.decisions.of(decision)] as const)
+        .filter(([, times]) => times > 0),
+    );
+  }
+
+  unseen(subject: Subject): string | undefined {
+    if (this.asked.size === 0) return 'the tests asked the robot nothing';
+    const effects = [...(AGENTS.get(subject.name)?.effects({}).keys() ?? [])];
+    // It is asked at each connection, of which each robot has one before the tests begin.
+    if (effects.every((decision) => decision === 'subscribesOnce') && this.decisions.of('subscribesOnce') < 2)
+      return 'the tests never cut off the robot';
+    return unseenIn(AGENT_PLACES, subject, this.decisions) ?? undecided(AGENTS.get(subject.name), {}, this.decisions);
+  }
+}
+
+const AGENTS: ReadonlyMap<string, Variant<AgentHabits>> = new Map(
+  [...agentDefects, ...agentVariants].map((each) => [each.name, each]),
+);
+
+/** A platform for your agent, which the tests start: its environment is that of `muster check system`. */
+export function platformForAgentWorld(
+  { dialect, seed }: { dialect: Dialect; seed: number },
+  requirements: Requirements,
+): World {
+  const all = [...systemDefects, ...platformVariants];
+  const byName = new Map<string, Variant<PlatformBehaviour>>(all.map((each) => [each.name, each]));
+  const start = (behaviour: PlatformBehaviour) => startPlatformForAgent({ dialect, seed }, behaviour);
+  const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
+  return {
+    subjects: subjectsOf<PlatformBehaviour>({
+      all,
+      requirements,
+      byHand: (kind, name) =>
+        `muster simulate platform --port 8080 --mqtt-port 1883 --api-key dev${words} --${kind} ${name}`,
+      start: (variant) => start(variant.behaviour(referenceBehaviour)),
+    }),
+    async faithful() {
+      const seen = new PlatformTraffic(byName);
+      const server = await start(seen.watching(referenceBehaviour));
+      return { ...server, traffic: seen };
+    },
+  };
+}
+
+/** The same for each platform. */
+const KEY = 'key_mutate_0123456789abcdefghij';
+
+async function startPlatformForAgent(
+  { dialect, seed }: { dialect: Dialect; seed: number },
+  behaviour: PlatformBehaviour,
+): Promise<Server> {
+  await using starting = new AsyncDisposableStack();
+  const keys = [{ key: KEY, name: 'tests', scopes: 'all' as const }];
+  const platform = starting.use(await simulatePlatform({ seed, dialect, behaviour, keys, control: { port: 0 } }));
+  const { url, agentUrl, mqttUrl, controlUrl = '', controlToken = '' } = platform;
+  const answer = await fetch(`${url}/provisioning_tokens`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': KEY,
+      'content-type': 'application/json',
+      [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
+    },
+    body: '{}',
+  });
+  const { token = '' } = (await answer.json()) as { token?: string };
+  const all = starting.move();
+  return {
+    env: {
+      [VARIABLES.url]: url,
+      [CLIENT_VARIABLES.platformUrl]: agentUrl,
+      [VARIABLES.mqttUrl]: mqttUrl ?? '',
+      [VARIABLES.token]: token,
+      [CLIENT_VARIABLES.platformKey]: KEY,
+      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
+      [VARIABLES.controlUrl]: controlUrl,
+      [VARIABLES.controlToken]: controlToken,
+    },
+    secrets: [KEY, token, controlToken],
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
