@@ -5,10 +5,10 @@ import { deviceDefects, deviceVariants } from '../../../simulators/defects/devic
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import type { Subject, Traffic } from '../../mutate/subject.ts';
-import { type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
+import { overriding, type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
 
-/** In a request for events: how it names its cursor, and whether it filters. */
-type Feature = 'after' | 'header' | 'both' | 'malformed' | 'types';
+/** In a request for events: how it names its cursor, and whether it filters. In any: a path or method that is none. */
+type Feature = 'after' | 'header' | 'both' | 'malformed' | 'types' | 'unknown';
 
 interface Seen {
   /** By method and path. */
@@ -38,7 +38,6 @@ const over =
 
 /** Each start puts the socket in place. */
 const restarts = decides('transport.permit', 2);
-const refuses = decides('http.refusal');
 
 const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.deployment.restart', shows: restarts, never: 'restart the device' },
@@ -60,8 +59,11 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.loopback.', shows: over('loopback'), never: 'use the discovery file' },
   { ids: 'device.socket.', shows: over('unix'), never: 'use the socket' },
   { ids: 'device.robust.requests.', shows: asks('/events'), never: 'ask for events' },
-  { ids: 'device.robust.', shows: refuses, never: 'send what is refused' },
+  { ids: 'device.robust.', shows: sends('unknown'), never: 'send a path or a method that there is not' },
 ];
+
+/** Refusals of requests that are none the less written as they should be. */
+const OF_PLAIN_REQUESTS: readonly string[] = ['invalid_cursor', 'cursor_expired', 'unauthorized'];
 
 export class DeviceTraffic implements Traffic {
   readonly #decisions = new Tally();
@@ -88,6 +90,10 @@ export class DeviceTraffic implements Traffic {
         intercept: (request, response) => {
           this.#note(request);
           return all.http.intercept(request, response);
+        },
+        refusal: (refusal, request) => {
+          if (!OF_PLAIN_REQUESTS.includes(refusal.code)) this.#features.add('unknown');
+          return all.http.refusal(refusal, request);
         },
       }),
     };
@@ -121,7 +127,3 @@ export class DeviceTraffic implements Traffic {
 const ALL: ReadonlyMap<string, Variant<DeviceBehaviour>> = new Map(
   [...(deviceDefects as readonly Variant<DeviceBehaviour>[]), ...deviceVariants].map((each) => [each.name, each]),
 );
-
-/** With some members replaced; the others are looked up when they are used. */
-const overriding = <T extends object>(base: T, replaced: Partial<T>): T =>
-  new Proxy(base, { get: (target, name) => Reflect.get(name in replaced ? replaced : target, name) });

@@ -18,6 +18,7 @@ import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
 import type { Server, World } from '../../mutate/subject.ts';
 import { DeviceTraffic } from './device-traffic.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
+import { overriding } from './traffic.ts';
 import { VARIABLES } from './variables.ts';
 
 /** How the devices are set up. */
@@ -54,7 +55,7 @@ export function deviceWorld(setting: DeviceSetting, requirements: Requirements):
 /** A device in a folder of its own, with a deployment and a few events. */
 async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
   await using starting = new AsyncDisposableStack();
-  const { device, server } = await openDevice(setting, { behaviour });
+  const { device, server } = await openDevice(setting, { behaviour: openAtPlain(behaviour) });
   starting.use(server);
   await device.publish(PAST_EVENTS);
   await device.deploy();
@@ -106,6 +107,17 @@ export async function openDevice(
   return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
 }
 
+/** What is wrong with tokens shows on the transports that have them, and not where there is none to check. */
+const openAtPlain = ({ transport, ...others }: DeviceBehaviour): DeviceBehaviour => ({
+  ...others,
+  transport: overriding(transport, {
+    authorized: (header, token, way) => way === PLAIN || transport.authorized(header, token, way),
+  }),
+});
+
+/** Name of the transport below. */
+const PLAIN = 'url';
+
 /** Loopback without a token: many a client under test takes no more than a URL. It keeps its port over restarts. */
 class PlainEndpoint implements Endpoint {
   readonly option = 'url';
@@ -117,8 +129,12 @@ class PlainEndpoint implements Endpoint {
   }
 
   async listen({ rules, onConnection }: Serving) {
-    const entrance = { transport: 'url' };
-    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
+    const entrance = { transport: PLAIN };
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      // Defects of loopback know it by that.
+      Object.defineProperty(socket, 'remoteAddress', { value: undefined });
+      onConnection(socket, entrance);
+    });
     await listening(server, { port: this.#port, host: '127.0.0.1', backlog: rules.backlog });
     this.#port = (server.address() as net.AddressInfo).port;
     const close = (): void => void server.close();

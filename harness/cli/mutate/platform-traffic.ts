@@ -1,13 +1,28 @@
 /** What tests asked a simulated platform for. */
 import type { Variant } from '../../../simulators/defects/define.ts';
 import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
+import { LIST_LIMITS } from '../../contract/limits.ts';
 import type { Operation, ResourceKind } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import type { Subject, Traffic } from '../../mutate/subject.ts';
 import { type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
 
 /** What a request had. */
-type Feature = 'no valid key' | 'no valid version' | 'a scope that the key lacks' | 'limit' | 'offset';
+type Feature =
+  | 'no key'
+  | 'a wrong key'
+  | 'no valid version'
+  | 'a scope that the key lacks'
+  | 'a limit above the largest'
+  | 'a limit below 1'
+  | 'an offset'
+  | 'a negative offset'
+  | 'a huge number'
+  | 'no number'
+  | 'a refused ping';
+
+/** Beyond what 32 bits hold. */
+const HUGE = 2 ** 31;
 
 interface Seen {
   readonly operations: ReadonlySet<Operation>;
@@ -40,10 +55,10 @@ const withheld: Omit<Place<Seen>, 'ids'> = {
   shows: sends('no valid version'),
   never: 'send a version that is refused',
 };
-const keyless: Omit<Place<Seen>, 'ids'> = { shows: sends('no valid key'), never: 'send a key that is refused' };
 
 const PLACES: readonly Place<Seen>[] = [
-  { ids: 'platform.auth.key-', ...keyless },
+  { ids: 'platform.auth.key-required', shows: sends('no key'), never: 'leave out the key' },
+  { ids: 'platform.auth.key-wrong', shows: sends('a wrong key'), never: 'send a wrong key' },
   {
     ids: 'platform.auth.scope',
     shows: sends('a scope that the key lacks'),
@@ -53,9 +68,22 @@ const PLACES: readonly Place<Seen>[] = [
     ids: `platform.version.${each}`,
     ...withheld,
   })),
-  { ids: 'platform.list.clamp.offset', shows: sends('offset'), never: 'send an offset' },
-  { ids: 'platform.list.clamp.', shows: sends('limit'), never: 'send a limit' },
-  { ids: 'platform.list.past-end', shows: sends('offset'), never: 'send an offset' },
+  {
+    ids: 'platform.list.clamp.high',
+    shows: sends('a limit above the largest'),
+    never: 'send a limit above the largest',
+  },
+  { ids: 'platform.list.clamp.low', shows: sends('a limit below 1'), never: 'send a limit below 1' },
+  {
+    ids: 'platform.list.clamp.nearest',
+    shows: (seen) => sends('a limit below 1')(seen) || sends('a limit above the largest')(seen),
+    never: 'send a limit out of range',
+  },
+  { ids: 'platform.list.clamp.huge', shows: sends('a huge number'), never: 'send a huge limit or offset' },
+  { ids: 'platform.list.clamp.nonsense', shows: sends('no number'), never: 'send a limit that is no number' },
+  { ids: 'platform.list.clamp.offset', shows: sends('a negative offset'), never: 'send a negative offset' },
+  { ids: 'platform.list.past-end', shows: sends('an offset'), never: 'send an offset' },
+  { ids: 'platform.ping.limit', shows: sends('a refused ping'), never: 'send a ping that is refused' },
   { ids: 'platform.list.', shows: uses(({ list }) => list === true), never: 'list anything' },
   { ids: 'platform.ping.', shows: uses(({ path }) => path.endsWith('/ping')), never: 'ping a device' },
   ...['created', 'same', 'parent'].map((each) => writing(`deployment.${each}`, '/deployments')),
@@ -94,6 +122,10 @@ export class PlatformTraffic implements Traffic {
   /** The same behaviour, which tells what is asked of it. */
   watching(behaviour: PlatformBehaviour): PlatformBehaviour {
     const note = (feature: Feature, is: boolean): void => void (is && this.#features.add(feature));
+    const noteNumber = (value: number | undefined): void => {
+      note('a huge number', Math.abs(value ?? 0) >= HUGE);
+      note('no number', value !== undefined && !Number.isInteger(value));
+    };
     return watched<PlatformBehaviour>(
       {
         ...behaviour,
@@ -101,7 +133,8 @@ export class PlatformTraffic implements Traffic {
           const operation = OPERATIONS.find((each) => each.id === id);
           if (operation !== undefined) this.#operations.add(operation);
           this.#requests.add(operation === undefined ? id : `${operation.method} ${operation.path}`);
-          note('no valid key', found === undefined);
+          note('no key', presented === undefined);
+          note('a wrong key', presented !== undefined && found === undefined);
           return behaviour.authenticate(found, presented, all, id);
         },
         resource: (kind, resource, version) => {
@@ -120,12 +153,23 @@ export class PlatformTraffic implements Traffic {
           return permitted;
         },
         clampLimit: (values) => {
-          note('limit', values.length > 0);
+          const [value] = values.map(Number);
+          note('a limit above the largest', (value ?? 0) > LIST_LIMITS.limitMaximum);
+          note('a limit below 1', (value ?? 1) < 1);
+          noteNumber(value);
           return behaviour.clampLimit(values);
         },
         clampOffset: (values) => {
-          note('offset', values.length > 0);
+          const [value] = values.map(Number);
+          note('an offset', value !== undefined);
+          note('a negative offset', (value ?? 0) < 0);
+          noteNumber(value);
           return behaviour.clampOffset(values);
+        },
+        pingTimeout: (asked) => {
+          const timeout = behaviour.pingTimeout(asked);
+          note('a refused ping', timeout === 'refuse');
+          return timeout;
         },
       },
       this.#decisions,

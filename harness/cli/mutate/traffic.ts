@@ -35,6 +35,10 @@ export function watched<T extends object>(behaviour: T, decisions: Tally, prefix
   });
 }
 
+/** With some members replaced; the others are looked up when they are used. */
+export const overriding = <T extends object>(base: T, replaced: Partial<T>): T =>
+  new Proxy(base, { get: (target, name) => Reflect.get(name in replaced ? replaced : target, name) });
+
 /** Where requirements show: those whose ids begin so show only when `shows` holds of what was asked. */
 export interface Place<Seen> {
   readonly ids: string;
