@@ -42,6 +42,16 @@ export const SELECTED: readonly Selected[] = [
     ],
   },
   {
+    name: 'tests of a client under defects',
+    tests: ['harness/cli/mutate.long.test.ts', 'harness/cli/mutate/*.long.test.ts', 'fixtures/mutate/*.long.test.ts'],
+    about: [
+      'harness/{mutate,cli/mutate,reports/mutation,targets/launch}',
+      'harness/cli/commands/mutate.ts',
+      'fixtures/mutate',
+      'simulators/{defects,device,platform}',
+    ],
+  },
+  {
     name: 'the site in a browser',
     tests: ['fixtures/site/*.long.test.ts'],
     about: ['fixtures/site', 'harness/reports'],

@@ -24,6 +24,9 @@ const TONES: Readonly<Record<MutationState, string>> = {
   not_run: 'na',
 };
 
+/** Tables as those of a comparison. */
+const STYLE = ['../compare/comparison-page.css', './mutation-page.css'].map((file) => new URL(file, import.meta.url));
+
 /** Those that are open at once. */
 const OPEN: readonly MutationState[] = ['brittle', 'survived'];
 /** In the order in which the page shows them. */
@@ -40,7 +43,7 @@ export function mutationPage(report: MutationReport): string {
 ${sectionTable(report)}
 ${ORDER.map((state) => subjectTable(state, report))}
 <footer>muster ${report.muster}</footer>`;
-  return reportPage(title, main, { style: new URL('../compare/comparison-page.css', import.meta.url) });
+  return reportPage(title, main, { style: STYLE });
 }
 
 function banner(report: MutationReport, title: string): Markup {
@@ -63,7 +66,7 @@ function sectionTable({ sections }: MutationReport): Markup {
 <td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
   );
   const heads = ['Section', 'Score', 'Killed', 'Survived', 'Baseline', 'Brittle', 'Never asked'];
-  return folded('Score by section', sections.length, true, heads, rows);
+  return folded('Score by section', sections.length, true, heads, rows, 'scores');
 }
 
 function subjectTable(state: MutationState, { subjects }: MutationReport): Markup {
@@ -92,11 +95,12 @@ function folded(
   open: boolean,
   heads: readonly string[],
   rows: readonly Markup[],
+  kind = 'subjects',
 ): Markup {
   if (count === 0) return NOTHING;
   return html`<details ${open ? html`open` : NOTHING}>
 <summary><h2>${heading} <span class="soft">${count}</span></h2></summary>
-<div class="wide" tabindex="0" role="region" aria-label="${heading}"><table><thead><tr>${heads.map(
+<div class="wide" tabindex="0" role="region" aria-label="${heading}"><table class="${kind}"><thead><tr>${heads.map(
     (head) => html`<th scope="col">${head}</th>`,
   )}</tr></thead><tbody>${rows}</tbody></table></div></details>
 `;

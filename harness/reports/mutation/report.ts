@@ -2,9 +2,10 @@
  * What became of a user's own tests when their server was wrong: the data of `muster mutate`, and its words. Its shape
  * is published as `fixtures/schemas/mutation.schema.json`.
  */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { sectionTitle } from '../../contract/sections.ts';
 import { objectShape, oneOf } from '../../contract/shape.ts';
+import { Type } from '../../contract/type.ts';
 
 /** What can be planted: what the tests should find, and what they should put up with. */
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
