@@ -10,13 +10,13 @@ import { useFleetRuns } from '../testing/muster.ts';
 const MEMORY = '/sys/fs/cgroup/memory';
 const fleets = useFleetRuns();
 
-/** A control group with 130 MiB: as much as the process that leads a fleet takes, and a part of what a worker takes. */
+/** A control group with 90 MiB: what the process that leads a fleet takes, and a part of what a worker takes. */
 class SmallGroup implements Disposable {
   readonly #folder = join(MEMORY, `muster-test-${process.pid}`);
 
   constructor() {
     mkdirSync(this.#folder);
-    writeFileSync(join(this.#folder, 'memory.limit_in_bytes'), String(130 * 2 ** 20));
+    writeFileSync(join(this.#folder, 'memory.limit_in_bytes'), String(90 * 2 ** 20));
   }
 
   take(pid: number): void {
@@ -37,7 +37,7 @@ it('a worker that the kernel ends at the memory limit of the container is told w
   group.take(fleet.child.pid ?? 0);
   const { code, stdout } = await fleet.ended;
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /worker 1 is lost: .* ended: SIGKILL; likely cause: the memory limit of this container \(cgroup\), 130 MiB/,
+    /worker 1 is lost: .* ended: SIGKILL; likely cause: the memory limit of this container \(cgroup\), 90 MiB/,
   );
   expect(code).toBe(2);
   expect(fleets.result()).toMatchObject({ complete: false, outcome: 'INCOMPLETE' });
