@@ -1,0 +1,193 @@
+/**
+ * Finds exchanges in the bytes of one connection: requests, their answers in order, and the blocks of event streams.
+ * Where a connection is no HTTP/1.1 any more, or cannot be read with certainty, it is lost: nothing more is said of it.
+ */
+import { defined } from '../common/defined.ts';
+import { type BodyRule, type Head, MessageParser, valuesOf } from './http-parser.ts';
+import { KeptBody } from './kept-body.ts';
+import type { Ending, Side } from './relay.ts';
+import { StreamReader } from './stream-reader.ts';
+import type { Ended, Taking } from './traffic.ts';
+
+/** Requests that wait for their answers: beyond that a client does something else than to ask. */
+const MOST_WAITING = 1000;
+
+interface Exchange {
+  readonly id: number;
+  readonly method: string;
+  readonly upgrades: boolean;
+  status?: number;
+  body: KeptBody | undefined;
+  codings: string;
+  stream?: StreamReader;
+  /** The head of the last answer was interim (1xx). */
+  interim: boolean;
+}
+
+export interface ReaderOptions {
+  connection: number;
+  /** Numbers exchanges, over all connections. */
+  number(): number;
+  take: Taking;
+}
+
+const REQUEST = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/;
+const STATUS = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
+
+export class ConnectionReader {
+  readonly #connection: number;
+  readonly #options: ReaderOptions;
+  readonly #parsers: Record<Side, MessageParser>;
+  /** The oldest first: it is the one that is answered. */
+  readonly #waiting: Exchange[] = [];
+  #asking: { id: number; body: KeptBody; codings: string } | undefined;
+  #lost = false;
+  #over = false;
+  #clientLeft = false;
+  /** Of the last bytes. */
+  #at = 0;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#connection = options.connection;
+    this.#parsers = {
+      client: new MessageParser({
+        head: (head, at) => this.#request(head, at),
+        body: (piece) => this.#asking?.body.append(piece),
+        end: (at) => this.#asked(at),
+        wrong: (why) => this.lose(`the client sent ${why}`, this.#at),
+      }),
+      server: new MessageParser({
+        head: (head, at) => this.#response(head, at),
+        body: (piece, at) => this.#answering(piece, at),
+        end: (at) => this.#answered(at),
+        wrong: (why) => this.lose(`the server sent ${why}`, this.#at),
+      }),
+    };
+  }
+
+  bytes(from: Side, piece: Buffer, at: number): void {
+    this.#at = at;
+    if (!this.#lost) this.#parsers[from].push(piece, at);
+  }
+
+  /** One side sends nothing more. */
+  ended(from: Side, how: Ending, at: number): void {
+    this.#at = at;
+    if (from === 'client') this.#clientLeft = true;
+    if (this.#over) return;
+    // A client may end its side and still wait for its answer.
+    if (from === 'client' && how === 'end' && !this.#lost) this.#parsers.client.end(at);
+    else {
+      if (!this.#lost) this.#broken(from, how, at);
+      this.#over = true;
+      this.#options.take({ kind: 'closed', at, connection: this.#connection });
+    }
+  }
+
+  #broken(from: Side, how: Ending, at: number): void {
+    if (how === 'end') this.#parsers.server.end(at);
+    else this.#parsers.server.stop();
+    this.#cut(from, at);
+  }
+
+  /** Nobody looks any more: what is under way stays open. */
+  leave(at: number): void {
+    if (this.#lost || this.#over) return;
+    this.#over = true;
+    for (const parser of Object.values(this.#parsers)) parser.stop();
+    this.#cut(undefined, at);
+    this.#options.take({ kind: 'closed', at, connection: this.#connection });
+  }
+
+  /** Nothing more is said of this connection, for that reason. */
+  lose(why: string, at: number): void {
+    if (this.#lost || this.#over) return;
+    this.#lost = true;
+    for (const parser of Object.values(this.#parsers)) parser.stop();
+    this.#cut(undefined, at);
+    this.#options.take({ kind: 'lost', at, connection: this.#connection, why });
+  }
+
+  #request({ line, headers }: Head, at: number): BodyRule | undefined {
+    const [, method, target] = REQUEST.exec(line) ?? [];
+    if (method === undefined || target === undefined) {
+      this.lose('what the client sent is no HTTP/1.1', at);
+      return undefined;
+    }
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.lose(`${MOST_WAITING} requests wait for their answers`, at);
+      return undefined;
+    }
+    const id = this.#options.number();
+    const upgrades = valuesOf(headers, 'upgrade').length > 0 || method === 'CONNECT';
+    this.#waiting.push({ id, method, upgrades, body: undefined, codings: '', interim: false });
+    this.#asking = { id, body: new KeptBody(), codings: valuesOf(headers, 'content-encoding').join(',') };
+    this.#options.take({ kind: 'request', at, connection: this.#connection, exchange: id, method, target, headers });
+    return 'framed';
+  }
+
+  #asked(at: number): void {
+    const asking = this.#asking;
+    if (asking === undefined) return;
+    this.#asking = undefined;
+    const body = asking.body.taken(asking.codings);
+    this.#options.take({ kind: 'asked', at, exchange: asking.id, ...defined({ body }) });
+  }
+
+  #response({ line, headers }: Head, at: number): BodyRule | undefined {
+    const status = Number(STATUS.exec(line)?.[2]);
+    const [exchange] = this.#waiting;
+    if (Number.isNaN(status)) this.lose('what the server sent is no HTTP/1.1', at);
+    else if (exchange === undefined) this.lose(`the server sent ${status}, and nothing was asked`, at);
+    if (this.#lost || exchange === undefined) return undefined;
+    exchange.interim = status < 200 && status !== 101;
+    if (exchange.interim) return 'none';
+    exchange.status = status;
+    exchange.codings = valuesOf(headers, 'content-encoding').join(',');
+    this.#options.take({ kind: 'response', at, exchange: exchange.id, status, headers });
+    if (status === 101 || (exchange.method === 'CONNECT' && status < 300)) {
+      this.#end(exchange, 'whole', at);
+      this.lose('it was upgraded to another protocol', at);
+      return undefined;
+    }
+    if (exchange.method === 'HEAD' || status === 204 || status === 304) return 'none';
+    const isStream = /^text\/event-stream\b/i.test(valuesOf(headers, 'content-type').at(-1) ?? '');
+    if (status === 200 && isStream && exchange.codings === '')
+      exchange.stream = new StreamReader((fields, when) =>
+        this.#options.take({ kind: 'frame', at: when, exchange: exchange.id, fields }),
+      );
+    else exchange.body = new KeptBody();
+    return 'rest';
+  }
+
+  #answering(piece: Buffer, at: number): void {
+    const [exchange] = this.#waiting;
+    exchange?.body?.append(piece);
+    try {
+      exchange?.stream?.push(piece, at);
+    } catch (error) {
+      this.lose(error instanceof Error ? error.message : String(error), at);
+    }
+  }
+
+  #answered(at: number): void {
+    const [exchange] = this.#waiting;
+    if (exchange === undefined || exchange.interim) return;
+    this.#end(exchange, exchange.stream !== undefined && this.#clientLeft ? 'client' : 'whole', at);
+  }
+
+  /** The connection ends before everything was answered. */
+  #cut(by: Side | undefined, at: number): void {
+    const ended = by === undefined ? 'unseen' : this.#clientLeft ? 'client' : by;
+    for (const exchange of [...this.#waiting]) this.#end(exchange, ended, at);
+  }
+
+  #end(exchange: Exchange, ended: Ended, at: number): void {
+    this.#waiting.splice(this.#waiting.indexOf(exchange), 1);
+    if (this.#asking?.id === exchange.id) this.#asking = undefined;
+    const body = exchange.body?.taken(exchange.codings);
+    const torn = exchange.stream?.torn;
+    this.#options.take({ kind: 'over', at, exchange: exchange.id, ended, ...defined({ body, torn }) });
+  }
+}

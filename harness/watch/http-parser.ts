@@ -1,0 +1,232 @@
+/**
+ * Reads one direction of an HTTP/1.1 connection (RFC 9112) as its bytes come. Written by hand, since it looks at
+ * traffic of others: it keeps no more than a head, gives bodies on as they come, and gives up where two readers could
+ * differ in what they understand.
+ */
+import { Bytes } from '../client/body.ts';
+
+/** Names and values as they came. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** First line and fields of a message. */
+export interface Head {
+  readonly line: string;
+  readonly headers: Pairs;
+}
+
+/** How the body of a message ends: by its own framing, never begun, or with the connection. */
+export type BodyRule = 'framed' | 'none' | 'rest';
+
+export interface MessageSink {
+  /** A head is complete. Says what of a body follows; undefined to stop reading. */
+  head(head: Head, at: number): BodyRule | undefined;
+  body(piece: Buffer, at: number): void;
+  /** The message is complete. */
+  end(at: number): void;
+  /** From here on nothing is understood, for that reason. */
+  wrong(why: string): void;
+}
+
+/** Far more than any server takes. */
+const LONGEST_HEAD = 256 * 1024;
+const LONGEST_LINE = 16 * 1024;
+const LF = 10;
+
+type State = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailers' | 'rest' | 'stopped';
+
+export class MessageParser {
+  readonly #sink: MessageSink;
+  /** The beginning of a head or a line that is not over yet. */
+  readonly #kept = new Bytes(LONGEST_HEAD);
+  #state: State = 'head';
+  /** Bytes of the body, or of the chunk, that are to come. */
+  #left = 0;
+  #trailerBytes = 0;
+
+  constructor(sink: MessageSink) {
+    this.#sink = sink;
+  }
+
+  /** Whether it waits for a message, none of which has come. */
+  get idle(): boolean {
+    return this.#state === 'head' && this.#kept.length === 0;
+  }
+
+  get stopped(): boolean {
+    return this.#state === 'stopped';
+  }
+
+  /** Nothing more is read. */
+  stop(): void {
+    this.#state = 'stopped';
+    this.#kept.clear();
+  }
+
+  /** Takes the next bytes, split anywhere. */
+  push(bytes: Buffer, at: number): void {
+    let rest = bytes;
+    while (rest.length > 0 && this.#state !== 'stopped') rest = this.#step(rest, at);
+  }
+
+  /** Nothing more comes. False where that is in the middle of a message. */
+  end(at: number): boolean {
+    if (this.#state === 'rest') this.#complete(at);
+    return this.#state === 'stopped' || this.idle;
+  }
+
+  #step(bytes: Buffer, at: number): Buffer {
+    if (this.#state === 'head') return this.#head(bytes, at);
+    if (this.#state === 'length' || this.#state === 'chunk') return this.#piece(bytes, at);
+    if (this.#state !== 'rest') return this.#line(bytes, at);
+    this.#sink.body(bytes, at);
+    return NOTHING;
+  }
+
+  #head(bytes: Buffer, at: number): Buffer {
+    // Empty lines before a message mean nothing (section 2.2).
+    const start = this.#kept.length === 0 ? bytes.findIndex((byte) => byte !== 10 && byte !== 13) : 0;
+    if (start === -1) return NOTHING;
+    const fresh = bytes.subarray(start);
+    const before = this.#kept.length;
+    const whole = before === 0 ? fresh : this.#grown(fresh);
+    if (whole === undefined) return this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+    const end = endOfHead(whole, Math.max(0, before - 3));
+    if (end === -1) {
+      if (before === 0 && !this.#kept.append(fresh)) this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
+      return NOTHING;
+    }
+    const head = parseHead(whole.subarray(0, end).toString('latin1'));
+    this.#kept.drop(this.#kept.length);
+    if (typeof head === 'string') return this.#wrong(head);
+    this.#begin(head, at);
+    return fresh.subarray(end - before);
+  }
+
+  #grown(bytes: Buffer): Buffer | undefined {
+    return this.#kept.append(bytes) ? this.#kept.view() : undefined;
+  }
+
+  #begin(head: Head, at: number): void {
+    const rule = this.#sink.head(head, at);
+    if (this.#state === 'stopped') return;
+    const framing = rule === 'none' ? NO_BODY : framingOf(head.headers);
+    if (rule === undefined) this.stop();
+    else if (typeof framing === 'string') this.#wrong(framing);
+    else if (framing.chunked) this.#state = 'size';
+    else if (framing.length === undefined && rule === 'rest') this.#state = 'rest';
+    else {
+      this.#left = framing.length ?? 0;
+      if (this.#left === 0) this.#complete(at);
+      else this.#state = 'length';
+    }
+  }
+
+  #piece(bytes: Buffer, at: number): Buffer {
+    const piece = bytes.subarray(0, this.#left);
+    this.#left -= piece.length;
+    this.#sink.body(piece, at);
+    if (this.#left === 0) {
+      if (this.#state === 'length') this.#complete(at);
+      else this.#state = 'chunk end';
+    }
+    return bytes.subarray(piece.length);
+  }
+
+  /** A size of a chunk, the end of one, or a trailer. */
+  #line(bytes: Buffer, at: number): Buffer {
+    const end = bytes.indexOf(LF);
+    this.#kept.append(end === -1 ? bytes : bytes.subarray(0, end));
+    if (this.#kept.length > LONGEST_LINE) return this.#wrong(`a line of more than ${LONGEST_LINE} bytes in a body`);
+    if (end === -1) return NOTHING;
+    const line = this.#kept.view().toString('latin1').replace(/\r$/, '');
+    this.#kept.drop(this.#kept.length);
+    this.#take(line, at);
+    return bytes.subarray(end + 1);
+  }
+
+  #take(line: string, at: number): void {
+    if (this.#state === 'chunk end') {
+      if (line === '') this.#state = 'size';
+      else this.#wrong('a chunk that is longer than its size');
+    } else if (this.#state === 'size') this.#size(line);
+    else if (line === '') this.#complete(at);
+    else {
+      this.#trailerBytes += line.length;
+      if (this.#trailerBytes > LONGEST_HEAD) this.#wrong('trailers without an end');
+    }
+  }
+
+  #size(line: string): void {
+    const [, digits] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
+    if (digits === undefined) this.#wrong('a chunk without a size');
+    else {
+      this.#left = Number.parseInt(digits, 16);
+      this.#state = this.#left === 0 ? 'trailers' : 'chunk';
+      this.#trailerBytes = 0;
+    }
+  }
+
+  #complete(at: number): void {
+    this.#state = 'head';
+    this.#sink.end(at);
+  }
+
+  #wrong(why: string): Buffer {
+    this.stop();
+    this.#sink.wrong(why);
+    return NOTHING;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+const NO_BODY = { chunked: false, length: 0 } as const;
+
+/** The number of bytes up to and including the empty line; -1 where there is none. A line may end with LF alone. */
+function endOfHead(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at + 1] === LF) return at + 2;
+    if (bytes[at + 1] === 13 && bytes[at + 2] === LF) return at + 3;
+  }
+  return -1;
+}
+
+/** The head, or what is wrong with it. */
+function parseHead(text: string): Head | string {
+  const [line = '', ...fields] = text.split(/\r?\n/);
+  const headers: [string, string][] = [];
+  for (const field of fields) {
+    if (field === '') continue;
+    const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/s.exec(field) ?? [];
+    if (name === undefined || value === undefined) return 'a line in a head that is no field';
+    headers.push([name, value]);
+  }
+  return { line, headers };
+}
+
+/** All values of a field, which may stand in one line or in several. */
+export const valuesOf = (headers: Pairs, name: string): string[] =>
+  headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+
+/** Names in lower case, repeated ones joined with `, `. */
+export function joined(headers: Pairs): Record<string, string> {
+  const all: Record<string, string> = Object.create(null);
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase();
+    all[lower] = lower in all ? `${all[lower]}, ${value}` : value;
+  }
+  return all;
+}
+
+/** How long a body is by its fields (section 6), or why readers could differ. */
+function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
+  const codings = valuesOf(headers, 'transfer-encoding').join(',');
+  const lengths = new Set(valuesOf(headers, 'content-length'));
+  if (codings !== '') {
+    if (lengths.size > 0) return 'both Transfer-Encoding and Content-Length';
+    return codings.trim().toLowerCase() === 'chunked' ? { chunked: true } : `Transfer-Encoding: ${codings}`;
+  }
+  const [length] = lengths;
+  if (length === undefined) return { chunked: false };
+  if (lengths.size > 1 || !/^\d{1,15}$/.test(length)) return `Content-Length: ${[...lengths].join(' and ')}`;
+  return { chunked: false, length: Number(length) };
+}

@@ -1,0 +1,88 @@
+/** Keeps a body as it comes: whole up to a bound, and beyond it the first bytes and a hash of all. */
+import { createHash, type Hash } from 'node:crypto';
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { Bytes } from '../client/body.ts';
+import type { Body } from './traffic.ts';
+
+/** A page of a hundred items of usual size has a tenth of it. */
+const MOST_KEPT = 4 * 1024 * 1024;
+/** Of a body that is not whole, nobody reads more. */
+const BEGINNING = 64 * 1024;
+
+type Unpack = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer;
+const UNPACK: Readonly<Record<string, Unpack>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+export class KeptBody {
+  readonly #bytes = new Bytes(MOST_KEPT);
+  #hash: Hash | undefined;
+  #size = 0;
+
+  append(piece: Buffer): void {
+    this.#size += piece.length;
+    if (this.#hash !== undefined) {
+      this.#hash.update(piece);
+      return;
+    }
+    const before = this.#bytes.length;
+    if (this.#bytes.append(piece)) return;
+    this.#hash = createHash('sha256').update(this.#bytes.view());
+    this.#hash.update(piece.subarray(this.#bytes.length - before));
+  }
+
+  /** What has come, without its content codings; undefined for nothing. */
+  taken(codings = ''): Body | undefined {
+    const size = this.#size;
+    if (size === 0) return undefined;
+    const bytes = this.#bytes.view();
+    if (this.#hash !== undefined) return { ...readable(bytes.subarray(0, BEGINNING)), size, cut: this.#cut() };
+    const plain = withoutCodings(bytes, codings);
+    const body = plain === undefined ? { base64: bytes.subarray(0, BEGINNING).toString('base64') } : readable(plain);
+    const cut = plain === undefined && size > BEGINNING ? { cut: this.#cut() } : {};
+    this.#bytes.clear();
+    return { ...body, size, ...cut };
+  }
+
+  #cut(): { sha256: string } {
+    const hash = this.#hash ?? createHash('sha256').update(this.#bytes.view());
+    const sha256 = hash.digest('hex');
+    this.#bytes.clear();
+    return { sha256 };
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
+  try {
+    return { text: UTF8.decode(bytes) };
+  } catch {
+    // The beginning of a text may end within a character.
+    const text = bytes.toString('utf8');
+    return text.slice(0, -1).includes('\ufffd') ? { base64: bytes.toString('base64') } : { text };
+  }
+}
+
+/** Undefined where a coding is unknown, or the body is not in it. */
+function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
+  let body = bytes;
+  for (const coding of codings.split(',').toReversed()) {
+    const name = coding.trim().toLowerCase();
+    if (name === '' || name === 'identity') continue;
+    try {
+      body = UNPACK[name]?.(body, { maxOutputLength: MOST_KEPT }) ?? unknown(name);
+    } catch {
+      return undefined;
+    }
+  }
+  return body;
+}
+
+const unknown = (coding: string): never => {
+  throw new Error(`the coding ${coding} is not known`);
+};

@@ -1,0 +1,183 @@
+/**
+ * Stands between clients and a server, and forwards every byte as it came, in both directions. A tap gets a look at the
+ * bytes. It can neither change nor hold up anything: a fault of it ends the looking, and never the traffic.
+ */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import { tls } from '../common/node-tls.ts';
+
+/** Who sent something. */
+export type Side = 'client' | 'server';
+
+/** How a side came to its end: it sends nothing more, or its connection broke. */
+export type Ending = 'end' | 'cut';
+
+/** What looks at the traffic. `piece` is lent: who wants to keep it copies it. */
+export interface Tap {
+  opened(connection: number): void;
+  bytes(connection: number, from: Side, piece: Buffer): void;
+  ended(connection: number, from: Side, how: Ending): void;
+  /** No connection to the server could be made. */
+  refused(connection: number, why: string): void;
+}
+
+/** A unix socket, or a port. */
+export type Place = { readonly path: string } | { readonly host: string; readonly port: number };
+
+/** Where the server is. */
+export interface Upstream {
+  readonly place: Place;
+  /** TLS, with certificate authorities (PEM) beside those of the system, and the name that its certificate has. */
+  readonly tls?: { readonly ca?: string; readonly servername?: string };
+}
+
+export interface RelayOptions {
+  listen: Place;
+  /** TLS for clients, PEM. */
+  tls?: { readonly cert: string; readonly key: string };
+  /** Asked for each connection: an agent may come back at another port. Throws where none is known. */
+  upstream(): Upstream;
+  tap: Tap;
+  /** Told once what the tap threw; from then on it is not called. */
+  faulty(error: unknown): void;
+}
+
+/** Many clients may come at once. */
+const BACKLOG = 4096;
+
+export class Relay implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #options: RelayOptions;
+  readonly #sockets = new Set<Socket>();
+  #connections = 0;
+  #tap: Tap | undefined;
+
+  private constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#tap = options.tap;
+    const { tls: secure } = options;
+    const half = { allowHalfOpen: true, noDelay: true } as const;
+    const accept = (socket: Socket): void => this.#accept(socket);
+    this.#server =
+      secure === undefined
+        ? createServer(half, accept)
+        : tls.createServer({ ...half, ...secure, ALPNProtocols: ['http/1.1'] }, accept);
+  }
+
+  /** Resolves when clients can come. Rejects with the error of the system. */
+  static async open(options: RelayOptions): Promise<Relay> {
+    const relay = new Relay(options);
+    await new Promise<void>((resolve, reject) => {
+      relay.#server.once('error', reject);
+      relay.#server.listen({ ...options.listen, backlog: BACKLOG }, resolve);
+    });
+    // A connection that cannot be accepted, for want of descriptors, costs no other one.
+    relay.#server.on('error', () => {});
+    return relay;
+  }
+
+  /** The port that was given, where 0 was asked for; 0 on a unix socket. */
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+  }
+
+  /** Connections that are open, each of both sides. */
+  get open(): number {
+    return this.#sockets.size / 2;
+  }
+
+  /** Cuts all connections. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #accept(client: Socket): void {
+    this.#connections += 1;
+    const connection = this.#connections;
+    this.#look((tap) => tap.opened(connection));
+    let server: Socket;
+    try {
+      server = dial(this.#options.upstream());
+    } catch (error) {
+      client.on('error', () => {});
+      this.#look((tap) => tap.refused(connection, String(error)));
+      reset(client);
+      return;
+    }
+    this.#join(connection, client, server);
+  }
+
+  #join(connection: number, client: Socket, server: Socket): void {
+    let reached = false;
+    server.once(server instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
+      reached = true;
+    });
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.once('close', () => this.#sockets.delete(socket));
+    }
+    server.once('error', (error) => {
+      if (!reached) this.#look((tap) => tap.refused(connection, error.message));
+    });
+    this.#forward(connection, 'client', client, server);
+    this.#forward(connection, 'server', server, client);
+  }
+
+  #forward(connection: number, from: Side, source: Socket, sink: Socket): void {
+    let over = false;
+    const ended = (how: Ending): void => {
+      if (over) return;
+      over = true;
+      this.#look((tap) => tap.ended(connection, from, how));
+    };
+    source.on('data', (piece: Buffer) => {
+      // What the other side no longer takes is read all the same, as by a server that has gone.
+      if (sink.writable && !sink.write(piece)) source.pause();
+      this.#look((tap) => tap.bytes(connection, from, piece));
+    });
+    sink.on('drain', () => source.resume());
+    source.once('end', () => {
+      ended('end');
+      sink.end();
+    });
+    source.once('error', () => {
+      ended('cut');
+      reset(sink);
+    });
+    source.once('close', () => {
+      ended('cut');
+      if (!source.readableEnded) reset(sink);
+    });
+  }
+
+  #look(at: (tap: Tap) => void): void {
+    if (this.#tap === undefined) return;
+    try {
+      at(this.#tap);
+    } catch (error) {
+      this.#tap = undefined;
+      this.#options.faulty(error);
+    }
+  }
+}
+
+function dial({ place, tls: secure }: Upstream): Socket {
+  const half = { ...place, allowHalfOpen: true };
+  if (secure === undefined) return connect(half);
+  const options: ConnectionOptions = { ...half, ...secure, ALPNProtocols: ['http/1.1'] };
+  return tls.connect(options);
+}
+
+/** The other side broke off, and this one is to see it. Only TCP knows a reset. */
+function reset(socket: Socket): void {
+  if (socket.destroyed) return;
+  try {
+    socket.resetAndDestroy();
+  } catch {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,44 @@
+/** Reads an event stream block by block, and keeps the bytes of the block that is not whole yet. */
+import { Bytes } from '../client/body.ts';
+import { type SseFrame, SseParser } from '../client/sse-parser.ts';
+import type { Pairs } from './http-parser.ts';
+
+/** Of a block that is torn, nobody reads more. */
+const LONGEST_TORN = 4096;
+
+export class StreamReader {
+  readonly #parser: SseParser;
+  readonly #tail = new Bytes(LONGEST_TORN);
+  /** Where in the stream the last whole block or comment ends. */
+  #end = 0;
+
+  /** Throws BlockTooLarge from `push`. */
+  constructor(frame: (fields: Pairs, at: number, frame: SseFrame) => void) {
+    this.#parser = new SseParser({
+      frame: (each) => {
+        this.#end = each.end;
+        frame(
+          each.fields.map(({ name, value }) => [name, value]),
+          each.at,
+          each,
+        );
+      },
+      comment: ({ end }) => {
+        this.#end = end;
+      },
+    });
+  }
+
+  push(piece: Buffer, at: number): void {
+    const before = this.#parser.bytes;
+    const from = this.#end;
+    this.#parser.push(piece, at);
+    if (this.#end > from) this.#tail.drop(this.#tail.length);
+    this.#tail.append(piece.subarray(Math.max(0, this.#end - before)));
+  }
+
+  /** What came of a block that was not whole; undefined for nothing. */
+  get torn(): string | undefined {
+    return this.#parser.unfinished && this.#tail.length > 0 ? this.#tail.view().toString('utf8') : undefined;
+  }
+}
