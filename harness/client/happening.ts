@@ -1,4 +1,7 @@
-/** What a run sees of its target, as rules judge it: each whole answer, and each frame of an event stream. */
+/**
+ * What is seen of a target, as rules judge it: each whole answer, and each frame of an event stream. Of traffic that
+ * somebody else makes, also what the clients do.
+ */
 import type { SseFrame } from './sse-parser.ts';
 
 /** The exchange of a happening: its request, and the shell line that makes it again. */
@@ -20,9 +23,42 @@ export interface AnswerSeen {
   readonly json: unknown;
 }
 
-/** `asked` is redacted, and filled in as the answer comes. */
+/** A request of a client that is watched. Secrets are in it. */
+export interface RequestSeen {
+  readonly method: string;
+  /** Path and query, as they came. */
+  readonly target: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined as long as it is not whole, and where it is not known. Empty for none. */
+  readonly body?: string | undefined;
+  /** The same object for the requests of one connection. */
+  readonly connection: object;
+  /** What clients of one kind have in common; several of them may have the same. */
+  readonly client: string;
+  /** When its head was there, milliseconds. */
+  readonly at: number;
+}
+
+/** How an exchange that is watched came to its end: with a whole answer, or cut off by a side, or unseen. */
+export interface Over {
+  readonly ended: 'whole' | 'server' | 'client' | 'unseen';
+  readonly at: number;
+  /** Of the answer; undefined where none came. */
+  readonly status?: number;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What came of a block of its event stream that was not whole. */
+  readonly torn?: string;
+}
+
+/** `asked` is redacted, and filled in as the answer comes. `request`: where the traffic of others is watched. */
 export type Happening =
   /** `path`: of the request, below the origin, with its query. */
-  | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen }
+  | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   /** `stream`: the same object for each frame of one stream. */
-  | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame };
+  | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }
+  /** A request is whole. */
+  | { kind: 'asked'; asked: Asked; request: RequestSeen }
+  /** An exchange is over; after what is seen of its answer. */
+  | { kind: 'over'; asked: Asked; request: RequestSeen; over: Over };

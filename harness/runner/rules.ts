@@ -14,7 +14,7 @@ export interface Sighting {
 }
 
 /** What does not hold. The actual value is not redacted. */
-interface Contradiction {
+export interface Contradiction {
   expected: string;
   actual: unknown;
   counterexample?: unknown;
@@ -51,10 +51,23 @@ interface Judging {
 /** All rules of a run. What they make of it never reaches the checks that are under way. */
 export class History {
   readonly #rules = new Map<string, Judging>();
+  readonly #ended: (id: string, judged: Judged) => void;
 
-  constructor(checks: readonly { readonly id: string; readonly rule?: () => Rule }[]) {
+  /** `ended`: called when a rule has found its violation, or failed itself. Must not throw. */
+  constructor(
+    checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
+    ended: (id: string, judged: Judged) => void = () => {},
+  ) {
+    this.#ended = ended;
     for (const { id, rule } of checks)
       if (rule !== undefined) this.#rules.set(id, { rule: rule(), judged: { sightings: 0 } });
+  }
+
+  /** What came of rules elsewhere, by the ids of their checks. */
+  static settled(all: Readonly<Record<string, Judged>>): History {
+    const history = new History([]);
+    for (const [id, judged] of Object.entries(all)) history.#rules.set(id, { rule: () => {}, judged });
+    return history;
   }
 
   /** What came of the rule of that check. */
@@ -65,11 +78,16 @@ export class History {
   /** For what one check sees. */
   of(check: string): (happening: Happening) => void {
     return (happening) => {
-      for (const judging of this.#rules.values())
-        if (judging.judged.broken === undefined && judging.judged.fault === undefined) judge(judging, check, happening);
+      for (const [id, judging] of this.#rules) {
+        if (isOver(judging)) continue;
+        judge(judging, check, happening);
+        if (isOver(judging)) this.#ended(id, judging.judged);
+      }
     };
   }
 }
+
+const isOver = ({ judged }: Judging): boolean => judged.broken !== undefined || judged.fault !== undefined;
 
 /** What a rule ends with. */
 class Broken extends Error {

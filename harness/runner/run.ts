@@ -15,7 +15,7 @@ import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
 import { History } from './rules.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
 import { Session } from './session.ts';
-import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription } from './types.ts';
+import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription, Watched } from './types.ts';
 import { RunOver } from './violation.ts';
 
 /** Follows a run while it goes on. A listener that throws changes no result and keeps no other from being called. */
@@ -29,6 +29,8 @@ export interface RunListener {
     seed: number;
     /** How often each check is run. */
     repeat: number;
+    /** The traffic of others is judged. */
+    watched: boolean;
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
@@ -75,8 +77,11 @@ export interface RunOptions<Context> {
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of counterexamples to run again, at most one a check. */
   replays?: readonly Replay[];
-  /** The command line that runs one check of this run again, for the report. Default: the shape of one. */
-  replayCommand?(result: CheckResult): string;
+  /**
+   * The command line that runs one check of this run again, for the report; undefined where nothing does. Default: the
+   * shape of one.
+   */
+  replayCommand?(result: CheckResult): string | undefined;
   /** Goes into the report. */
   arguments?: readonly string[];
   /** The command's options as parsed, without secrets. Goes into the report, for `muster replay`. */
@@ -85,6 +90,10 @@ export interface RunOptions<Context> {
   concurrency?: number;
   /** Asks in other forms that mean the same, too, in one round. Default: where Muster asks. */
   varied?: boolean;
+  /** What the rules judge. Default: what the checks of this run see. */
+  history?: History;
+  /** The traffic of others that is judged, and when that began: milliseconds since 1970. */
+  watched?: Watched & { began: number };
 }
 
 /** Milliseconds that a run may take unless it is told otherwise. */
@@ -100,7 +109,8 @@ const SHARE_OF_ONE_CHECK = 0.5;
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
-  const startedAt = new Date();
+  const sinceMs = Date.now() - (options.watched?.began ?? Date.now());
+  const startedAt = new Date(Date.now() - sinceMs);
   const started = performance.now();
   const audience = new Audience(options.listeners ?? []);
   audience.tell((listener) =>
@@ -111,9 +121,11 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
       target,
       seed,
       repeat: options.repeat ?? 1,
+      watched: options.watched !== undefined,
     }),
   );
-  const session = new Session(undefined, undefined, plan.shrinkMs, new History(plan.checks.map(({ check }) => check)));
+  const { history = new History(plan.checks.map(({ check }) => check)) } = options;
+  const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   // A client is answered, and asked nothing.
   const { varied = suite.api !== 'client' } = options;
@@ -121,7 +133,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
   const declarations = session.declarations.all;
   const report = presentableReport(
-    redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started })),
+    redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started: started - sinceMs })),
   );
   await audience.end(report);
   return report;
@@ -286,11 +298,17 @@ function reportOf<Context>(
     declarations,
     ...defined({ unreachable: options.unreachable }),
     ...(interrupted ? { interrupted: true } : {}),
-    ...defined({ replay_of: options.replayOf }),
+    ...defined({ replay_of: options.replayOf, watched: watchedIn(options) }),
     checks: results.map((result) =>
-      WORTH_REPLAYING.has(result.outcome) ? { ...result, replay_command: replay(result) } : result,
+      WORTH_REPLAYING.has(result.outcome) ? { ...result, ...defined({ replay_command: replay(result) }) } : result,
     ),
   };
+}
+
+function watchedIn({ watched }: Pick<RunOptions<never>, 'watched'>): Watched | undefined {
+  if (watched === undefined) return undefined;
+  const { began: _, ...seen } = watched;
+  return seen;
 }
 
 /** Marks the warnings for which the run fails. */

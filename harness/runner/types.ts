@@ -363,7 +363,19 @@ export interface Report {
   interrupted?: true;
   /** What `muster replay` ran again. */
   replay_of?: ReplayOf;
+  /** Of traffic that others made: nothing was asked. */
+  watched?: Watched;
   checks: CheckResult[];
+}
+
+/** How much of the traffic of others was seen. */
+export interface Watched {
+  connections: number;
+  exchanges: number;
+  /** Events of event streams. */
+  events: number;
+  /** What was seen and not judged, and what is not known of the rest, a sentence each. */
+  gaps: string[];
 }
 
 /** The report whose findings a replay ran again. */

@@ -7,7 +7,7 @@ import { StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
-const accept = requirement({
+export const accept = requirement({
   id: 'client.request.accept',
   level: 'SHOULD',
   clause: 'open a long-lived SSE stream of events',
@@ -21,7 +21,7 @@ check(accept, { needs: FOLLOW, premises: DISPATCH }, async (t) => {
   run.must(accepts, { expected: 'Accept: text/event-stream, */* or none', actual: `Accept: ${value}` });
 });
 
-const types = requirement({
+export const types = requirement({
   id: 'client.request.types',
   since: NEWEST,
   level: 'MUST',

@@ -66,7 +66,7 @@ check(roundTrip, PING, async (t) => {
   });
 });
 
-const body = requirement({
+export const body = requirement({
   id: 'client.ping.body',
   level: 'MUST',
   section: '4.2',
@@ -83,7 +83,7 @@ check(body, PING, async (t) => {
   });
 });
 
-const timeout = requirement({
+export const timeout = requirement({
   id: 'client.ping.timeout',
   level: 'MUST',
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',

@@ -10,7 +10,7 @@ export const { requirement, check, checks } = section({ section: '5', since: '20
 
 const KEY = 'x-api-key';
 
-const sent = requirement({
+export const sent = requirement({
   id: 'client.key.sent',
   level: 'MUST',
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
@@ -31,7 +31,7 @@ for (const job of PLATFORM_JOBS)
     t.should(!shown, { expected: 'no key in the address, which servers log', actual: 'the key in the address' });
   });
 
-const address = requirement({
+export const address = requirement({
   id: 'client.key.address',
   since: NEWEST,
   protective: true,

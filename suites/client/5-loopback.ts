@@ -13,7 +13,7 @@ const DISCOVERY = ['follow', 'discovery'] as const;
 const first = event(1);
 const second = event(2);
 
-const token = requirement({
+export const token = requirement({
   id: 'client.loopback.token',
   level: 'MUST',
   clause: 'connects to `127.0.0.1` on that port, and sends `Authorization: Bearer <ACCESS_TOKEN>`',
@@ -139,7 +139,7 @@ check(elsewhere, AFTER_TOKEN, async (t) => {
   });
 });
 
-const socket = requirement({
+export const socket = requirement({
   id: 'client.loopback.socket',
   level: 'MUST',
   clause: 'Unix domain socket at `{socket_path}` | No token is used.',

@@ -67,7 +67,7 @@ function awayFromOthers(t: Client): StreamRunOptions {
 const isNoAddress = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL';
 
-const retryAfter = requirement({
+export const retryAfter = requirement({
   id: 'client.back-off.retry-after',
   protective: true,
   text: 'A client that is answered 503 with Retry-After does not come back before that time.',
@@ -129,7 +129,7 @@ check(retry, OPTIONS, async (t) => {
   });
 });
 
-const refused = requirement({
+export const refused = requirement({
   id: 'client.back-off.refused',
   since: NEWEST,
   section: '7',
@@ -144,7 +144,7 @@ for (const status of [400, 401, 403, 404, 429])
     t.observe(`GET /events answered ${status}`, run.over || run.told === 'end' ? 'the client gives up' : 'asks again');
   });
 
-const hammering = requirement({
+export const hammering = requirement({
   id: 'client.back-off.hammering',
   protective: true,
   text: 'A client whose requests are all cut off waits between them, and comes back when they are answered again.',

@@ -24,7 +24,7 @@ check(reconnect, { needs: FOLLOW, premises: DISPATCH, profile: 'core', essential
   await expectDispatched(run, [first, second]);
 });
 
-const cursor = requirement({
+export const cursor = requirement({
   id: CURSOR,
   level: 'MUST',
   section: '4.1',
@@ -73,7 +73,7 @@ check(bigIds, OF_CURSOR, async (t) => {
   });
 });
 
-const torn = requirement({
+export const torn = requirement({
   id: 'client.delivery.torn',
   level: 'MUST',
   clause: 'Delivery is at-least-once',

@@ -26,7 +26,7 @@ export const { requirement, check, checks } = section({ level: 'SHOULD', section
 /** A date has no parts of a second. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
-const retryAfter = requirement({
+export const retryAfter = requirement({
   id: 'client.busy.retry-after',
   protective: true,
   text:
@@ -62,7 +62,7 @@ for (const { aspect, job, status, after } of BUSY)
     });
   });
 
-const hammering = requirement({
+export const hammering = requirement({
   id: 'client.busy.hammering',
   protective: true,
   text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',

@@ -37,7 +37,7 @@ for (const job of [...PLATFORM_JOBS, 'current' as const])
     run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
   });
 
-const endless = requirement({
+export const endless = requirement({
   id: 'client.errors.endless',
   since: NEWEST,
   protective: true,

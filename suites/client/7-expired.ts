@@ -51,7 +51,7 @@ function answered(run: StreamRun): void {
   }
 }
 
-const goesOn = requirement({
+export const goesOn = requirement({
   id: 'client.expired.goes-on',
   text: 'A client that is answered 410 asks again without that cursor, and dispatches later events.',
 });
@@ -75,7 +75,7 @@ check(goesOn, OPTIONS, async (t) => {
   });
 });
 
-const loop = requirement({
+export const loop = requirement({
   id: 'client.expired.no-loop',
   protective: true,
   text: 'A client that is answered 410 again and again waits between its requests.',

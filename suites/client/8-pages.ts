@@ -69,7 +69,7 @@ function expectStride(run: JobRun): ReturnType<typeof window>[] {
   return asked;
 }
 
-const next = requirement({
+export const next = requirement({
   id: 'client.pages.next',
   level: 'MUST',
   clause: RULE,
@@ -107,7 +107,7 @@ check(full, NEXT, async (t) => {
   expectItems(run, even);
 });
 
-const clamped = requirement({
+export const clamped = requirement({
   id: 'client.pages.clamped',
   level: 'MUST',
   section: '2.6',
@@ -117,7 +117,7 @@ const clamped = requirement({
 /** Above the maximum, for a client whose caller can choose. */
 check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
 
-const lowered = requirement({
+export const lowered = requirement({
   id: 'client.pages.lowered',
   level: 'SHOULD',
   clause: RULE,
@@ -215,7 +215,7 @@ check(unknown, LIST, async (t) => {
   expectItems(run, odd);
 });
 
-const totalCount = requirement({
+export const totalCount = requirement({
   id: 'client.pages.total-count',
   level: 'SHOULD',
   clause: '`total_count` is computed only when `expand=total_count` is given, because counting is costly.',

@@ -54,7 +54,7 @@ function seeDialect({ versionHeader, session }: ClientContext & CheckContext, { 
 const dialectOf = (header: string): string | undefined =>
   DIALECTS.find((name) => DIALECT_NAMES[name].versionHeader === header);
 
-const ping = requirement({
+export const ping = requirement({
   id: 'client.version.ping',
   level: 'MUST',
   section: '4.2',
@@ -63,7 +63,7 @@ const ping = requirement({
 });
 check(ping, about('ping'), (t) => expectVersion(t, 'ping'));
 
-const sent = requirement({
+export const sent = requirement({
   id: 'client.version.sent',
   level: 'SHOULD',
   section: '9',

@@ -1,0 +1,77 @@
+/** A request that was watched, as a finding shows it: without secrets, and made into words only when it is shown. */
+import type { Asked } from '../client/happening.ts';
+import { curlLine } from '../client/request-forms.ts';
+import type { TrafficRedactor } from '../common/redact.ts';
+
+/** Where the server is, for the lines that ask it again. */
+export interface AskedPlace {
+  /** Path below which the API is, e.g. `/v0.2`; empty for the root. */
+  readonly base: string;
+  readonly origin: string;
+  readonly socketPath?: string;
+  readonly caFile?: string;
+  /** The environment variable that holds the key or the token. */
+  readonly variable: string;
+}
+
+interface Sent {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Belong to one connection, and curl makes them itself. */
+const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
+const USUAL_TIMEOUT_MS = 10_000;
+/** Characters of a body in a line to paste. */
+export const LONGEST_SHOWN = 4000;
+
+export class WatchedAsked implements Asked {
+  status?: number;
+  duration_ms = 0;
+  body: string | undefined;
+  readonly #sent: Sent;
+  readonly #place: AskedPlace;
+  readonly #redactor: TrafficRedactor;
+
+  constructor(sent: Sent, place: AskedPlace, redactor: TrafficRedactor) {
+    this.#sent = sent;
+    this.#place = place;
+    this.#redactor = redactor;
+  }
+
+  get method(): string {
+    return this.#sent.method;
+  }
+
+  get url(): string {
+    return this.#place.origin + this.#redactor.url(this.#sent.target);
+  }
+
+  get curl(): string {
+    const { origin, socketPath, caFile, variable } = this.#place;
+    const { method, target, headers } = this.#sent;
+    const isCredential = (name: string): boolean => name === 'x-api-key' || name === 'authorization';
+    const repeated = Object.entries(headers)
+      .filter(([name]) => !NOT_REPEATED.has(name))
+      .map(([name, value]) => [name, isCredential(name) ? value : this.#redactor.header(name, value)]);
+    const body = this.body === '' ? undefined : this.body;
+    const line = curlLine({
+      method,
+      url: origin + this.#redactor.url(target),
+      socketPath,
+      caFile,
+      headers: Object.fromEntries(repeated),
+      body: body === undefined ? undefined : this.#redactor.body(body, false),
+      timeoutMs: USUAL_TIMEOUT_MS,
+      stream: headers['accept'] === 'text/event-stream',
+      variable: () => variable,
+    });
+    return this.#redactor.text(line);
+  }
+
+  get plain(): Asked {
+    const { method, url, status, duration_ms, curl } = this;
+    return { method, url, ...(status !== undefined && { status }), duration_ms, curl };
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The way from the tap to the thread that judges. What the thread has not taken yet is bounded, for each connection and
+ * in all: where it lags behind, connections are no longer judged. When it ends by itself, nothing is judged any more.
+ */
+import { Worker } from 'node:worker_threads';
+import { Batch, type Glimpse } from './batch.ts';
+import type { FromThread, ToThread } from './judge-thread.ts';
+import type { Concluded, PlainJudged } from './judging.ts';
+import type { Ending, Side, Tap } from './relay.ts';
+
+const MIB = 1024 * 1024;
+const MOST_OF_A_CONNECTION = 4 * MIB;
+const MOST_OF_ALL = 64 * MIB;
+/** A heap that no traffic fills, since all that is kept is bounded. */
+const HEAP_MB = 512;
+/** Milliseconds that the end of the judging may take: what is on its way is bounded. */
+const CONCLUDING_MS = 30_000;
+
+export interface JudgeLinkOptions {
+  /** Calls `serveJudge`. */
+  entry: URL;
+  /** For that. */
+  data: unknown;
+  found(id: string, judged: PlainJudged): void;
+  /** The thread has ended by itself, or something that it does besides has failed. */
+  trouble(why: string): void;
+}
+
+export class JudgeLink implements Tap, AsyncDisposable {
+  readonly #options: JudgeLinkOptions;
+  readonly #worker: Worker;
+  readonly #concluded = Promise.withResolvers<Concluded | undefined>();
+  #batch = new Batch();
+  #isDue = false;
+  #isOver = false;
+  /** Bytes that the thread has not taken, by connection, of each batch that is on its way. */
+  readonly #sent: Map<number, number>[] = [];
+  #filling = new Map<number, number>();
+  readonly #open = new Map<number, number>();
+  #all = 0;
+  /** Connections of which one side has ended. */
+  readonly #halfOver = new Set<number>();
+
+  constructor(options: JudgeLinkOptions) {
+    this.#options = options;
+    this.#worker = new Worker(options.entry, {
+      name: 'judge',
+      workerData: options.data,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    });
+    this.#worker.on('message', (message: FromThread) => this.#message(message));
+    this.#worker.on('error', (error: unknown) => this.#gone(error instanceof Error ? error.message : String(error)));
+    this.#worker.on('exit', () => this.#gone('its thread has ended'));
+  }
+
+  opened(connection: number): void {
+    this.#open.set(connection, 0);
+    this.#add({ what: 'opened', connection, at: now() });
+  }
+
+  bytes(connection: number, from: Side, piece: Buffer): void {
+    const open = this.#open.get(connection);
+    if (open === undefined || this.#isOver) return;
+    if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
+      this.#open.delete(connection);
+      this.#add({ what: 'dropped', connection, at: now() });
+      return;
+    }
+    this.#open.set(connection, open + piece.length);
+    this.#filling.set(connection, (this.#filling.get(connection) ?? 0) + piece.length);
+    this.#all += piece.length;
+    this.#add({ what: 'bytes', connection, at: now(), from, piece });
+  }
+
+  ended(connection: number, from: Side, how: Ending): void {
+    this.#add({ what: 'ended', connection, at: now(), from, how });
+    if (how === 'cut' || this.#halfOver.has(connection)) this.#forget(connection);
+    else this.#halfOver.add(connection);
+  }
+
+  refused(connection: number, why: string): void {
+    this.#add({ what: 'refused', connection, at: now(), why });
+    this.#forget(connection);
+  }
+
+  /** What came of all that was seen; undefined where the thread has ended before. */
+  async conclude(): Promise<Concluded | undefined> {
+    this.#flush();
+    this.#post({ kind: 'conclude' });
+    const timer = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
+    try {
+      return await this.#concluded.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#concluded.resolve(undefined);
+    await this.#worker.terminate();
+  }
+
+  /** Both sides have ended, or one was cut, which cuts the other. */
+  #forget(connection: number): void {
+    this.#open.delete(connection);
+    this.#halfOver.delete(connection);
+  }
+
+  #add(glimpse: Glimpse): void {
+    if (this.#isOver) return;
+    this.#batch.add(glimpse);
+    if (this.#isDue) return;
+    // What comes in one turn of the event loop goes together.
+    this.#isDue = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isDue = false;
+    if (this.#batch.length === 0 || this.#isOver) return;
+    this.#sent.push(this.#filling);
+    this.#filling = new Map();
+    const { memory, used } = this.#batch.take();
+    this.#post({ kind: 'batch', memory, used });
+  }
+
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message, message.kind === 'batch' ? [message.memory] : []);
+  }
+
+  #message(message: FromThread): void {
+    if (message.kind === 'taken') this.#taken();
+    else if (message.kind === 'found') this.#options.found(message.id, message.judged);
+    else if (message.kind === 'trouble') this.#options.trouble(message.why);
+    else this.#concluded.resolve(message.concluded);
+  }
+
+  #taken(): void {
+    for (const [connection, bytes] of this.#sent.shift() ?? []) {
+      this.#all -= bytes;
+      const open = this.#open.get(connection);
+      if (open !== undefined) this.#open.set(connection, open - bytes);
+    }
+  }
+
+  #gone(why: string): void {
+    this.#concluded.resolve(undefined);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#batch = new Batch();
+    this.#options.trouble(`nothing is judged from here on: ${why}`);
+  }
+}
+
+const now = (): number => performance.timeOrigin + performance.now();

@@ -1,0 +1,132 @@
+/** Sections 5 and 9: credentials, and the API version that a client names. */
+import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
+import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { address, sent as keySent } from '../5-key.ts';
+import { socket, token } from '../5-loopback.ts';
+import { ping as pingVersion, sent as versionSent } from '../9-version.ts';
+import { isForCurrent, isForEvents, isPing, PerClient, pathOf, shownRequest, watched } from './support.ts';
+
+const KEY = 'x-api-key';
+const BEARER = /^bearer +\S+$/i;
+const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
+/** Whatever the dialect. */
+const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
+
+const versionOf = ({ headers }: RequestSeen): string | undefined =>
+  VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+
+/** A request that only a client of the Platform API makes: a ping, a deployment, or a list that was answered as one. */
+function apiRequest(seen: Happening): RequestSeen | undefined {
+  if (seen.kind === 'asked') {
+    const { request } = seen;
+    return isPing(request) || isCreation(request) ? request : undefined;
+  }
+  if (seen.kind !== 'answer' || seen.request?.method !== 'GET') return undefined;
+  const { json } = seen.answer;
+  return typeof json === 'object' && json !== null && 'object' in json && json.object === 'list'
+    ? seen.request
+    : undefined;
+}
+
+/** One without a key may be of anybody: it counts where the client shows that it knows the API, and is let in. */
+const keyRule = (): Rule => {
+  const withKey = new WeakMap<object, string>();
+  return (seen, judge: Judge) => {
+    if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
+    const { request } = seen;
+    // An agent, or a user of a console, has other credentials.
+    if (request === undefined || request.headers['authorization'] !== undefined) return;
+    const path = pathOf(request);
+    const hasKey = request.headers[KEY] !== undefined;
+    const isAgain = withKey.get(request.connection) === path;
+    if (hasKey) withKey.set(request.connection, path);
+    const knowsApi = versionOf(request) !== undefined && (isPing(request) || isCreation(request) || isList(request));
+    if (apiRequest(seen) !== request && !isAgain && !knowsApi) return;
+    if (!hasKey && !isAgain && !knowsApi && seen.kind === 'asked') return;
+    judge.saw(() => shownRequest(request));
+    judge.must(hasKey, {
+      expected: 'X-API-Key with the key on every request',
+      actual: `${request.method} ${path} with none`,
+    });
+  };
+};
+
+const isCreation = (request: RequestSeen): boolean =>
+  request.method === 'POST' && pathOf(request).endsWith('/deployments');
+const isList = (request: RequestSeen): boolean =>
+  request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(pathOf(request));
+
+const MOST_KEYS = 50;
+/** Shorter ones, such as `dev`, stand in addresses by chance. */
+const SHORTEST_KEY = 8;
+
+const addressRule = (): Rule => {
+  const keys = new Set<string>();
+  return (seen, judge: Judge) => {
+    if (seen.kind !== 'asked') return;
+    const key = seen.request.headers[KEY];
+    // That of a recording is masked.
+    if (key !== undefined && key.length >= SHORTEST_KEY && !key.includes('***') && keys.size < MOST_KEYS) keys.add(key);
+    if (keys.size === 0) return;
+    judge.saw(() => shownRequest(seen.request));
+    const { target } = seen.request;
+    judge.must(![...keys].some((each) => target.includes(each) || target.includes(encodeURIComponent(each))), {
+      expected: 'no key in any address',
+      actual: `the key, in that of ${pathOf(seen.request)}`,
+    });
+  };
+};
+
+/** Requests with a key are of a client of the API. */
+const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
+  const request = apiRequest(seen);
+  if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
+  judge.saw(() => shownRequest(request));
+  const version = versionOf(request);
+  judge.must(version !== undefined && FORMAT.test(version), {
+    expected: 'Service-Version: <YYYY-MM-DD>.<codename>',
+    actual: version === undefined ? 'none' : `Service-Version: ${version}`,
+  });
+};
+
+const socketRule = (): Rule => (seen, judge: Judge) => {
+  if (seen.kind !== 'asked') return;
+  judge.saw(() => shownRequest(seen.request));
+  judge.must(seen.request.headers['authorization'] === undefined, {
+    expected: 'no Authorization',
+    actual: 'Authorization, with a credential',
+  });
+};
+
+/** Someone who looks at ports asks once or twice. */
+const WITHOUT_TOKEN = 3;
+
+const tokenRule = (): Rule => {
+  const without = new PerClient(() => ({ requests: 0 }));
+  return (seen, judge: Judge) => {
+    if (seen.kind !== 'over' || !(isForEvents(seen.request) || isForCurrent(seen.request))) return;
+    const { request, over } = seen;
+    judge.saw(() => shownRequest(request));
+    const state = without.of(request.client);
+    const authorization = request.headers['authorization'];
+    const isRight = authorization !== undefined && (BEARER.test(authorization) || authorization === '***');
+    state.requests = isRight ? 0 : state.requests + 1;
+    judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
+      expected: 'Authorization: Bearer with the token of the discovery file',
+      actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
+    });
+  };
+};
+
+export const socketRules = [watched(socket, socketRule)];
+export const loopbackRules = [watched(token, tokenRule)];
+export const platformRules = [
+  watched(keySent, keyRule),
+  watched(address, addressRule),
+  watched(pingVersion, versionRule(isPing)),
+  watched(
+    versionSent,
+    versionRule((request) => !isPing(request)),
+  ),
+];

@@ -1,0 +1,83 @@
+/** Sections 6.2 and 7: whether a client that is refused waits, and as long as it was asked to. */
+import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
+import { retryAfterMs } from '../../../harness/common/durations.ts';
+import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { hammering as cutOff, refused, retryAfter as streamRetryAfter } from '../6.2-back-off.ts';
+import { hammering as busy, retryAfter } from '../7-busy.ts';
+import { endless } from '../7-errors.ts';
+import { loop } from '../7-expired.ts';
+import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
+import { afterEach, isForEvents, PerClient, shownRequest, watched } from './support.ts';
+
+/** One after the other, each so soon after the answer to the one before: no client that waits does that. */
+const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
+
+const isOther = (request: RequestSeen): boolean => !isForEvents(request);
+const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
+  one.method === other.method && (one.target === other.target || (isForEvents(one) && isForEvents(other)));
+
+const hammering = (
+  isMeant: (request: RequestSeen) => boolean,
+  isRefusal: (over: Over) => boolean,
+  how: string,
+): (() => Rule) =>
+  afterEach(isMeant, () => {
+    const rows = new PerClient(() => ({ length: 0, since: 0 }));
+    return (request, { request: before, over }, judge: Judge) => {
+      if (!isRefusal(over)) return rows.forget(request.client);
+      judge.saw(() => shownRequest(request));
+      const row = rows.of(request.client);
+      const isAtOnce = isSame(request, before) && request.at - over.at < AT_ONCE_MS;
+      if (!isAtOnce || row.length === 0) row.since = over.at;
+      row.length = isAtOnce ? row.length + 1 : 0;
+      judge.must(row.length < MOST_REFUSED, {
+        expected: `a pause between requests ${how}`,
+        actual: `${row.length} in a row within ${((request.at - row.since) / 1000).toFixed(1)} s`,
+      });
+    };
+  });
+
+/** Clocks, timers and the way here differ by so much. */
+const TOLERANCE_MS = 300;
+/** A date has no parts of a second. */
+const DATE_TOLERANCE_MS = 1300;
+/** Once may be another user of the same client, who knows nothing of the refusal. */
+const TELLING = 2;
+
+const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
+  afterEach(isMeant, () => {
+    const early = new PerClient(() => ({ times: 0 }));
+    return (request, { request: before, over }, judge: Judge) => {
+      const asked = over.headers?.['retry-after'];
+      if ((over.status !== 429 && over.status !== 503) || asked === undefined || !isSame(request, before)) return;
+      const ms = retryAfterMs(over.headers ?? {});
+      if (ms === undefined || over.ended !== 'whole') return;
+      judge.saw(() => shownRequest(request));
+      const waited = request.at - over.at;
+      const tolerance = /^\s*[\d.]+\s*$/.test(asked) ? TOLERANCE_MS : DATE_TOLERANCE_MS;
+      const state = early.of(request.client);
+      state.times = waited < ms - tolerance ? state.times + 1 : 0;
+      judge.must(state.times < TELLING, {
+        expected: `no request within ${(ms / 1000).toFixed(1)} s after ${over.status} with Retry-After: ${asked}`,
+        actual: `the next one after ${(waited / 1000).toFixed(2)} s, ${state.times} times in a row`,
+      });
+    };
+  });
+
+const answered =
+  (...statuses: readonly number[]) =>
+  ({ status }: Over): boolean =>
+    status !== undefined && statuses.includes(status);
+const isCutOff = ({ status, ended }: Over): boolean => status === undefined && ended === 'server';
+
+export const deviceRules = [
+  watched(loop, hammering(isForEvents, answered(410), 'that are all answered 410')),
+  watched(refused, hammering(isForEvents, answered(400, 401, 403, 404, 429), 'that are all refused')),
+  watched(cutOff, hammering(isForEvents, isCutOff, 'to an agent that cuts them off')),
+  watched(streamRetryAfter, waiting(isForEvents)),
+];
+export const platformRules = [
+  watched(retryAfter, waiting(isOther)),
+  watched(busy, hammering(isOther, answered(429), 'that are all answered 429')),
+  watched(endless, hammering(isOther, answered(400, 401, 403, 404), 'that are all refused')),
+];

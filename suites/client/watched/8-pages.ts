@@ -1,0 +1,137 @@
+/** Section 8: how clients page through lists. */
+import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
+import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { clamped, lowered, next, totalCount } from '../8-pages.ts';
+import { PerClient, pathOf, queryOf, shownRequest, watched } from './support.ts';
+
+/** A user who leafs through a list makes longer pauses. */
+const SOON_MS = 10_000;
+/** Steps in a row that are no page: once may be a user who looks for something. */
+const TELLING = 2;
+
+/** A page that a client has read: as it was asked for, and as it is. */
+interface PageRead {
+  request: RequestSeen;
+  at: number;
+  asked: number | undefined;
+  limit: number;
+  offset: number;
+  more: boolean;
+  counts: boolean;
+}
+
+/** Digits that a double holds, given once. */
+function integerIn(query: URLSearchParams, name: string): number | undefined {
+  const [value, ...others] = query.getAll(name);
+  return others.length === 0 && value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+function pageIn(seen: Happening): PageRead | undefined {
+  if (seen.kind !== 'answer' || seen.request?.method !== 'GET' || seen.answer.status !== 200) return undefined;
+  const page = seen.answer.json;
+  if (typeof page !== 'object' || page === null) return undefined;
+  const { object, limit, offset, has_more: more } = page as Record<string, unknown>;
+  if (object !== 'list' || typeof more !== 'boolean' || !isWhole(limit) || !isWhole(offset) || limit === 0)
+    return undefined;
+  const { request } = seen;
+  const query = queryOf(request);
+  const counts = query.getAll('expand').join().includes('total_count');
+  return { request, at: request.at, asked: integerIn(query, 'limit'), limit, offset, more, counts };
+}
+
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** Path and query without what turns pages. */
+function listOf(request: RequestSeen): string {
+  const query = queryOf(request);
+  for (const name of ['limit', 'offset']) query.delete(name);
+  return `${request.client} ${pathOf(request)}?${query}`;
+}
+
+/**
+ * Gives each page of a list with the one before it, where the client goes on from there: on the same connection, or
+ * without any other request in its name meanwhile.
+ */
+const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => void) => (): Rule => {
+  const last = new PerClient<{ page?: PageRead; under: number }>(() => ({ under: 0 }));
+  const each = look();
+  return (seen, judge: Judge) => {
+    const { request } = seen;
+    if (request?.method !== 'GET' || seen.kind === 'frame') return;
+    const state = last.of(listOf(request));
+    if (seen.kind === 'asked') state.under += 1;
+    if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
+    // Several readers of one list.
+    if (state.under > 1) delete state.page;
+    const page = pageIn(seen);
+    if (page === undefined) return;
+    const { page: before } = state;
+    state.page = page;
+    if (before === undefined || !before.more || page.offset <= before.offset || page.at - before.at > SOON_MS) return;
+    each(page, before, judge);
+  };
+};
+
+const nextRule = walks(() => {
+  const odd = new PerClient(() => ({ step: 0, limits: 0, times: 0 }));
+  return (page, before, judge: Judge) => {
+    judge.saw(() => shownRequest(page.request));
+    const state = odd.of(listOf(page.request));
+    const step = page.offset - before.offset;
+    // What was asked for is for the rules about limits.
+    const isStray = step % before.limit !== 0 && step !== before.asked;
+    state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
+    state.step = step;
+    // A client may go by the limit that the page names.
+    const isOwnLimit = page.asked !== before.asked && page.asked !== before.limit && page.limit !== before.limit;
+    state.limits = !isStray && isOwnLimit ? state.limits + 1 : 0;
+    judge.must(state.times < TELLING && state.limits < TELLING, {
+      expected: `limit ${before.limit}, offset ${before.offset + before.limit}: the same limit, and offset + limit`,
+      actual: `limit ${page.asked ?? page.limit}, offset ${page.offset}`,
+    });
+  };
+});
+
+/** The client adds the limit that it asked for, and so leaves items out. `isMeant`: by that limit. */
+const ownLimit = (isMeant: (asked: number) => boolean) =>
+  walks(() => (page, before, judge: Judge) => {
+    const { asked, limit, offset } = before;
+    if (asked === undefined || asked <= limit || !isMeant(asked)) return;
+    judge.saw(() => shownRequest(page.request));
+    judge.must(page.offset - offset !== asked, {
+      expected: `offset ${offset + limit}, since the page has limit ${limit}`,
+      actual: `offset ${page.offset}, which leaves out the items from ${offset + limit} on`,
+    });
+  });
+
+/** Whoever shows how far it is wants the number once. */
+const MOST_COUNTS = 3;
+
+const countRule = walks(() => {
+  const counts = new PerClient(() => ({ pages: 0 }));
+  return (page, before, judge: Judge) => {
+    judge.saw(() => shownRequest(page.request));
+    const state = counts.of(listOf(page.request));
+    state.pages = page.counts && before.counts ? Math.max(2, state.pages + 1) : 0;
+    judge.must(state.pages < MOST_COUNTS, {
+      expected: 'no expand=total_count, or one for the whole list',
+      actual: `${state.pages} pages in a row with expand=total_count`,
+    });
+  };
+});
+
+export const platformRules = [
+  watched(next, nextRule),
+  watched(
+    clamped,
+    ownLimit((asked) => asked > LIST_LIMITS.limitMaximum),
+    [next],
+  ),
+  watched(
+    lowered,
+    ownLimit((asked) => asked <= LIST_LIMITS.limitMaximum),
+    [next],
+  ),
+  watched(totalCount, countRule, [next]),
+];

@@ -1,0 +1,21 @@
+/**
+ * Rules of clients that are watched at work, where nobody plays the server to them. Each decides a requirement of the
+ * client suite as far as traffic shows it, and says nothing where several clients could be meant.
+ */
+import type { Check } from '../../../harness/runner/types.ts';
+import * as requests from './4-requests.ts';
+import * as credentials from './5-credentials.ts';
+import * as streams from './6-streams.ts';
+import * as pauses from './7-pauses.ts';
+import * as pages from './8-pages.ts';
+
+/** How a server is reached that is watched. */
+export type Way = 'unix' | 'loopback' | 'url';
+
+/** The rules of clients of one API; of a Device API by the way in which it is reached. */
+export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
+  if (api === 'platform')
+    return [...requests.platformRules, ...credentials.platformRules, ...pauses.platformRules, ...pages.platformRules];
+  const ofWay = way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : [];
+  return [...requests.deviceRules, ...ofWay, ...streams.deviceRules, ...pauses.deviceRules];
+}
