@@ -64,6 +64,23 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   {
+    name: 'watch',
+    describe: 'Judge live traffic, or a recording of it, from between clients and a server',
+    missing: 'Name what to watch: device or platform.',
+    members: [
+      entry(
+        'device',
+        'Stand between a Device API and its clients, forward every byte, and judge both sides',
+        async () => (await import('./commands/watch.ts')).watchDevice,
+      ),
+      entry(
+        'platform',
+        'Stand between a Platform API and its clients, forward every byte, and judge both sides',
+        async () => (await import('./commands/watch.ts')).watchPlatform,
+      ),
+    ],
+  },
+  {
     name: 'simulate',
     describe: 'Run a faithful server to develop against',
     missing: 'Name what to simulate: device or platform.',

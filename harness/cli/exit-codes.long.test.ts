@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, describe, expect, it, test } from 'vitest';
 import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
 import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../common/usage.ts';
+import { DEPLOYMENT } from '../contract/client.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
@@ -78,6 +79,20 @@ const onEach = (words: () => string[]): Row[] =>
   ENDING_SIGNALS.map((sent) => ({ code: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[sent], words, sent }));
 const serving = () => ['simulate', 'device', '--socket', at('s'), '--control', at('c'), '--dir', at('r')];
 
+const watching = () => ['watch', 'device', '--socket', at('none.sock'), '--listen', at('watched.sock')];
+
+/** A recording in which GET /deployments/current was answered so; of nothing without an answer. */
+function recorded(body?: object): string[] {
+  const answer = { status: 200, headers: [], content: { text: JSON.stringify(body) } };
+  const request = { method: 'GET', url: 'http://localhost/v0.2/deployments/current', headers: [] };
+  const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 1, request, response: answer }];
+  writeFileSync(
+    at('watched.har'),
+    JSON.stringify({ log: { version: '1.2', entries: body === undefined ? [] : entries } }),
+  );
+  return ['watch', 'device', '--replay', at('watched.har')];
+}
+
 const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
   check: [
     { code: 0, words: shape },
@@ -148,6 +163,15 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 3, words: () => ['doctor'], env: FAULT },
     { code: 64, words: () => ['doctor', 'all'] },
   ],
+  watch: [
+    { code: 0, words: () => recorded(DEPLOYMENT) },
+    { code: 1, words: () => recorded({ ...DEPLOYMENT, id: 1 }) },
+    { code: 2, words: () => recorded() },
+    { code: 2, words: watching, sent: 'SIGINT' },
+    { code: 3, words: () => recorded(DEPLOYMENT), env: FAULT },
+    { code: 64, words: () => ['watch', 'platform', '--url', 'http://127.0.0.1:1/beta'] },
+    { code: 129, words: watching, sent: 'SIGHUP' },
+  ],
 };
 
 /** Resolves when the command is in the middle of its work. */
@@ -155,7 +179,7 @@ async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: 
   if (name === 'compare') await said(/^checking /);
   else if (name === 'mutate') await said(/^survived /m);
   else if (name === 'fleet') await said(/phase 2\/2 hold · robots online 8/);
-  else if (name === 'simulate') await line((text) => text.includes('"ready":true'));
+  else if (name === 'simulate' || name === 'watch') await line((text) => text.includes('"ready":true'));
   else await line((text) => text.startsWith('check device'));
 }
 
@@ -197,6 +221,10 @@ const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
     ['simulate', 'platform'],
   ],
   doctor: [['doctor']],
+  watch: [
+    ['watch', 'device'],
+    ['watch', 'platform'],
+  ],
 };
 
 test.each(EXIT_TABLES.flatMap((table) => PATHS[table].map((path) => [table, path] as const)))(

@@ -1,7 +1,7 @@
 /** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
 
 /** Commands whose exit codes have a meaning of their own; any other one exits 0 when it has done its work. */
-export const EXIT_TABLES = ['check', 'compare', 'fleet', 'mutate', 'verify', 'simulate', 'doctor'] as const;
+export const EXIT_TABLES = ['check', 'compare', 'fleet', 'mutate', 'verify', 'simulate', 'doctor', 'watch'] as const;
 export type ExitTable = (typeof EXIT_TABLES)[number];
 
 /** Its code, and what it means after each command; a command that is absent never ends so. */
@@ -26,6 +26,7 @@ const EXIT_CODES = {
     mutate: 'the tests found what they were to find',
     verify: 'valid and conformant',
     simulate: 'ended by SIGINT or SIGTERM',
+    watch: 'no MUST failed in what was seen',
     doctor: 'checks can run here',
   },
   nonconformant: {
@@ -34,6 +35,7 @@ const EXIT_CODES = {
     compare: 'the gate does not hold',
     fleet: 'an event stream lost or repeated events',
     mutate: 'a defect survived, the score is too low, or the tests are brittle',
+    watch: 'a MUST failed, or a SHOULD that fails the run',
     verify: 'valid, not conformant',
   },
   incomplete: {
@@ -42,13 +44,14 @@ const EXIT_CODES = {
     compare: 'undecided',
     fleet: 'incomplete, or the platform did not answer',
     mutate: 'undecided: the tests fail on the faithful simulator, ask nothing, or are not the same each time',
+    watch: 'nothing was seen that decides anything',
     verify: 'refused',
   },
   harness: { code: 3, ...afterEach('Muster itself failed'), doctor: 'checks cannot run here, or Muster itself failed' },
   usage: { code: 64, ...afterEach('usage error') },
   saturated: { code: 98, fleet: 'the load generator could not keep up, so the figures mean nothing' },
   threshold: { code: 99, fleet: 'a threshold was missed' },
-  hungUp: { code: 129, ...afterRuns('hung up'), simulate: 'hung up' },
+  hungUp: { code: 129, ...afterRuns('hung up'), simulate: 'hung up', watch: 'hung up' },
   interrupted: { code: 130, ...afterRuns('interrupted') },
   terminated: { code: 143, ...afterRuns('terminated') },
 } as const satisfies Record<string, ExitCode>;

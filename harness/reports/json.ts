@@ -210,6 +210,12 @@ export const jsonReportShape = objectShape(
         },
       ),
     ),
+    watched: Type.Optional(
+      Type.Object(
+        { connections: count, exchanges: count, events: count, gaps: Type.Array(text) },
+        { description: 'Traffic of others that was judged: how much was seen, and what was not judged, in words' },
+      ),
+    ),
     checks: Type.Array(check),
   },
   { title: 'Muster JSON report' },

@@ -87,7 +87,11 @@ function ended({ api }: Report, groups: readonly FindingGroup[]): string {
 }
 
 /** A finding in full. */
-function findingLines(group: FindingGroup, { paint, columns, verbose }: PrettyOptions, first: boolean): string[] {
+export function findingLines(
+  group: FindingGroup,
+  { paint, columns, verbose }: PrettyOptions,
+  first: boolean,
+): string[] {
   const { lead: result } = group;
   const where =
     `${result.level} · section ${result.section} ${sectionTitle(result.section)} · ` +

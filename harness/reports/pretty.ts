@@ -18,7 +18,7 @@ import {
   wrap,
 } from '../common/terminal.ts';
 import { summarise } from '../runner/results.ts';
-import type { Api, CheckResult, Outcome, Report, TargetDescription } from '../runner/types.ts';
+import type { CheckResult, Outcome, Report, TargetDescription } from '../runner/types.ts';
 import {
   blockedOtherwise,
   byReason,
@@ -39,7 +39,7 @@ import {
   worst,
 } from './findings.ts';
 import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } from './format.ts';
-import { COLOURS, findings, named, type PrettyOptions } from './pretty-findings.ts';
+import { COLOURS, findingLines, findings, named, type PrettyOptions } from './pretty-findings.ts';
 import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 // What is going on right now: one line drawn again on a terminal, a line now and then elsewhere.
@@ -162,16 +162,16 @@ export function prettyReporter(
   const progress = new Progress(output, paint);
   let begun = false;
   return {
-    onStart({ checks, suite, requirements, target, seed, repeat }) {
+    onStart({ checks, suite, requirements, target, seed, repeat, watched }) {
       begun = true;
       const planned = checks.filter((planned) => planned.skip === undefined).length;
       const times = repeat > 1 ? `, ${repeat} times` : '';
       const about = [
-        `seed ${seed}`,
+        ...(watched ? [] : [`seed ${seed}`]),
         `requirements of ${requirements}`,
         `${planned} of ${checks.length} checks${times}`,
       ];
-      output.write(head(suite.api, target, about, paint));
+      output.write(head(`${watched ? 'watch' : 'check'} ${suite.api}`, target, about, paint));
       progress.start(checks.length + (repeat - 1) * planned);
     },
     onCheckStart: (check) => progress.begin(check.id),
@@ -181,7 +181,8 @@ export function prettyReporter(
       progress.stop();
       // A report that is written once more was not followed from its start.
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
-      const first = begun ? '' : head(report.api, report.target, about, paint);
+      const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
+      const first = begun ? '' : head(what, report.target, about, paint);
       const text = first + prettyText(report, { verbose, paint, columns: columnsOf(output) });
       output.write(inert(text));
     },
@@ -189,10 +190,10 @@ export function prettyReporter(
 }
 
 /** What is checked, and how. */
-function head(api: Api, target: TargetDescription, about: readonly string[], paint: Paint): string {
+function head(what: string, target: TargetDescription, about: readonly string[], paint: Paint): string {
   const line = [`control ${shown(target.control)}`, target.capabilities.join(' ') || 'no capabilities', ...about];
   const told = printableLine(line.join(' · '));
-  return `${paint('bold', `check ${api}`)}  ${shown(target.address)}\n${paint('dim', told)}\n\n`;
+  return `${paint('bold', what)}  ${shown(target.address)}\n${paint('dim', told)}\n\n`;
 }
 
 /** The finished report as text. */
@@ -208,18 +209,24 @@ export function prettyText(given: Report, options: PrettyOptions): string {
 /** Fields of a check that may have lines: whatever shows them indents each. */
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
-/** Bodies and counterexamples stay as they are: what shows them spells out more than control characters. */
 const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
   ...printableValue(report, printableLine),
   ...defined({ unreachable: unreachable === undefined ? undefined : printable(unreachable) }),
-  checks: checks.map(({ exchanges, counterexample, ...result }) => ({
-    ...printableValue(result, printableLine),
-    ...Object.fromEntries(
-      LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]])),
-    ),
-    ...defined({ exchanges, counterexample }),
-  })),
+  checks: checks.map(printableResult),
 });
+
+/** Bodies and counterexamples stay as they are: what shows them spells out more than control characters. */
+const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
+  ...printableValue(result, printableLine),
+  ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
+  ...defined({ exchanges, counterexample }),
+});
+
+/** One finding in full, as it is told while others may still come. */
+export function findingText(finding: CheckResult, options: PrettyOptions): string {
+  const lead = printableResult(finding);
+  return inert(`${findingLines({ lead, consequences: [], blocked: [] }, options, true).join('\n')}\n\n`);
+}
 
 function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   const { checks } = report;
@@ -234,8 +241,20 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
     reasons(checks, 'fixed', options),
     reasons(blockedOtherwise(checks), 'blocked', options),
     declared(report, options),
+    watched(report, options),
     findings(report, 'warn', options),
     findings(report, 'fail', options),
+  ];
+}
+
+/** How much of the traffic of others was seen, and what was not judged. */
+function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): string[] {
+  if (seen === undefined) return [];
+  const { connections, exchanges, events, gaps } = seen;
+  const much = [plural(connections, 'connection'), plural(exchanges, 'exchange'), plural(events, 'event')].join(', ');
+  return [
+    `${paint('bold', 'Watched')}  ${much}`,
+    ...gaps.flatMap((gap) => hanging('not judged', wrap(gap, Math.max(30, columns - 14)), 2, 12)),
   ];
 }
 

@@ -1,0 +1,176 @@
+/** A server of Muster's own, watched: everything in this process, so that a test sees what was judged. For tests only. */
+import { join } from 'node:path';
+import { referenceBehaviour as clientReference } from '../../../simulators/client/reference.ts';
+import { runClient } from '../../../simulators/client/run.ts';
+import { eventually, scratch } from '../../../simulators/common/testing/scratch.ts';
+import { clientDefects } from '../../../simulators/defects/client/index.ts';
+import { deviceDefects } from '../../../simulators/defects/device/index.ts';
+import { platformDefects } from '../../../simulators/defects/platform/index.ts';
+import {
+  referenceBehaviour as deviceReference,
+  type SimulatedDevice,
+  simulateDevice,
+} from '../../../simulators/device/index.ts';
+import { simulatePlatform } from '../../../simulators/platform/index.ts';
+import { referenceBehaviour as platformReference } from '../../../simulators/platform/reference.ts';
+import { type ClientValues, clientVariables } from '../../contract/client.ts';
+import { NEWEST_VERSION } from '../../contract/versions.ts';
+import type { AskedPlace } from '../../watch/asked.ts';
+import { Readers } from '../../watch/judge-thread.ts';
+import { TrafficJudge } from '../../watch/judging.ts';
+import { type Place, Relay, type Tap } from '../../watch/relay.ts';
+import type { Traffic } from '../../watch/traffic.ts';
+import { type WatchedApi, type Way, watchSuite } from '../watching/suite.ts';
+
+const planted = <B>(
+  all: readonly { name: string; behaviour(reference: B): B }[],
+  name: string | undefined,
+  to: B,
+): B => {
+  if (name === undefined) return to;
+  const found = all.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no defect ${name}`);
+  return found.behaviour(to);
+};
+
+/** A relay whose traffic is judged here. */
+export class Watched implements AsyncDisposable {
+  readonly judge: TrafficJudge;
+  readonly traffic: Traffic[] = [];
+  readonly relay: Relay;
+  /** How clients reach a device. */
+  device: ClientValues = {};
+  readonly #readers: Readers;
+
+  private constructor(judge: TrafficJudge, relay: Relay, readers: Readers, traffic: Traffic[]) {
+    this.judge = judge;
+    this.relay = relay;
+    this.#readers = readers;
+    this.traffic = traffic;
+  }
+
+  static async open(api: WatchedApi, way: Way, place: AskedPlace, listen: Place, upstream: Place): Promise<Watched> {
+    const { checks } = await watchSuite(api, way);
+    const judge = new TrafficJudge({ checks, place, found: () => {} });
+    const traffic: Traffic[] = [];
+    const readers = new Readers((each) => {
+      traffic.push(each);
+      judge.take(each);
+    });
+    const at = (): number => performance.timeOrigin + performance.now();
+    const tap: Tap = {
+      opened: (connection) => readers.take({ what: 'opened', connection, at: at() }),
+      bytes: (connection, from, piece) => readers.take({ what: 'bytes', connection, at: at(), from, piece }),
+      ended: (connection, from, how) => readers.take({ what: 'ended', connection, at: at(), from, how }),
+      refused: (connection, why) => readers.take({ what: 'refused', connection, at: at(), why }),
+    };
+    const relay = await Relay.open({
+      ...{ listen, tap, upstream: () => ({ place: upstream }) },
+      faulty(error) {
+        throw error;
+      },
+    });
+    return new Watched(judge, relay, readers, traffic);
+  }
+
+  /** Ids of the checks that found something. */
+  get found(): string[] {
+    return this.#ids(({ broken }) => broken !== undefined);
+  }
+
+  /** Ids of the checks that decided something. */
+  get decided(): string[] {
+    return this.#ids(({ sightings }) => sightings > 0);
+  }
+
+  #ids(is: (judged: ReturnType<TrafficJudge['judged']>[string]) => boolean): string[] {
+    return Object.entries(this.judge.judged()).flatMap(([id, judged]) => (is(judged) ? [id] : []));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#readers.end();
+    await this.relay[Symbol.asyncDispose]();
+  }
+}
+
+export interface DeviceDay {
+  defect?: string;
+  clientDefect?: string;
+  faults?: readonly string[];
+  retain?: number;
+  /** What happens while a client follows. Gives when it is over. */
+  day(device: SimulatedDevice, watched: Watched): Promise<void>;
+}
+
+/** A simulated device, a client that follows it, and what is judged between them. */
+export async function watchedDevice({
+  defect,
+  clientDefect,
+  faults = [],
+  retain = 2000,
+  day,
+}: DeviceDay): Promise<Watched> {
+  using home = scratch();
+  const [real, socket] = [join(home.path, 'a.sock'), join(home.path, 'w.sock')];
+  await using device = await simulateDevice({
+    ...{ dir: join(home.path, 'robot'), socket: real, heartbeatMs: 100, retain, seed: '1' },
+    faults,
+    behaviour: planted(deviceDefects, defect, deviceReference),
+  });
+  const place = { base: '/v0.2', origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' };
+  await using watched = await Watched.open('device', 'unix', place, { path: socket }, { path: real });
+  const ending = new AbortController();
+  watched.device = { socket, deviceUrl: 'http://localhost/v0.2' };
+  const client = called({ job: 'follow', ...watched.device }, clientDefect, ending.signal);
+  await eventually(() => {
+    if (!watched.traffic.some(({ kind }) => kind === 'response')) throw new Error('nobody follows');
+  });
+  try {
+    await day(device, watched);
+  } finally {
+    ending.abort();
+    await client;
+  }
+  return watched;
+}
+
+/** A job of the reference client, with a defect. */
+export const called = (
+  values: ClientValues,
+  defect: string | undefined,
+  signal = new AbortController().signal,
+): Promise<number> =>
+  runClient({
+    variables: clientVariables(values),
+    behaviour: planted(clientDefects, defect, clientReference),
+    signal,
+    print: () => {},
+    complain: () => {},
+  });
+
+export interface PlatformDay {
+  defect?: string;
+  clientDefect?: string;
+  jobs: readonly ClientValues[];
+}
+
+const KEY = 'mk_watched_0123456789';
+
+/** A simulated platform, clients that call it one after the other, and what is judged between them. */
+export async function watchedPlatform({ defect, clientDefect, jobs }: PlatformDay): Promise<Watched> {
+  await using platform = await simulatePlatform({
+    ...{ devices: 230, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }] },
+    behaviour: planted(platformDefects, defect, platformReference),
+  });
+  const { origin, port, pathname: base } = new URL(platform.url);
+  const place = { base, origin, variable: 'MUSTER_API_KEY' };
+  const upstream = { host: '127.0.0.1', port: Number(port) };
+  await using watched = await Watched.open('platform', 'url', place, { host: '127.0.0.1', port: 0 }, upstream);
+  const platformUrl = `http://127.0.0.1:${watched.relay.port}${base}`;
+  const { data } = (await (
+    await fetch(`${platform.url}/devices?limit=1`, { headers: { 'x-api-key': KEY, 'service-version': NEWEST_VERSION } })
+  ).json()) as { data: { id: string }[] };
+  const usual = { platformUrl, platformKey: KEY, platformVersion: NEWEST_VERSION, device: data[0]?.id };
+  for (const job of jobs) await called({ ...usual, ...job }, clientDefect);
+  return watched;
+}

@@ -1,0 +1,95 @@
+/** From what came of the rules to reports and an exit code, as after a check. */
+import process from 'node:process';
+import { defined } from '../../common/defined.ts';
+import type { TrafficRedactor } from '../../common/redact.ts';
+import { EXIT } from '../../common/usage.ts';
+import { plural } from '../../reports/findings.ts';
+import type { Reporter } from '../../reports/format.ts';
+import type { Plan } from '../../runner/plan.ts';
+import { History, type Judged } from '../../runner/rules.ts';
+import { runSuite } from '../../runner/run.ts';
+import type { CheckResult, Suite, TargetDescription, Watched } from '../../runner/types.ts';
+import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
+import { VERSION } from '../version.ts';
+
+export interface Conclusion {
+  suite: Suite<never>;
+  plan: Plan<never>;
+  /** Undefined where nothing is judged any more. */
+  concluded: Concluded | undefined;
+  /** What was found until then. */
+  found: ReadonlyMap<string, PlainJudged>;
+  /** What else went wrong, a sentence each. */
+  troubles: readonly string[];
+  target: TargetDescription;
+  reporters: readonly Reporter[];
+  redactor: TrafficRedactor;
+  arguments: readonly string[];
+  /** Milliseconds since 1970. */
+  began: number;
+  /** A file with the traffic, for the lines that judge it again. */
+  recording: string | undefined;
+  settle(results: CheckResult[]): CheckResult[];
+}
+
+/** What the report says is left out, since nothing was asked. */
+const NARROWED = 'what no traffic showed';
+
+/** Writes the reports. Gives the exit code. */
+export async function conclude(about: Conclusion): Promise<number> {
+  const { suite, plan, concluded, found, target, redactor, began, recording } = about;
+  const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, lost(found.get(id))]));
+  const report = await runSuite(suite, {
+    plan: { ...plan, narrowedBy: [...plan.narrowedBy, NARROWED] },
+    target,
+    context: () => ({}) as never,
+    redactor,
+    seed: 0,
+    version: VERSION,
+    varied: false,
+    history: History.settled(Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, revived(each)]))),
+    watched: { ...watchedOf(concluded?.seen, about.troubles), began },
+    listeners: about.reporters,
+    arguments: about.arguments,
+    settle: about.settle,
+    replayCommand: ({ id }) =>
+      recording === undefined ? undefined : `muster watch ${suite.api} --replay ${recording} --only ${id}`,
+  });
+  return report.exit_code;
+}
+
+const NO_JUDGE = 'what judges the traffic has ended';
+const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
+
+/** As the runner takes it. */
+function revived({ sightings, broken, fault }: PlainJudged): Judged {
+  return {
+    sightings,
+    ...(broken !== undefined && {
+      broken: {
+        finding: broken.finding,
+        seen: broken.seen.map(({ check, asked, text }) => ({ check, asked, text: () => text })),
+      },
+    }),
+    ...defined({ fault }),
+  };
+}
+
+function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched {
+  const { connections = 0, exchanges = 0, events = 0, lost: gone = {}, unread = {} } = seen ?? {};
+  const counted = (reasons: Readonly<Record<string, number>>, noun: string): string[] =>
+    Object.entries(reasons).map(([why, count]) => `${plural(count, noun)}: ${why}`);
+  return {
+    connections,
+    exchanges,
+    events,
+    gaps: [...counted(gone, 'connection'), ...counted(unread, 'body'), ...troubles],
+  };
+}
+
+/** Standard error, without what a terminal would obey. */
+export const say = (text: string): void => void process.stderr.write(`muster: ${text}\n`);
+
+/** A finding says more than how the watch ended. */
+export const codeAfter = (code: number, signal: string | undefined): number =>
+  signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

@@ -1,0 +1,55 @@
+/** What `muster watch device` and `muster watch platform` take. */
+import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
+import { type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
+
+const WHERE = optionsIn('Where');
+const RECORDING = optionsIn('Recording');
+const HOW = optionsIn('How');
+
+const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
+
+const both = {
+  'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath }),
+  'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath }),
+  record: RECORDING.text('Write what is seen to this file, without secrets: JSON lines, or HAR where it ends in .har', {
+    path: wholePath,
+  }),
+  'record-size': RECORDING.text('Size at which the file is put aside as FILE.1; four of these are kept', {
+    default: '100MB',
+  }),
+  replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
+    path: wholePath,
+  }),
+  only,
+  section,
+  requirements,
+  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'when it is told to' }),
+  bail,
+  'fail-on': failOn,
+  baseline,
+  report,
+  verbose,
+} as const satisfies OptionTable;
+
+const { socket, discovery, url, ca } = deviceTargetOptions;
+
+export const watchDeviceOptions = {
+  socket,
+  discovery,
+  url,
+  ca,
+  listen: WHERE.text('Where clients come: a unix socket; with --discovery the file that they read; with --url a port', {
+    path: pathOfSocket,
+  }),
+  ...both,
+} as const satisfies OptionTable;
+
+export const watchPlatformOptions = {
+  url: platformTargetOptions.url,
+  ca: platformTargetOptions.ca,
+  listen: WHERE.text('Port where clients come, 0 for a free one, or HOST:PORT; loopback unless a host is named'),
+  ...both,
+} as const satisfies OptionTable;
+
+/** As they come to either. */
+export type WatchArguments = OptionsOf<typeof both> & Partial<OptionsOf<typeof watchDeviceOptions>>;

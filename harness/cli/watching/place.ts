@@ -1,0 +1,183 @@
+/** Where the watched server is, and where its clients come instead. */
+import { chmodSync, rmSync, statSync, unwatchFile, watchFile } from 'node:fs';
+import { resolve } from 'node:path';
+import { defined } from '../../common/defined.ts';
+import { Redactor } from '../../common/redact.ts';
+import { UsageError, usage } from '../../common/usage.ts';
+import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../common/user-files.ts';
+import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
+import { type LoopbackConnection, loopback, readCa, webAddress } from '../../targets/transports/index.ts';
+import { accepts } from '../../targets/transports/transport.ts';
+import type { AskedPlace } from '../../watch/asked.ts';
+import type { Place, Upstream } from '../../watch/relay.ts';
+import type { WatchedApi, Way } from './suite.ts';
+
+export interface PlaceArguments {
+  socket?: string;
+  discovery?: string;
+  url?: string;
+  ca?: string;
+  listen?: string;
+  'tls-cert'?: string;
+  'tls-key'?: string;
+}
+
+/** One way between clients and server. */
+export interface Passage {
+  way: Way;
+  /** Of the server, as reports show it. */
+  address: string;
+  asked: AskedPlace;
+  listen: Place;
+  upstream(): Upstream;
+  /** Clients can come to that port now, or to the socket. Gives what the ready line says beside `ready`. */
+  opened(port: number): Record<string, string | number>;
+  close(): void;
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** Throws UsageError. */
+export async function passageOf(api: WatchedApi, args: PlaceArguments): Promise<Passage> {
+  const { socket, discovery, url, listen } = args;
+  const given = Object.entries({ socket, discovery, url }).filter(([, value]) => value !== undefined);
+  const ways = api === 'platform' ? '--url URL' : '--socket PATH, --discovery FILE or --url URL';
+  if (given.length === 0) throw new UsageError(`${ways} says where the server is`);
+  const names = given.map(([name]) => `--${name}`);
+  if (names.length > 1) throw new UsageError(`${names.join(' and ')}: give one of them`);
+  if (listen === undefined)
+    throw new UsageError(`--listen: missing; it says where clients come: ${LISTEN[names[0] ?? '']}`);
+  if (url === undefined && (args['tls-cert'] ?? args['tls-key'] ?? args.ca) !== undefined)
+    throw new UsageError('--tls-cert, --tls-key and --ca go with --url: other ways have no TLS');
+  if (socket !== undefined) return await onSocket(resolve(socket), resolve(listen));
+  if (discovery !== undefined) return onLoopback(resolve(discovery), listen);
+  return onUrl(api, { ...args, listen, url: url ?? '' });
+}
+
+/** What `--listen` takes beside each of these. */
+const LISTEN: Readonly<Record<string, string>> = {
+  '--socket': 'the path of a unix socket',
+  '--discovery': 'the discovery file that they read',
+  '--url': 'a port, 0 for a free one, or HOST:PORT',
+};
+
+async function onSocket(real: string, path: string): Promise<Passage> {
+  if (path === real) throw new UsageError(`--listen ${path}: is the socket of the server itself`);
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
+  if (await accepts({ path })) throw new UsageError(`--listen ${path}: something else already serves it`);
+  prepareFile(`--listen ${path}`, `${path}.probe`);
+  // A socket that nobody serves was left behind.
+  if (there !== undefined) rmSync(path);
+  return {
+    way: 'unix',
+    address: `unix:${real}`,
+    asked: { base: DEVICE_API_PREFIX, origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' },
+    listen: { path },
+    upstream: () => ({ place: { path: real } }),
+    opened() {
+      // Its permissions decide who may connect (section 5), and so do those of this one.
+      const { mode } = statSync(real, { throwIfNoEntry: false }) ?? { mode: 0o600 };
+      chmodSync(path, mode & 0o777);
+      return { socket: path };
+    },
+    close: () => {},
+  };
+}
+
+const LOOKS_MS = 500;
+
+/** Clients read a discovery file that names this port, with all else that the agent's own says. */
+function onLoopback(file: string, listen: string): Passage {
+  const own = prepareFile(`--listen ${listen}`, listen);
+  if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
+  const open = (): LoopbackConnection => loopback.open({ address: file, fields: {}, redactor: new Redactor() });
+  const first = open();
+  if (first.problem !== undefined) throw new UsageError(`--discovery ${file}: ${first.problem}`);
+  const write = (port: number): void => {
+    const content = JSON.parse(readInputText(file)) as Record<string, unknown>;
+    replaceWith(own, `${JSON.stringify({ ...content, port })}\n`, statSync(file).mode & 0o777 || SECRET_MODE);
+  };
+  return {
+    way: 'loopback',
+    address: first.address,
+    asked: { base: DEVICE_API_PREFIX, origin: `http://${LOOPBACK}:${first.port}`, variable: 'MUSTER_TOKEN' },
+    listen: { host: LOOPBACK, port: 0 },
+    upstream() {
+      const { problem, port } = open();
+      if (problem !== undefined) throw new Error(problem);
+      return { place: { host: LOOPBACK, port } };
+    },
+    opened(port) {
+      write(port);
+      // An agent that was restarted has another token.
+      watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
+        try {
+          write(port);
+        } catch {
+          // It is missing or half written, and will be looked at again.
+        }
+      });
+      return { discovery: own, port };
+    },
+    close() {
+      unwatchFile(file);
+      rmSync(own, { force: true });
+    },
+  };
+}
+
+function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: string }): Passage {
+  const address = webAddress('--url', args.url);
+  const { origin, pathname, hostname, port, protocol } = new URL(address);
+  const isSecure = protocol === 'https:';
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const base = pathname === '/' ? (api === 'device' ? DEVICE_API_PREFIX : '') : pathname;
+  const ca = readCa(args.ca);
+  const place = { host, port: Number(port || (isSecure ? 443 : 80)) };
+  const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
+  const upstream: Upstream = isSecure ? { place, tls: { ...servername, ...defined({ ca }) } } : { place };
+  const listen = listenPort(args.listen);
+  const scheme = args['tls-cert'] === undefined ? 'http' : 'https';
+  const variable = api === 'device' ? 'MUSTER_TOKEN' : 'MUSTER_API_KEY';
+  return {
+    way: 'url',
+    address,
+    asked: { base, origin, variable, ...defined({ caFile: args.ca }) },
+    listen,
+    upstream: () => upstream,
+    opened: (bound) => ({
+      url: `${scheme}://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${bound}${base}`,
+    }),
+    close: () => {},
+  };
+}
+
+/** Loopback, unless a host is named. Throws UsageError. */
+function listenPort(text: string): { host: string; port: number } {
+  const [, host, digits] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  if (digits === undefined || Number(digits) > 65_535)
+    throw new UsageError(`--listen ${text}: must be a port up to 65535, 0 for a free one, or HOST:PORT`);
+  return { host: host?.replace(/^\[(.*)\]$/, '$1') ?? LOOPBACK, port: Number(digits) };
+}
+
+/** Certificate and key for clients. Throws UsageError. */
+export function tlsOf({ 'tls-cert': cert, 'tls-key': key }: PlaceArguments): { cert: string; key: string } | undefined {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
+  const read = (option: string, path: string): string => usage(option, () => readInputText(path));
+  return { cert: read('--tls-cert', cert), key: read('--tls-key', key) };
+}
+
+/** Why nothing could listen there: a UsageError, or the error as it is. */
+export function listenProblem(error: unknown, listen = ''): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return new UsageError(`--listen ${listen}: is in use`);
+  if (code === 'EACCES') return new UsageError(`--listen ${listen}: may not be bound`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new UsageError(`--listen ${listen}: no address of this machine`);
+  if (code === 'EINVAL' || code === 'ENAMETOOLONG')
+    return new UsageError(`--listen ${listen}: is too long for a socket`);
+  if (code?.startsWith('ERR_OSSL') === true) return new UsageError(`--tls-cert, --tls-key: cannot be used: ${message}`);
+  return error;
+}

@@ -1,0 +1,69 @@
+/** Tells of findings as they come: one for each cause. */
+import { Recorder } from '../../client/recorder.ts';
+import { telling } from '../../common/excerpt.ts';
+import { painter } from '../../common/terminal.ts';
+import { findingText } from '../../reports/pretty.ts';
+import { groupByCause } from '../../runner/causes.ts';
+import type { Planned } from '../../runner/plan.ts';
+import { resultOf } from '../../runner/results.ts';
+import type { CheckResult, Suite } from '../../runner/types.ts';
+import { show } from '../../runner/violation.ts';
+import type { PlainJudged } from '../../watch/judging.ts';
+import { columns } from '../options.ts';
+
+const EXCHANGES = 8;
+
+export interface ToldOptions {
+  suite: Suite<never>;
+  checks: readonly Planned<never>[];
+  verbose: boolean;
+  stderr: NodeJS.WriteStream;
+  env: NodeJS.ProcessEnv;
+}
+
+export class Told {
+  readonly #options: ToldOptions;
+  readonly #found: CheckResult[] = [];
+
+  constructor(options: ToldOptions) {
+    this.#options = options;
+  }
+
+  /** MUSTs that do not hold, one for each cause. */
+  get failures(): number {
+    return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
+  }
+
+  /** A rule has found its first violation. */
+  found(id: string, judged: PlainJudged): void {
+    const planned = this.#options.checks.find(({ check }) => check.id === id);
+    const result = planned === undefined ? undefined : resultIn(planned.check, judged);
+    if (result === undefined) return;
+    this.#found.push(result);
+    // What follows from something that was told is in the report.
+    if (!this.#leads().some((lead) => lead.id === id)) return;
+    const { stderr, env, verbose } = this.#options;
+    stderr.write(findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose }));
+  }
+
+  #leads(): CheckResult[] {
+    return groupByCause(this.#found, this.#options.suite.checks).filter((each) => each.consequence_of === undefined);
+  }
+}
+
+/** Undefined where it is no finding. */
+function resultIn(check: Planned<never>['check'], { broken }: PlainJudged): CheckResult | undefined {
+  const { level } = check.requirement;
+  if (broken === undefined || level === 'INFO') return undefined;
+  const { expected, actual, counterexample } = broken.finding;
+  const recorder = new Recorder();
+  for (const { asked, text } of broken.seen) recorder.add({ ...asked, request_headers: {}, response_body: text });
+  const about = { expected, actual: show(actual) };
+  return resultOf(check, {
+    outcome: level === 'MUST' ? 'fail' : 'warn',
+    duration_ms: 0,
+    ...about,
+    ...(counterexample !== undefined && { counterexample }),
+    exchanges: recorder.evidence(telling(about), EXCHANGES),
+  });
+}

@@ -1,0 +1,180 @@
+/** `muster watch`: stands between clients and a server until it is told to end, or judges a recording. */
+
+import { extname, resolve } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { size } from '../../../simulators/device/faults.ts';
+import { defined } from '../../common/defined.ts';
+import { durationMs } from '../../common/durations.ts';
+import { TrafficRedactor } from '../../common/redact.ts';
+import { type EndingSignal, Interrupted } from '../../common/signals.ts';
+import { UsageError, usage } from '../../common/usage.ts';
+import { prepareFile } from '../../common/user-files.ts';
+import { createReporters } from '../../reports/create.ts';
+import { makePlan, type Plan } from '../../runner/plan.ts';
+import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
+import { JudgeLink } from '../../watch/judge-link.ts';
+import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
+import { Relay } from '../../watch/relay.ts';
+import { headOf, replay } from '../../watch/replaying.ts';
+import { prepareEvidence } from '../check-run.ts';
+import { commandWords, type OptionTable } from '../options.ts';
+import { interruptSignal } from '../process-end.ts';
+import { VERSION } from '../version.ts';
+import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
+import type { WatchArguments } from './options.ts';
+import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
+import { type WatchedApi, type Way, watchSuite } from './suite.ts';
+import type { ThreadData } from './thread.ts';
+import { Told } from './told.ts';
+
+/** Resolves with the exit code. Throws UsageError. */
+export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
+  if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
+  const passage = await passageOf(api, args);
+  const { suite, plan, conclusion, told } = await prepared(api, passage.way, table, args);
+  const lasts =
+    args['max-time'] === undefined ? undefined : usage('--max-time', () => durationMs(args['max-time'] ?? ''));
+  const record = recordOf(api, passage, args);
+  const secure = tlsOf(args);
+  const troubles: string[] = [];
+  const trouble = (why: string): void => {
+    troubles.push(why);
+    say(why);
+  };
+  const found = new Map<string, PlainJudged>();
+  const enough = new AbortController();
+  using interrupt = interruptSignal();
+  await using link = new JudgeLink({
+    entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
+    data: { api, way: passage.way, place: passage.asked, ...defined({ record }) } satisfies ThreadData,
+    found(id, judged) {
+      found.set(id, judged);
+      told.found(id, judged);
+      if (told.failures >= (args.bail ?? Number.POSITIVE_INFINITY)) enough.abort();
+    },
+    trouble,
+  });
+  await using relay = await Relay.open({
+    listen: passage.listen,
+    ...defined({ tls: secure }),
+    upstream: passage.upstream,
+    tap: link,
+    faulty: (error) => trouble(`nothing is judged from here on: ${String(error)}`),
+  }).catch((error: unknown) => {
+    throw listenProblem(error, args.listen);
+  });
+  try {
+    process.stdout.write(`${JSON.stringify({ ready: true, ...passage.opened(relay.port) })}\n`);
+    await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
+    // First what was seen: that Muster cuts what is under way is nobody's doing.
+    const concluded = await link.conclude();
+    const code = await conclude({
+      ...conclusion,
+      ...{ suite, plan, concluded, found, troubles },
+      target: describing(passage.way, passage.address),
+      recording: record?.path,
+    });
+    return codeAfter(code, signalIn(interrupt.signal));
+  } finally {
+    passage.close();
+  }
+}
+
+/** Resolves when it is time to end. */
+async function over(signal: AbortSignal, lasts: number | undefined): Promise<void> {
+  const longest = 2 ** 31 - 1;
+  await sleep(Math.min(lasts ?? longest, longest), undefined, { signal }).catch(() => {});
+}
+
+const signalIn = ({ reason }: AbortSignal): EndingSignal | undefined =>
+  reason instanceof Interrupted ? reason.by : undefined;
+
+const describing = (kind: string, address: string): TargetDescription => ({
+  kind,
+  address,
+  capabilities: [],
+  control: 'none',
+});
+
+/** What both ways of judging need. A wrong option is refused before anything is opened. */
+async function prepared(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
+  const suite = await watchSuite(api, way);
+  const plan: Plan<never> = makePlan(suite, {
+    capabilities: new Set(CAPABILITIES),
+    only: args.only ?? [],
+    sections: args.section ?? [],
+    failOn: failOn(args['fail-on']),
+    ...defined({ requirements: args.requirements }),
+  });
+  const redactor = new TrafficRedactor();
+  const { stdout, stderr, env } = process;
+  const specs = args.report ?? [];
+  const taken = specs.find((spec) => !spec.includes('=') && !['pretty', 'github'].includes(spec));
+  if (taken !== undefined && args.replay === undefined)
+    throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
+  const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
+  const { settle } = prepareEvidence({ ...NO_EVIDENCE, ...defined({ baseline: args.baseline }) }, suite);
+  const told = new Told({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
+  const words = commandWords(['watch', api], table, args as Readonly<Record<string, unknown>>);
+  const conclusion = { reporters, redactor, settle, arguments: words, began: Date.now() };
+  return { suite, plan, conclusion, told } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;
+}
+
+const NO_EVIDENCE = { 'update-baseline': false, fast: false, 'last-failed': false } as const;
+
+function failOn(given: readonly string[] = []): string[] {
+  return given.flatMap((text) => {
+    const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
+    if (text === 'should') return ['*'];
+    if (named !== undefined) return named.split(',').map((part) => part.trim());
+    throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
+  });
+}
+
+const LEAST_SIZE = 10_000;
+
+function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: WatchArguments): ThreadData['record'] {
+  if (args.record === undefined) return undefined;
+  const limit = size(args['record-size']);
+  if (limit === undefined || limit < LEAST_SIZE)
+    throw new UsageError(`--record-size ${args['record-size']}: must be a size of 10kB or more, e.g. 100MB`);
+  const path = prepareFile(`--record ${args.record}`, args.record);
+  const started_at = new Date().toISOString();
+  return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: asked.base, address, started_at } };
+}
+
+/** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
+async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
+  const path = resolve(file);
+  const head = await headOf(path);
+  if (head !== undefined && head.api !== api)
+    throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
+  const way = wayIn(head?.way);
+  const { suite, plan, conclusion, told } = await prepared(api, way, table, args);
+  const found = new Map<string, PlainJudged>();
+  const base = head?.base ?? (args.url === undefined ? undefined : new URL(args.url).pathname.replace(/\/$/, ''));
+  const judge = new TrafficJudge({
+    checks: suite.checks,
+    place: {
+      base: base ?? '',
+      origin: 'http://localhost',
+      variable: api === 'device' ? 'MUSTER_TOKEN' : 'MUSTER_API_KEY',
+    },
+    found(id, judged) {
+      found.set(id, judged);
+      told.found(id, judged);
+    },
+  });
+  const { lacks } = await replay(path, (traffic) => judge.take(traffic));
+  return await conclude({
+    ...conclusion,
+    ...{ suite, plan, found, troubles: lacks },
+    concluded: { judged: judge.judged(), seen: judge.seen },
+    target: describing('recording', head?.address ?? path),
+    recording: path,
+  });
+}
+
+/** Of HAR nobody knows it: then nothing is judged that depends on it. */
+const wayIn = (way: string | undefined): Way => (way === 'unix' || way === 'loopback' ? way : 'url');

@@ -1,0 +1,124 @@
+/** Makes traffic of a HAR 1.2 document of any tool: a browser, mitmproxy, Muster itself. */
+import { SseParser } from '../client/sse-parser.ts';
+import { defined } from '../common/defined.ts';
+import type { Pairs } from './http-parser.ts';
+import type { Body, Ended, Taking } from './traffic.ts';
+
+interface Entry {
+  at: number;
+  time: number;
+  connection: number;
+  method: string;
+  target: string;
+  sent: Pairs;
+  body: Body | undefined;
+  status: number;
+  received: Pairs;
+  /** Undefined where the document does not hold it. */
+  text: string | undefined;
+  ended: Ended;
+}
+
+type Fields = Record<string, unknown>;
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** What the document lacks, in words; undefined where it is no HAR. */
+export function trafficOfHar(document: unknown, take: Taking): { lacks: string[] } | undefined {
+  const entries = fieldsOf(fieldsOf(document)['log'])['entries'];
+  if (!Array.isArray(entries)) return undefined;
+  const numbers = new Map<string, number>();
+  const read = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers));
+  const known = read.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
+  const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
+  // The end of one exchange comes before the beginning of a later one.
+  for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
+  const withoutBody = known.filter(({ text, status }) => text === undefined && status !== 0).length;
+  const strange = entries.length - known.length;
+  return {
+    lacks: [
+      'HAR has no times of single events, and no ends of connections',
+      ...(withoutBody > 0 ? [`${withoutBody} answers have no body in it`] : []),
+      ...(strange > 0 ? [`${strange} entries are not understood`] : []),
+    ],
+  };
+}
+
+function entryIn(entry: Fields, numbers: Map<string, number>): Entry | undefined {
+  const [request, response] = [fieldsOf(entry['request']), fieldsOf(entry['response'])];
+  const method = textOf(request['method']);
+  const url = URL.parse(textOf(request['url']) ?? '');
+  const at = Date.parse(textOf(entry['startedDateTime']) ?? '');
+  if (method === undefined || url === null || Number.isNaN(at)) return undefined;
+  const posted = textOf(fieldsOf(request['postData'])['text']);
+  const content = fieldsOf(response['content']);
+  const isPacked = content['encoding'] === 'base64';
+  const given = textOf(content['text']);
+  const text = isPacked && given !== undefined ? Buffer.from(given, 'base64').toString('utf8') : given;
+  const status = Number(response['status'] ?? 0);
+  const name = textOf(entry['connection']);
+  const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
+  numbers.set(name ?? `entry ${numbers.size}`, connection);
+  return {
+    at,
+    time: Math.max(0, Number(entry['time'] ?? 0) || 0),
+    connection,
+    method,
+    target: url.pathname + url.search,
+    sent: pairsOf(request['headers']),
+    body: posted === undefined ? undefined : { text: posted, size: Buffer.byteLength(posted) },
+    status: Number.isInteger(status) ? status : 0,
+    received: pairsOf(response['headers']),
+    text: text ?? (content['size'] === 0 ? '' : undefined),
+    ended: endedOf(status, textOf(entry['comment'])),
+  };
+}
+
+/** Muster's own recordings say who broke off; of others an answer without a status is one that nobody saw. */
+function endedOf(status: number, comment = ''): Ended {
+  if (comment === 'the server broke off') return 'server';
+  if (comment === 'the client broke off') return 'client';
+  return status === 0 ? 'unseen' : 'whole';
+}
+
+const pairsOf = (value: unknown): Pairs =>
+  (Array.isArray(value) ? value : []).flatMap((each: unknown) => {
+    const { name, value: text } = fieldsOf(each);
+    // HTTP/2 has fields that begin with a colon.
+    return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
+  });
+
+/** What happened in one exchange, with the time of each. */
+function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
+  const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
+  const end = at + time;
+  const began = (take: Taking): void => {
+    take({ kind: 'request', at, connection, exchange, method, target, headers: sent });
+    take({ kind: 'asked', at, exchange, ...defined({ body }) });
+  };
+  const isStream = status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
+  const answered = (take: Taking): void => {
+    if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
+    if (isStream) framesOf(text ?? '', (fields) => take({ kind: 'frame', at: end, exchange, fields }));
+    const whole: Body | undefined = isStream || text === '' ? undefined : known(text);
+    take({ kind: 'over', at: end, exchange, ended, ...defined({ body: whole }) });
+  };
+  return [
+    { at, step: began },
+    { at: end, step: answered },
+  ];
+}
+
+/** A body that the document does not hold is not judged. */
+const known = (text: string | undefined): Body =>
+  text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
+
+const typeOf = (headers: Pairs): string => headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+
+function framesOf(text: string, frame: (fields: Pairs) => void): void {
+  const parser = new SseParser({
+    frame: ({ fields }) => frame(fields.map(({ name, value }) => [name, value])),
+    comment: () => {},
+  });
+  parser.push(Buffer.from(text), 0);
+}

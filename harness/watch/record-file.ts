@@ -1,0 +1,74 @@
+/**
+ * Files of a recording. Only whole lines are appended, so that whatever ends this process leaves a file that can be
+ * read. A file that is full is put aside, the oldest of them is removed.
+ */
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
+
+/** Files beside the one that is written to: `FILE.1` is the newest of them. */
+const ASIDE = 4;
+
+export class RecordFile {
+  readonly #path: string;
+  readonly #limit: number;
+  /** Text that each file begins and ends with. `end` is written after each piece, and over by the next one. */
+  readonly #form: { begin(part: number): string; end: string };
+  #file: number;
+  #part = 1;
+  #size = 0;
+  #isEmpty = true;
+
+  /** Replaces what is at `path`. Throws the error of the system. */
+  constructor(path: string, limit: number, form: { begin(part: number): string; end: string }) {
+    this.#path = path;
+    this.#limit = limit;
+    this.#form = form;
+    this.#file = this.#begin();
+  }
+
+  /** Nothing has been appended to this file. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Throws the error of the system. */
+  append(text: string): void {
+    const bytes = Buffer.from(text + this.#form.end);
+    this.#write(bytes, this.#size);
+    this.#size += bytes.length - Buffer.byteLength(this.#form.end);
+    this.#isEmpty = false;
+  }
+
+  /** The file has its size, and the next piece belongs to another one. Throws the error of the system. */
+  turn(): boolean {
+    if (this.#size < this.#limit) return false;
+    closeSync(this.#file);
+    for (let number = ASIDE; number > 0; number -= 1) {
+      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
+      if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);
+    }
+    this.#part += 1;
+    this.#file = this.#begin();
+    return true;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #begin(): number {
+    rmSync(this.#path, { force: true });
+    this.#file = openSync(this.#path, NEW_FILE, SECRET_MODE);
+    this.#isEmpty = true;
+    const begin = Buffer.from(this.#form.begin(this.#part));
+    const end = Buffer.from(this.#form.end);
+    this.#write(Buffer.concat([begin, end]), 0);
+    this.#size = begin.length;
+    return this.#file;
+  }
+
+  #write(bytes: Buffer, from: number): void {
+    for (let written = 0; written < bytes.length; )
+      written += writeSync(this.#file, bytes, written, bytes.length - written, from + written);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What a recording holds: lines of JSON. The first one says of what it is, each other one is a piece of traffic as in
+ * `traffic.ts`, without secrets.
+ */
+import type { TrafficRedactor } from '../common/redact.ts';
+import type { Pairs } from './http-parser.ts';
+import type { Body, Traffic } from './traffic.ts';
+
+/** The first line. */
+export interface RecordingHead {
+  /** Version of the form. */
+  muster_watch: 1;
+  /** Muster's version. */
+  muster: string;
+  api: 'device' | 'platform';
+  /** How the server was reached: `unix`, `loopback` or `url`. */
+  way: string;
+  /** Path below which the API is. */
+  base: string;
+  /** As reports show it. */
+  address: string;
+  started_at: string;
+  /** Which file of the recording it is, from 1. */
+  part: number;
+}
+
+/** The same without secrets. What is no text is left out: nobody can tell whether a secret is in it. */
+export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
+  if (traffic.kind === 'request')
+    return {
+      ...traffic,
+      target: redactor.url(traffic.target),
+      headers: headersWithout(traffic.headers, redactor),
+    };
+  if (traffic.kind === 'response') return { ...traffic, headers: headersWithout(traffic.headers, redactor) };
+  if (traffic.kind === 'frame')
+    return { ...traffic, fields: traffic.fields.map(([name, value]) => [name, redactor.body(value, false)]) };
+  if (traffic.kind === 'refused' || traffic.kind === 'lost') return { ...traffic, why: redactor.text(traffic.why) };
+  if (traffic.kind === 'asked')
+    return traffic.body === undefined ? traffic : { ...traffic, body: bodyWithout(traffic.body, redactor) };
+  if (traffic.kind !== 'over') return traffic;
+  const { body, torn, ...rest } = traffic;
+  return {
+    ...rest,
+    ...(body !== undefined && { body: bodyWithout(body, redactor) }),
+    ...(torn !== undefined && { torn: redactor.body(torn, true) }),
+  };
+}
+
+const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
+  headers.map(([name, value]) => [name, redactor.header(name, value)]);
+
+function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body {
+  const kept = text === undefined ? {} : { text: redactor.body(text, cut !== undefined) };
+  return { ...kept, size, ...(cut !== undefined && { cut }) };
+}
+
+// Reading one, which anybody may have written.
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isMissingOr =
+  (is: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || is(value);
+const isPairs = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every((pair) => Array.isArray(pair) && pair.length === 2 && isText(pair[0]) && isText(pair[1]));
+const isBody = (value: unknown): boolean =>
+  isFields(value) &&
+  isNumber(value['size']) &&
+  isMissingOr(isText)(value['text']) &&
+  isMissingOr((cut) => isFields(cut) && isText(cut['sha256']))(value['cut']);
+
+const ENDED = ['whole', 'server', 'client', 'unseen'];
+
+/** The members of each kind beside `kind` and `at`. */
+const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
+  opened: { connection: isNumber },
+  refused: { connection: isNumber, why: isText },
+  request: { connection: isNumber, exchange: isNumber, method: isText, target: isText, headers: isPairs },
+  asked: { exchange: isNumber, body: isMissingOr(isBody) },
+  response: { exchange: isNumber, status: isNumber, headers: isPairs },
+  frame: { exchange: isNumber, fields: isPairs },
+  over: {
+    exchange: isNumber,
+    ended: (value) => ENDED.some((each) => each === value),
+    body: isMissingOr(isBody),
+    torn: isMissingOr(isText),
+  },
+  closed: { connection: isNumber },
+  lost: { connection: isNumber, why: isText },
+};
+
+/** A line of a recording; undefined for anything else. */
+export function trafficIn(value: unknown): Traffic | undefined {
+  if (!isFields(value) || !isNumber(value['at'])) return undefined;
+  const form = Object.hasOwn(FORMS, String(value['kind'])) ? FORMS[value['kind'] as Traffic['kind']] : undefined;
+  if (form === undefined || !Object.entries(form).every(([name, is]) => is(value[name]))) return undefined;
+  return value as unknown as Traffic;
+}
+
+/** The first line of a recording; undefined for anything else. */
+export function headIn(value: unknown): RecordingHead | undefined {
+  if (!isFields(value) || value['muster_watch'] !== 1) return undefined;
+  const { api, way, base, address } = value;
+  const isRight = (api === 'device' || api === 'platform') && isText(way) && isText(base) && isText(address);
+  return isRight ? (value as unknown as RecordingHead) : undefined;
+}

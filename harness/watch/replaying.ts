@@ -1,0 +1,93 @@
+/**
+ * Reads a recording again: lines of JSON as `recording.ts` writes them, or HAR 1.2 of any tool. What it holds is data:
+ * nothing in it is asked, run or opened.
+ */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../common/usage.ts';
+import { readInputText, whyNot } from '../common/user-files.ts';
+import { trafficOfHar } from './har-traffic.ts';
+import { headIn, type RecordingHead, trafficIn } from './recorded.ts';
+import type { Taking } from './traffic.ts';
+
+/** What a recording lacks, in words. */
+export interface Replayed {
+  lacks: string[];
+}
+
+const MOST_SHOWN = 80;
+
+/** The first line of a recording of Muster; undefined for any other file. Throws UsageError for one that is not read. */
+export async function headOf(path: string): Promise<RecordingHead | undefined> {
+  for await (const line of linesOf(path)) return headIn(parsed(line));
+  return undefined;
+}
+
+/**
+ * Gives all traffic of a file to `take`, in its order.
+ *
+ * @throws UsageError that names the file and what is accepted
+ */
+export async function replay(path: string, take: Taking): Promise<Replayed> {
+  return (await headOf(path)) === undefined ? replayHar(path, take) : await replayLines(path, take);
+}
+
+async function replayLines(path: string, take: Taking): Promise<Replayed> {
+  let strange = 0;
+  let isTorn = false;
+  let part = 0;
+  for await (const line of linesOf(path)) {
+    if (line === '') continue;
+    const value = parsed(line);
+    const traffic = trafficIn(value);
+    isTorn = value === undefined;
+    part ||= headIn(value)?.part ?? 0;
+    if (traffic !== undefined) take(traffic);
+    else if (headIn(value) === undefined) strange += 1;
+  }
+  const lines = strange - (isTorn ? 1 : 0);
+  return {
+    lacks: [
+      ...(part > 1 ? [`it is part ${part} of a recording: what was under way when it began is not known`] : []),
+      ...(lines > 0 ? [`${lines} lines are no piece of traffic`] : []),
+      ...(isTorn ? ['its last line is torn: what wrote it was ended'] : []),
+    ],
+  };
+}
+
+function replayHar(path: string, take: Taking): Replayed {
+  const value = parsed(readText(path));
+  const result = trafficOfHar(value, take);
+  if (result !== undefined) return result;
+  const shown = readText(path).slice(0, MOST_SHOWN);
+  throw new UsageError(
+    `--replay ${path}: is neither a recording of \`muster watch\` nor HAR 1.2; it begins with ${JSON.stringify(shown)}`,
+  );
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const input = createReadStream(path, 'utf8');
+  try {
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    throw new UsageError(`--replay ${path}: cannot be read (${whyNot(error)})`);
+  } finally {
+    input.destroy();
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readInputText(path);
+  } catch (error) {
+    throw new UsageError(`--replay ${path}: cannot be read (${whyNot(error)})`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return undefined;
+  }
+}
