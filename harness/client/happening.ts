@@ -28,6 +28,8 @@ export interface RequestSeen {
   readonly method: string;
   /** Path and query, as they came. */
   readonly target: string;
+  /** The path alone: each rule looks at it. */
+  readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined as long as it is not whole, and where it is not known. Empty for none. */

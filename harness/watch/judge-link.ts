@@ -8,6 +8,13 @@ import type { FromThread, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
+/**
+ * The part of a processor that the judging may take: on a busy machine that is missing for the traffic. Of connections
+ * beyond that, some are no longer judged.
+ */
+const MOST_BUSY = 0.25;
+/** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
+const LOOK_MS = 500;
 const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
@@ -40,6 +47,11 @@ export class JudgeLink implements Tap, AsyncDisposable {
   #all = 0;
   /** Connections of which one side has ended. */
   readonly #halfOver = new Set<number>();
+  readonly #timer: NodeJS.Timeout;
+  /** Milliseconds of a processor that the thread has taken: as it said last, and when that was looked at. */
+  #spent: number | undefined;
+  #looked: { spent: number; at: number } | undefined;
+  #wasBusy = false;
 
   constructor(options: JudgeLinkOptions) {
     this.#options = options;
@@ -52,6 +64,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#worker.on('message', (message: FromThread) => this.#message(message));
     this.#worker.on('error', (error: unknown) => this.#gone(error instanceof Error ? error.message : String(error)));
     this.#worker.on('exit', () => this.#gone('its thread has ended'));
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   opened(connection: number): void {
@@ -63,8 +76,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     const open = this.#open.get(connection);
     if (open === undefined || this.#isOver) return;
     if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
-      this.#open.delete(connection);
-      this.#add({ what: 'dropped', connection, at: now() });
+      this.#drop(connection);
       return;
     }
     this.#open.set(connection, open + piece.length);
@@ -98,8 +110,29 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
+    clearInterval(this.#timer);
     this.#concluded.resolve(undefined);
     await this.#worker.terminate();
+  }
+
+  #drop(connection: number): void {
+    this.#open.delete(connection);
+    this.#add({ what: 'dropped', connection, at: now() });
+  }
+
+  /** As many connections as are beyond its part are left to themselves, the oldest first. */
+  #look(): void {
+    const before = this.#looked;
+    if (this.#spent === undefined) return;
+    this.#looked = { spent: this.#spent, at: performance.now() };
+    if (before === undefined) return;
+    const share = (this.#looked.spent - before.spent) / (this.#looked.at - before.at);
+    const isBusy = share > MOST_BUSY;
+    if (isBusy && this.#wasBusy) {
+      const many = Math.floor(this.#open.size * (1 - MOST_BUSY / share));
+      for (const connection of [...this.#open.keys()].slice(0, many)) this.#drop(connection);
+    }
+    this.#wasBusy = isBusy;
   }
 
   /** Both sides have ended, or one was cut, which cuts the other. */
@@ -131,13 +164,14 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #message(message: FromThread): void {
-    if (message.kind === 'taken') this.#taken();
+    if (message.kind === 'taken') this.#taken(message.spentMs);
     else if (message.kind === 'found') this.#options.found(message.id, message.judged);
     else if (message.kind === 'trouble') this.#options.trouble(message.why);
     else this.#concluded.resolve(message.concluded);
   }
 
-  #taken(): void {
+  #taken(spentMs: number | undefined): void {
+    this.#spent = spentMs;
     for (const [connection, bytes] of this.#sent.shift() ?? []) {
       this.#all -= bytes;
       const open = this.#open.get(connection);

@@ -1,4 +1,5 @@
 /** The thread that reads and judges what the tap saw, and records it: nothing here can hold up the traffic. */
+import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
@@ -8,8 +9,8 @@ import type { Taking } from './traffic.ts';
 export type ToThread = { kind: 'batch'; memory: ArrayBuffer; used: number } | { kind: 'conclude' };
 
 export type FromThread =
-  /** One batch. */
-  | { kind: 'taken' }
+  /** One batch. With the milliseconds of a processor that the thread has taken in all, where Node tells them. */
+  | { kind: 'taken'; spentMs: number | undefined }
   | { kind: 'found'; id: string; judged: PlainJudged }
   | { kind: 'trouble'; why: string }
   | { kind: 'concluded'; concluded: Concluded };
@@ -36,13 +37,19 @@ export function serveJudge(
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'batch') {
       for (const glimpse of unpacked(message.memory, message.used)) readers.take(glimpse);
-      report({ kind: 'taken' });
+      report({ kind: 'taken', spentMs: spentMs() });
       return;
     }
     readers.end();
     keeping?.close();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
+}
+
+/** Older Nodes do not know it. */
+function spentMs(): number | undefined {
+  const usage = process.threadCpuUsage?.();
+  return usage && (usage.user + usage.system) / 1000;
 }
 
 /** One reader for each connection. */

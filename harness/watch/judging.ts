@@ -104,7 +104,7 @@ export class TrafficJudge {
     const { 'user-agent': agent, 'x-api-key': key, authorization } = fields;
     const client = JSON.stringify([agent, key, authorization]);
     this.#exchanges.set(exchange, {
-      request: { method, target, headers: fields, connection: known, client, at },
+      request: { method, target, path: target.split('?', 1)[0] ?? '', headers: fields, connection: known, client, at },
       asked: new WatchedAsked({ method, target, headers: fields }, place, this.redactor),
       connection,
       isOfApi: target === place.base || target.startsWith(`${place.base}/`) || target.startsWith(`${place.base}?`),

@@ -5,7 +5,7 @@ import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { address, sent as keySent } from '../5-key.ts';
 import { socket, token } from '../5-loopback.ts';
 import { ping as pingVersion, sent as versionSent } from '../9-version.ts';
-import { isForCurrent, isForEvents, isPing, PerClient, pathOf, shownRequest, watched } from './support.ts';
+import { isForCurrent, isForEvents, isPing, PerClient, shownRequest, watched } from './support.ts';
 
 const KEY = 'x-api-key';
 const BEARER = /^bearer +\S+$/i;
@@ -37,7 +37,7 @@ const keyRule = (): Rule => {
     const { request } = seen;
     // An agent, or a user of a console, has other credentials.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
-    const path = pathOf(request);
+    const path = request.path;
     const hasKey = request.headers[KEY] !== undefined;
     const isAgain = withKey.get(request.connection) === path;
     if (hasKey) withKey.set(request.connection, path);
@@ -53,9 +53,9 @@ const keyRule = (): Rule => {
 };
 
 const isCreation = (request: RequestSeen): boolean =>
-  request.method === 'POST' && pathOf(request).endsWith('/deployments');
+  request.method === 'POST' && request.path.endsWith('/deployments');
 const isList = (request: RequestSeen): boolean =>
-  request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(pathOf(request));
+  request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
 const MOST_KEYS = 50;
 /** Shorter ones, such as `dev`, stand in addresses by chance. */
@@ -73,7 +73,7 @@ const addressRule = (): Rule => {
     const { target } = seen.request;
     judge.must(![...keys].some((each) => target.includes(each) || target.includes(encodeURIComponent(each))), {
       expected: 'no key in any address',
-      actual: `the key, in that of ${pathOf(seen.request)}`,
+      actual: `the key, in that of ${seen.request.path}`,
     });
   };
 };

@@ -3,7 +3,7 @@ import type { Happening, RequestSeen } from '../../../harness/client/happening.t
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
-import { PerClient, pathOf, queryOf, shownRequest, watched } from './support.ts';
+import { PerClient, queryOf, shownRequest, watched } from './support.ts';
 
 /** A user who leafs through a list makes longer pauses. */
 const SOON_MS = 10_000;
@@ -46,7 +46,7 @@ const isWhole = (value: unknown): value is number => Number.isSafeInteger(value)
 function listOf(request: RequestSeen): string {
   const query = queryOf(request);
   for (const name of ['limit', 'offset']) query.delete(name);
-  return `${request.client} ${pathOf(request)}?${query}`;
+  return `${request.client} ${request.path}?${query}`;
 }
 
 /**

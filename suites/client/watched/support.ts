@@ -97,16 +97,15 @@ export const afterEach =
 
 // What a request is about.
 
-export const pathOf = ({ target }: RequestSeen): string => target.split('?', 1)[0] ?? '';
 export const queryOf = ({ target }: RequestSeen): URLSearchParams =>
   new URLSearchParams(target.includes('?') ? target.slice(target.indexOf('?') + 1) : '');
 
 export const isForEvents = (request: RequestSeen): boolean =>
-  request.method === 'GET' && pathOf(request).endsWith('/events');
+  request.method === 'GET' && request.path.endsWith('/events');
 export const isForCurrent = (request: RequestSeen): boolean =>
-  request.method === 'GET' && pathOf(request).endsWith('/deployments/current');
+  request.method === 'GET' && request.path.endsWith('/deployments/current');
 export const isPing = (request: RequestSeen): boolean =>
-  request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(pathOf(request));
+  request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
 /** The cursor that a request names; `after` wins (section 4.1). */
 export const cursorOf = (request: RequestSeen): string | undefined =>

@@ -1,0 +1,114 @@
+/** `muster watch` as a command: where it stands, what it says, and how it ends. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { simulateDevice } from '../../../simulators/device/index.ts';
+import { DEPLOYMENT } from '../../contract/client.ts';
+import { ask, jsonProblems, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
+
+const home = useHome();
+const at = (name: string): string => join(home.path, name);
+const CURRENT = '/v0.2/deployments/current';
+const KEY = 'mk_0123456789abcdef';
+
+/** A platform that answers every request so. */
+async function platform(answer: unknown): Promise<string> {
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer)),
+  );
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+}
+
+describe('between an agent and its clients', () => {
+  test('it has the permissions of the socket of the agent, tells a finding as it comes, and leaves nothing', async () => {
+    await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
+    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json']);
+    expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });
+    expect(statSync(at('w.sock')).mode & 0o777).toBe(statSync(at('a.sock')).mode & 0o777);
+    expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(statSync(at('w.sock'), { throwIfNoEntry: false })).toBeUndefined();
+    expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
+    expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
+  });
+
+  test('clients on loopback read its discovery file in place of that of the agent', async () => {
+    const discovery = { path: at('agent.json') };
+    await using device = await simulateDevice({ dir: at('robot'), loopback: { discovery: discovery.path } });
+    const run = home.start(['watch', 'device', '--discovery', 'agent.json', '--listen', 'w.json']);
+    const { discovery: file, port } = await run.ready<{ discovery: string; port: number }>();
+    expect(file).toBe(at('w.json'));
+    const own = JSON.parse(readFileSync(discovery.path, 'utf8')) as { port: number; token: string };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...own, port });
+    expect(own.port).not.toBe(port);
+    const answer = await fetch(`http://127.0.0.1:${port}${CURRENT}`, {
+      headers: { authorization: `Bearer ${own.token}` },
+    });
+    expect(answer.status).not.toBe(401);
+    expect(device.running).toBe(true);
+  });
+});
+
+describe('between a platform and its clients', () => {
+  test('a finding ends it with --bail, and its recording shows it again', async () => {
+    const url = await platform({ object: 'list', limit: '1', offset: 0, has_more: false, data: [] });
+    const words = ['--bail', '1', '--record', 'day.jsonl', '--report', 'json=r.json'];
+    const run = home.start(['watch', 'platform', '--url', url, '--listen', '0', ...words]);
+    const { url: near } = await run.ready<{ url: string }>();
+    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
+    expect((await fetch(`${near}/devices?limit=1`, { headers })).status).toBe(200);
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('✗ platform.list.envelope.everywhere');
+    const [finding] = reportIn(at('r.json')).checks.filter(({ outcome }) => outcome === 'fail');
+    expect(finding).toMatchObject({
+      replay_command: `muster watch platform --replay ${at('day.jsonl')} --only platform.list.envelope.everywhere`,
+      curl: expect.stringContaining('"x-api-key: $MUSTER_API_KEY"'),
+    });
+    for (const file of ['day.jsonl', 'r.json']) expect(readFileSync(at(file), 'utf8')).not.toContain(KEY);
+    expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
+  });
+
+  test('what its server does not take, its clients see, and it goes on', async () => {
+    const run = home.start(['watch', 'platform', '--url', 'http://127.0.0.1:1/beta', '--listen', '0']);
+    const { url } = await run.ready<{ url: string }>();
+    await expect(fetch(url)).rejects.toThrow();
+    await expect(fetch(url)).rejects.toThrow();
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(2);
+  });
+});
+
+test('HAR of another tool is judged, and what it lacks is told', async () => {
+  const request = { method: 'GET', url: `http://robot${CURRENT}`, headers: [] };
+  const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
+  const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];
+  writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
+  const { code, text } = await printed(['watch', 'device', '--replay', at('x.har')]);
+  expect(code).toBe(1);
+  expect(text).toContain('HAR has no times of single events');
+});
+
+test.each([
+  [['device'], '--socket PATH, --discovery FILE or --url URL says where the server is'],
+  [['platform', '--url', 'http://x/beta'], '--listen: missing; it says where clients come: a port, 0 for a free one'],
+  [['device', '--socket', 'a', '--url', 'http://x', '--listen', '0'], '--socket and --url: give one of them'],
+  [['platform', '--url', 'http://x', '--listen', '99999'], '--listen 99999: must be a port up to 65535'],
+  [['platform', '--url', 'http://x', '--listen', '0', '--report', 'json'], 'give it a file: json=FILE'],
+  [
+    ['platform', '--url', 'http://x', '--listen', '0', '--record', 'x', '--record-size', '1'],
+    '--record-size 1: must be a size',
+  ],
+  [['platform', '--url', 'http://x', '--listen', '0', '--max-time', 'x'], '--max-time: '],
+  [['platform', '--url', 'http://x', '--listen', '0', '--only', 'nothing'], '--only nothing: no check'],
+  [['platform', '--url', 'http://x', '--listen', '0', '--tls-cert', 'x'], '--tls-cert and --tls-key: give both'],
+  [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
+  [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
+])('%j is refused', async (words, why) => {
+  expect(await refusal(['watch', ...words])).toContain(why);
+});

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type BodyRule, MessageParser } from './http-parser.ts';
+
+/** What is read of bytes that come in these pieces. */
+function read(pieces: readonly Buffer[], rule: BodyRule = 'framed'): string[] {
+  const said: string[] = [];
+  let body = '';
+  const parser = new MessageParser({
+    head({ line, headers }) {
+      said.push(`head ${line} ${headers.map((pair) => pair.join('=')).join(' ')}`.trimEnd());
+      return rule;
+    },
+    body(piece) {
+      body += piece.toString('latin1');
+    },
+    end() {
+      said.push(`end ${body}`);
+      body = '';
+    },
+    wrong: (why) => void said.push(`wrong ${why}`),
+  });
+  for (const piece of pieces) parser.push(piece, 0);
+  if (!parser.end(0)) said.push('in the middle');
+  return said;
+}
+
+const whole = (text: string, rule?: BodyRule): string[] => read([Buffer.from(text, 'latin1')], rule);
+
+test.each([
+  [
+    'GET / HTTP/1.1\r\nA: b\r\n\r\nGET /2 HTTP/1.1\r\n\r\n',
+    ['head GET / HTTP/1.1 A=b', 'end ', 'head GET /2 HTTP/1.1', 'end '],
+  ],
+  ['POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc', ['head POST / HTTP/1.1 Content-Length=3', 'end abc']],
+  ['POST / HTTP/1.1\nContent-Length: 3\n\nabc', ['head POST / HTTP/1.1 Content-Length=3', 'end abc']],
+  [
+    'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: t\r\n\r\n',
+    ['head POST / HTTP/1.1 Transfer-Encoding=chunked', 'end abc0123456789'],
+  ],
+  ['\r\n\r\nGET / HTTP/1.1\r\n\r\n', ['head GET / HTTP/1.1', 'end ']],
+  ['POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nab', ['head POST / HTTP/1.1 Content-Length=3', 'in the middle']],
+])('%j', (text, said) => {
+  expect(whole(text)).toEqual(said);
+});
+
+test('an answer without a length goes on to the end of the connection', () => {
+  expect(whole('HTTP/1.1 200 OK\r\n\r\nabc', 'rest')).toEqual(['head HTTP/1.1 200 OK', 'end abc']);
+});
+
+test.each([
+  ['Content-Length: 3\r\nTransfer-Encoding: chunked', 'wrong both Transfer-Encoding and Content-Length'],
+  ['Content-Length: 3\r\nContent-Length: 4', 'wrong Content-Length: 3 and 4'],
+  ['Content-Length: +3', 'wrong Content-Length: +3'],
+  ['Transfer-Encoding: gzip, chunked', 'wrong Transfer-Encoding: gzip, chunked'],
+  ['no field', 'wrong a line in a head that is no field'],
+])('with %j nothing more is read', (fields, why) => {
+  expect(whole(`POST / HTTP/1.1\r\n${fields}\r\n\r\nabc`).at(-1)).toBe(why);
+});
+
+test('a head without an end takes no more memory than a bound', () => {
+  expect(read(Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x')))).toEqual([
+    'wrong a head of more than 262144 bytes',
+  ]);
+});
+
+const MESSAGES = [
+  'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
+  'POST /b HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello',
+  'POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n10\r\n0123456789abcdef\r\n0\r\nx: y\r\n\r\n',
+];
+
+test('how the bytes are cut into pieces changes nothing', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 5 }),
+      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 }),
+      (messages, sizes) => {
+        const bytes = Buffer.from(messages.join(''));
+        const pieces: Buffer[] = [];
+        for (let at = 0, index = 0; at < bytes.length; index += 1) {
+          const size = sizes[index % sizes.length] ?? 1;
+          pieces.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        expect(read(pieces)).toEqual(read([bytes]));
+      },
+    ),
+  );
+});

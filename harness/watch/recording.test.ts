@@ -1,0 +1,143 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { TrafficRedactor } from '../common/redact.ts';
+import { recordTo } from './recording.ts';
+import { replay } from './replaying.ts';
+import type { Traffic } from './traffic.ts';
+
+const SECRET = 'mk_0123456789abcdef';
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
+
+/** An exchange that holds secrets wherever there is room for them, and a stream. */
+const TRAFFIC: readonly Traffic[] = [
+  { kind: 'opened', at: 1000, connection: 1 },
+  {
+    ...{
+      kind: 'request',
+      at: 1001,
+      connection: 1,
+      exchange: 1,
+      method: 'POST',
+      target: `/beta/x?api_key=${SECRET}&a=1`,
+    },
+    headers: [
+      ['Host', 'api.example.com'],
+      ['X-API-Key', SECRET],
+      ['Authorization', `Bearer ${JWT}`],
+      ['Cookie', `session=${SECRET}`],
+    ],
+  },
+  { kind: 'asked', at: 1002, exchange: 1, body: { text: `{"token":"${SECRET}","a":1}`, size: 40 } },
+  { kind: 'response', at: 1003, exchange: 1, status: 200, headers: [['Set-Cookie', `session=${SECRET}`]] },
+  {
+    kind: 'over',
+    at: 1004,
+    exchange: 1,
+    ended: 'whole',
+    body: { text: `{"key":"${SECRET}","jwt":"${JWT}"}`, size: 80 },
+  },
+  { kind: 'request', at: 1005, connection: 1, exchange: 2, method: 'GET', target: '/v0.2/events', headers: [] },
+  { kind: 'asked', at: 1005, exchange: 2 },
+  { kind: 'response', at: 1006, exchange: 2, status: 200, headers: [['Content-Type', 'text/event-stream']] },
+  {
+    kind: 'frame',
+    at: 1007,
+    exchange: 2,
+    fields: [
+      ['id', '1'],
+      ['data', `{"api_key":"${SECRET}"}`],
+    ],
+  },
+  { kind: 'over', at: 1008, exchange: 2, ended: 'server', torn: `id: 2\ndata: {"token":"${SECRET}` },
+  { kind: 'closed', at: 1009, connection: 1 },
+];
+
+const head = {
+  ...({ muster_watch: 1, muster: '0.0.0', api: 'platform', way: 'url', base: '/beta' } as const),
+  ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
+};
+
+function writeRecording(path: string, limit = 1_000_000, times = 1): void {
+  const redactor = new TrafficRedactor([SECRET]);
+  const trouble = (why: string): never => {
+    throw new Error(why);
+  };
+  const recording = recordTo({ path, limit, head, redactor, trouble });
+  for (let time = 0; time < times; time += 1) for (const each of TRAFFIC) recording.take(each);
+  recording.close();
+}
+
+async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: string[] }> {
+  const traffic: Traffic[] = [];
+  const { lacks } = await replay(path, (each) => void traffic.push(each));
+  return { traffic, lacks };
+}
+
+test.each(['day.jsonl', 'day.har'])('%s holds no secret, and is for its owner alone', async (name) => {
+  using home = scratch();
+  const path = join(home.path, name);
+  writeRecording(path);
+  const text = readFileSync(path, 'utf8');
+  for (const secret of [SECRET, JWT, SECRET.slice(3)]) expect(text).not.toContain(secret);
+  expect(text).toContain('a=1');
+});
+
+test('what was recorded comes back in its order', async () => {
+  using home = scratch();
+  const path = join(home.path, 'day.jsonl');
+  writeRecording(path);
+  const { traffic, lacks } = await replayed(path);
+  expect(lacks).toEqual([]);
+  const shape = (all: readonly Traffic[]): unknown[] => all.map(({ kind, at }) => [kind, at]);
+  expect(shape(traffic)).toEqual(shape(TRAFFIC));
+});
+
+test('HAR comes back as exchanges, and says what it lacks', async () => {
+  using home = scratch();
+  const path = join(home.path, 'day.har');
+  writeRecording(path);
+  const { traffic, lacks } = await replayed(path);
+  expect(lacks).toEqual(['HAR has no times of single events, and no ends of connections']);
+  expect(traffic.map(({ kind }) => kind)).toEqual([
+    ...['request', 'asked', 'response', 'over', 'request', 'asked', 'response', 'frame', 'over'],
+  ]);
+  expect(traffic.at(-1)).toMatchObject({ ended: 'server' });
+});
+
+test.each(['day.jsonl', 'day.har'])(
+  'files of %s are put aside when they are full, and each can be read',
+  async (name) => {
+    using home = scratch();
+    writeRecording(join(home.path, name), 10_000, 60);
+    const files = readdirSync(home.path).sort();
+    expect(files).toEqual([name, ...[1, 2, 3, 4].map((number) => `${name}.${number}`)]);
+    for (const file of files) {
+      const { traffic, lacks } = await replayed(join(home.path, file));
+      expect(traffic.length).toBeGreaterThan(0);
+      if (name.endsWith('l')) expect(lacks).toEqual([expect.stringMatching(/^it is part \d+ of a recording/)]);
+    }
+  },
+);
+
+test('a last line that is torn costs that line, and anything else is told', async () => {
+  using home = scratch();
+  const path = join(home.path, 'day.jsonl');
+  writeRecording(path);
+  appendFileSync(path, '{"kind":"whatever","at":1}\n{"kind":"opened","at":10');
+  const { traffic, lacks } = await replayed(path);
+  expect(traffic).toHaveLength(TRAFFIC.length);
+  expect(lacks).toEqual(['1 lines are no piece of traffic', 'its last line is torn: what wrote it was ended']);
+});
+
+test.each([
+  ['not there', undefined, 'cannot be read'],
+  ['something else', 'hello', 'is neither a recording of `muster watch` nor HAR 1.2; it begins with "hello"'],
+  ['other JSON', '{"log":{}}', 'is neither'],
+])('a file that is %s is refused', async (_, text, why) => {
+  using home = scratch();
+  const path = join(home.path, 'x');
+  if (text !== undefined) writeFileSync(path, text);
+  await expect(replayed(path)).rejects.toThrow(why);
+});

@@ -1,0 +1,183 @@
+/** What rules of clients make of one client after the other, at times of the test's own. */
+import { describe, expect, test } from 'vitest';
+import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { SseParser } from '../../../harness/client/sse-parser.ts';
+import { History } from '../../../harness/runner/rules.ts';
+import { type Way, watchedRules } from './index.ts';
+
+const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
+
+/** Rules that look at what is told here. */
+class Watch {
+  readonly #checks;
+  readonly #history;
+  at = 0;
+
+  constructor(api: 'device' | 'platform', way: Way = 'url') {
+    this.#checks = watchedRules(api, way);
+    this.#history = new History(this.#checks);
+  }
+
+  #tell(happening: Happening): void {
+    this.#history.of('traffic')(happening);
+  }
+
+  /** A request so many milliseconds after what was before. */
+  ask(target: string, after = 0, headers: Record<string, string> = {}, client = 'c', method = 'GET'): RequestSeen {
+    this.at += after;
+    const path = target.split('?', 1)[0] ?? '';
+    const request = { method, target, path, headers, body: '', connection: {}, client, at: this.at };
+    this.#tell({ kind: 'asked', asked, request });
+    return request;
+  }
+
+  events(request: RequestSeen, ...ids: number[]): void {
+    const parser = new SseParser({
+      frame: (frame) => this.#tell({ kind: 'frame', asked, stream: request, frame, request }),
+      comment: () => {},
+    });
+    for (const id of ids) parser.push(Buffer.from(`id: ${id}\nevent: a.b\ndata: {}\n\n`), 0);
+  }
+
+  over(
+    request: RequestSeen,
+    status: number | undefined,
+    {
+      ended = 'whole',
+      headers = {},
+      torn,
+    }: { ended?: 'whole' | 'server' | 'client'; headers?: object; torn?: string } = {},
+  ): void {
+    const over = { ended, at: this.at, headers: headers as Record<string, string> };
+    this.#tell({
+      ...{ kind: 'over', asked, request },
+      over: { ...over, ...(status !== undefined && { status }), ...(torn !== undefined && { torn }) },
+    });
+  }
+
+  get found(): string[] {
+    return this.#checks.filter(({ id }) => this.#history.judged(id).broken !== undefined).map(({ id }) => id);
+  }
+}
+
+const EVENTS = '/v0.2/events';
+
+describe('a client that comes back to the stream', () => {
+  /** Each time with a cursor by the last event, on streams of three events that the server ends. */
+  function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
+    const watch = new Watch('device');
+    let last = 0;
+    let target = EVENTS;
+    for (let round = 0; round < 6; round += 1) {
+      const request = watch.ask(target, pause, {}, client);
+      watch.events(request, last + 1, last + 2, last + 3);
+      last += 3;
+      watch.over(request, 200, { ended: ended as 'server' });
+      target = `${EVENTS}${cursor(last)}`;
+    }
+    return watch.found;
+  }
+
+  test.each<[string, (last: number) => string, string[]]>([
+    ['with its last event', (last) => `?after=${last}`, []],
+    ['with the one before, with which it is not done yet', (last) => `?after=${last - 1}`, []],
+    ['without a cursor', () => '', ['client.delivery.cursor.watched']],
+    ['with one beyond its last event', (last) => `?after=${last + 2}`, ['client.delivery.cursor.watched']],
+    ['with the same one all the time', () => '?after=1', ['client.delivery.cursor.watched']],
+  ])('%s', (_, cursor, found) => expect(comesBack(cursor)).toEqual(found));
+
+  test('is not held to a cursor where it has ended the stream itself, as whoever looks by hand', () => {
+    expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
+  });
+
+  test('nor hours later', () => expect(comesBack(() => '', { pause: 3_600_000 })).toEqual([]));
+
+  test('with the id of an event of which only a part came', () => {
+    const watch = new Watch('device');
+    const first = watch.ask(EVENTS);
+    watch.events(first, 7);
+    watch.over(first, 200, { ended: 'server', torn: 'id: 8\ndata: {"a' });
+    watch.ask(`${EVENTS}?after=8`, 100);
+    expect(watch.found).toEqual(['client.delivery.torn.watched']);
+  });
+});
+
+test('several clients that look alike are not taken for one', () => {
+  const watch = new Watch('device');
+  let [one, other] = [watch.ask(EVENTS), watch.ask(EVENTS, 1)];
+  for (let round = 0; round < 40; round += 1) {
+    watch.events(one, round + 1);
+    watch.over(one, 200, { ended: 'server' });
+    watch.over(other, undefined, { ended: 'server' });
+    [one, other] = [watch.ask(EVENTS, 1), watch.ask(EVENTS, 1)];
+  }
+  expect(watch.found).toEqual([]);
+});
+
+describe('a client that is refused', () => {
+  function refused(api: 'device' | 'platform', target: string, status: number | undefined, pause: number): string[] {
+    const watch = new Watch(api);
+    for (let round = 0; round < 60; round += 1)
+      watch.over(watch.ask(target, pause), status, status === undefined ? { ended: 'server' } : {});
+    return watch.found;
+  }
+
+  test.each<['device' | 'platform', string, number | undefined, string]>([
+    ['device', EVENTS, undefined, 'client.back-off.hammering.watched'],
+    ['device', EVENTS, 401, 'client.back-off.refused.watched'],
+    ['device', EVENTS, 410, 'client.expired.no-loop.watched'],
+    ['platform', '/beta/devices', 429, 'client.busy.hammering.watched'],
+    ['platform', '/beta/devices', 404, 'client.errors.endless.watched'],
+  ])('of a %s %s with %s waits, or is found', (api, target, status, id) => {
+    expect(refused(api, target, status, 10)).toEqual([id]);
+    expect(refused(api, target, status, 250)).toEqual([]);
+  });
+
+  test('looks for one thing after the other as fast as it likes', () => {
+    const watch = new Watch('platform');
+    for (let round = 0; round < 60; round += 1) watch.over(watch.ask(`/beta/devices/${round}`, 1), 404);
+    expect(watch.found).toEqual([]);
+  });
+
+  test.each([
+    ['1500', 1600, []],
+    ['2', 500, ['client.busy.retry-after.watched']],
+    ['2', 2100, []],
+    ['Thu, 26 Nov 2026 10:00:05 GMT', 1000, ['client.busy.retry-after.watched']],
+    ['Thu, 26 Nov 2026 10:00:05 GMT', 4500, []],
+  ])('with Retry-After: %s, and comes after %d ms', (after, pause, found) => {
+    const watch = new Watch('platform');
+    const isLong = after === '1500';
+    const headers = { 'retry-after': isLong ? '1.5' : after, date: 'Thu, 26 Nov 2026 10:00:00 GMT' };
+    for (let round = 0; round < 4; round += 1) watch.over(watch.ask('/beta/devices', pause), 503, { headers });
+    expect(watch.found).toEqual(found);
+  });
+
+  test('with the same cursor after 410, five times more', () => {
+    const watch = new Watch('device');
+    for (let round = 0; round < 6; round += 1) watch.over(watch.ask(`${EVENTS}?after=3`, 1000), 410);
+    expect(watch.found).toEqual(['client.expired.goes-on.watched']);
+  });
+});
+
+describe('credentials', () => {
+  test('a token is missed where the client asks again and again, and not of whoever looks at a port', () => {
+    const watch = new Watch('device', 'loopback');
+    for (const found of [[], [], ['client.loopback.token.watched']]) {
+      watch.over(watch.ask(EVENTS, 1000), 401);
+      expect(watch.found).toEqual(found);
+    }
+  });
+
+  test('a request without a key is of anybody, unless it says that it knows the API', () => {
+    const watch = new Watch('platform');
+    watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);
+    watch.over(
+      watch.ask('/beta/devices', 0, { authorization: 'Bearer x', 'service-version': '2026-03-09.tetons' }),
+      200,
+    );
+    expect(watch.found).toEqual([]);
+    watch.over(watch.ask('/beta/devices', 0, { 'service-version': '2026-03-09.tetons' }), 401);
+    expect(watch.found).toEqual(['client.key.sent.watched']);
+  });
+});
