@@ -17,7 +17,7 @@ export interface Replayed {
 
 const MOST_SHOWN = 80;
 
-/** The first line of a recording of Muster; undefined for any other file. Throws UsageError for one that is not read. */
+/** The first line of a recording of Muster; undefined for any other file. Throws UsageError where it cannot be read. */
 export async function headOf(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path)) return headIn(parsed(line));
   return undefined;

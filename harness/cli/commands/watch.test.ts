@@ -24,7 +24,7 @@ async function platform(answer: unknown): Promise<string> {
 }
 
 describe('between an agent and its clients', () => {
-  test('it has the permissions of the socket of the agent, tells a finding as it comes, and leaves nothing', async () => {
+  test('it has the permissions of the socket of the agent, ends without a finding, and leaves nothing', async () => {
     await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
     const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json']);
     expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });

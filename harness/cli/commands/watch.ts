@@ -5,9 +5,9 @@ import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '.
 import type { WatchedApi } from '../watching/suite.ts';
 
 const EPILOGUE =
-  'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges copies of ' +
-  'them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, and the report is ' +
-  `written when it is ended.\n\nExit codes: ${exitCodesText('watch')}.`;
+  'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges copies ' +
+  'of them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, and the ' +
+  `report is written when it is ended.\n\nExit codes: ${exitCodesText('watch')}.`;
 
 const watchCommand = <const T extends OptionTable>(
   api: WatchedApi,

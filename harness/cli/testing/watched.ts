@@ -1,4 +1,4 @@
-/** A server of Muster's own, watched: everything in this process, so that a test sees what was judged. For tests only. */
+/** A server of Muster's own, watched in this process, so that a test sees what was judged. For tests only. */
 import { join } from 'node:path';
 import { referenceBehaviour as clientReference } from '../../../simulators/client/reference.ts';
 import { runClient } from '../../../simulators/client/run.ts';
