@@ -58,8 +58,12 @@ export const explain = command({
   },
 });
 
+/** Of what `muster watch` makes of a client: the rule is no check of a suite, and decides a requirement of one. */
+const WATCHED = /\.watched$/;
+
 /** `homepage`: of the site, where it is known. Throws UsageError with the nearest id when the id is unknown. */
-export function explainText(all: Catalogue, id: string, paint: Paint, columns: number, homepage?: string): string {
+export function explainText(all: Catalogue, given: string, paint: Paint, columns: number, homepage?: string): string {
+  const id = given.replace(WATCHED, '');
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
   if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);

@@ -40,6 +40,8 @@ export class Watched implements AsyncDisposable {
   readonly relay: Relay;
   /** How clients reach a device. */
   device: ClientValues = {};
+  /** The socket of the device itself. */
+  real = '';
   readonly #readers: Readers;
 
   private constructor(judge: TrafficJudge, relay: Relay, readers: Readers, traffic: Traffic[]) {
@@ -120,6 +122,7 @@ export async function watchedDevice({
   const place = { base: '/v0.2', origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' };
   await using watched = await Watched.open('device', 'unix', place, { path: socket }, { path: real });
   const ending = new AbortController();
+  watched.real = real;
   watched.device = { socket, deviceUrl: 'http://localhost/v0.2' };
   const client = called({ job: 'follow', ...watched.device }, clientDefect, ending.signal);
   await eventually(() => {
@@ -147,6 +150,23 @@ export const called = (
     print: () => {},
     complain: () => {},
   });
+
+/** Deployments and other events, over streams that the agent breaks off now and then, until something holds. */
+export const dayUntil =
+  (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
+  async (device, watched) => {
+    await device.deploy({});
+    await called({ job: 'current', ...watched.device }, undefined);
+    await eventually(async () => {
+      await device.publish(2);
+      if (!holds(watched)) throw new Error(`found: ${watched.found.join(' ')}; decided: ${watched.decided.join(' ')}`);
+    });
+  };
+export const untilFound = (id: string): DeviceDay['day'] => dayUntil(({ found }) => found.includes(id));
+export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind }) => kind === 'response').length;
+
+/** Streams break off now and then, in the middle of a block. */
+export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
   defect?: string;

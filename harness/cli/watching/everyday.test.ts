@@ -1,24 +1,8 @@
 /** What is found in everyday traffic, by nothing but watching it. */
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../../simulators/common/testing/scratch.ts';
 import type { Traffic } from '../../watch/traffic.ts';
-import { called, type DeviceDay, type Watched, watchedDevice, watchedPlatform } from '../testing/watched.ts';
+import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice, watchedPlatform } from '../testing/watched.ts';
 
-/** Deployments and other events, over streams that the agent breaks off now and then, until something holds. */
-const dayUntil =
-  (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
-  async (device, watched) => {
-    await device.deploy({});
-    await called({ job: 'current', ...watched.device }, undefined);
-    await eventually(async () => {
-      await device.publish(2);
-      if (!holds(watched)) throw new Error(`found: ${watched.found.join(' ')}; decided: ${watched.decided.join(' ')}`);
-    });
-  };
-const untilFound = (id: string): DeviceDay['day'] => dayUntil(({ found }) => found.includes(id));
-const streams = ({ traffic }: Watched): number => traffic.filter(({ kind }) => kind === 'response').length;
-
-const BROKEN_LINK = ['reset=900..2000'];
 const LISTS = [{ job: 'list', collection: 'devices' }] as const;
 const CALLS = [...LISTS, { job: 'list', collection: 'deployments' }, { job: 'ping', pingNanos: '1000000000' }] as const;
 
@@ -63,7 +47,6 @@ describe('of a device', () => {
 describe('of a client that follows', () => {
   it.each([
     ['no-cursor', 'client.delivery.cursor.watched'],
-    ['first-cursor', 'client.delivery.cursor.watched'],
     ['cursor-off-by-one', 'client.delivery.cursor.watched'],
     ['cursor-misnamed', 'client.delivery.cursor.watched'],
     ['accepts-json', 'client.request.accept.watched'],

@@ -32,6 +32,11 @@ const BENCHES: Record<string, Bench> = {
     summary: 'processor time until check device, simulate device and fleet do their work: half a minute',
     run: async () => (await import('./start.ts')).benchStart(),
   },
+  watch: {
+    summary: 'muster watch beside nginx and HAProxy, and the time that it adds (needs both, and wrk): two minutes',
+    long: true,
+    run: async () => (await import('./watch.ts')).benchWatch(),
+  },
   lateness: {
     summary: "muster fleet's own lateness beside that on the wire, up to 20,000 requests per second: two minutes",
     run: async () => (await import('./lateness.ts')).benchLateness(),

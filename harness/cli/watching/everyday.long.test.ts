@@ -1,0 +1,67 @@
+/** Defects of clients that show only after a while, in traffic that is watched. */
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../simulators/common/testing/scratch.ts';
+import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice } from '../testing/watched.ts';
+
+describe('of a client that follows', { timeout: 120_000 }, () => {
+  it.each([
+    ['first-cursor', 'client.delivery.cursor.watched'],
+    ['cursor-at-id-line', 'client.delivery.torn.watched'],
+  ])('%s is found', async (clientDefect, id) => {
+    const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });
+    expect(watched.found.filter((each) => !each.startsWith('client.delivery.'))).toEqual([]);
+  });
+
+  it('dead-cursor is found where its cursor has expired', async () => {
+    const id = 'client.expired.goes-on.watched';
+    const watched = await watchedDevice({
+      ...{ clientDefect: 'dead-cursor', faults: BROKEN_LINK, retain: 2 },
+      day: untilFound(id),
+    });
+    expect(watched.found).toEqual([id]);
+  });
+
+  it.each([
+    ['hammers', ['client.back-off.hammering.watched']],
+    [undefined, []],
+  ])('%s is found where every request is cut off', async (clientDefect, found) => {
+    const watched = await watchedDevice({
+      ...(clientDefect === undefined ? {} : { clientDefect }),
+      async day(device, seen) {
+        await device.publish(1);
+        await device.stop();
+        const server = createServer((socket) => socket.once('data', () => socket.destroy())).listen(seen.real);
+        const asked = (): number => seen.traffic.filter(({ kind }) => kind === 'asked').length;
+        await eventually(() => expect(asked()).toBeGreaterThan(clientDefect === undefined ? 3 : 60));
+        server.close();
+      },
+    });
+    expect(watched.found).toEqual(found);
+  });
+});
+
+it('between a correct device and a correct client nothing is found in a minute', { timeout: 180_000 }, async () => {
+  const end = performance.now() + 60_000;
+  const watched = await watchedDevice({
+    faults: BROKEN_LINK,
+    day: (device, seen) =>
+      eventually(async () => {
+        await device.publish(1);
+        expect(seen.found).toEqual([]);
+        if (performance.now() < end) throw new Error('not over');
+      }).catch(() => expect(performance.now()).toBeGreaterThan(end - 5000)),
+  });
+  expect(watched.found).toEqual([]);
+  expect(streams(watched)).toBeGreaterThan(10);
+});
+
+it('nor where the cursor expires again and again', { timeout: 120_000 }, async () => {
+  const gone = (seen: { traffic: readonly { kind: string; status?: number }[] }): number =>
+    seen.traffic.filter(({ kind, status }) => kind === 'response' && status === 410).length;
+  const watched = await watchedDevice({
+    ...{ faults: BROKEN_LINK, retain: 2 },
+    day: dayUntil((seen) => gone(seen as never) > 8),
+  });
+  expect(watched.found).toEqual([]);
+});

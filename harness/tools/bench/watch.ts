@@ -1,0 +1,204 @@
+/**
+ * What muster watch costs: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and the
+ * time that it adds to each of a thousand requests a second beside a thousand open streams. Needs nginx, haproxy and wrk
+ * (Debian packages of these names).
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { Agent, createServer, get, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer as createPlain } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { DEPLOYMENT } from '../../contract/client.ts';
+import { atMost, type Figure, inTurns, median, ofFloor } from '../measure/figure.ts';
+import { muster, serveTask, Task } from '../measure/process.ts';
+
+const ROUNDS = 3;
+const CONNECTIONS = 50;
+const STREAMS = 1000;
+const SECONDS = 4;
+const PATH = '/v0.2/deployments/current';
+
+export async function benchWatch(): Promise<Figure[]> {
+  return [...(await throughput()), await latency()];
+}
+
+async function throughput(): Promise<Figure[]> {
+  using home = scratch();
+  const [origin, other, third] = await Promise.all([freePort(), freePort(), freePort()]);
+  const at = (name: string): string => join(home.path, name);
+  const body = JSON.stringify(DEPLOYMENT);
+  writeFileSync(
+    at('origin'),
+    nginx(
+      at('origin'),
+      `server { listen 127.0.0.1:${origin}; location / {
+    default_type application/json; return 200 '${body}'; } }`,
+    ),
+  );
+  const kept = 'proxy_http_version 1.1; proxy_set_header Connection "";';
+  writeFileSync(
+    at('nginx'),
+    nginx(
+      at('nginx'),
+      `upstream u { server 127.0.0.1:${origin}; keepalive 100;
+    keepalive_requests 1000000000; }
+    server { listen 127.0.0.1:${other}; location / { proxy_pass http://u; ${kept} } }`,
+    ),
+  );
+  writeFileSync(at('haproxy'), haproxy(origin, third));
+  const started = [
+    spawn('nginx', ['-c', at('origin')]),
+    spawn('nginx', ['-c', at('nginx')]),
+    spawn('haproxy', ['-f', at('haproxy')]),
+  ];
+  await using watch = muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
+  try {
+    const { url } = await watch.ready<{ url: string }>();
+    const port = Number(new URL(url).port);
+    await Promise.all([origin, other, third, port].map(untilOpen));
+    const taken = await inTurns(ROUNDS, {
+      nginx: () => requestsPerSecond(other),
+      haproxy: () => requestsPerSecond(third),
+      watch: () => requestsPerSecond(port),
+    });
+    const through = median(taken.watch);
+    return [
+      ofFloor('muster watch: requests through it, floor nginx', through, median(taken.nginx), 0.8, 'requests/s'),
+      ofFloor('the same, floor HAProxy', through, median(taken.haproxy), 0.8, 'requests/s'),
+    ];
+  } finally {
+    await Promise.all(started.map(end));
+  }
+}
+
+const nginx = (file: string, http: string): string => `daemon off; worker_processes 1; pid ${file}.pid;
+error_log ${file}.log; events { worker_connections 4096; }
+http { access_log off; keepalive_requests 1000000000; ${http} }\n`;
+
+const haproxy = (origin: number, port: number): string => `global
+  nbthread 1
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  http-reuse always
+listen l
+  bind 127.0.0.1:${port}
+  server s 127.0.0.1:${origin}
+`;
+
+async function requestsPerSecond(port: number): Promise<number> {
+  const words = ['-t1', `-c${CONNECTIONS}`, `-d${SECONDS}s`, `http://127.0.0.1:${port}${PATH}`];
+  const { stdout } = await promisify(execFile)('wrk', words);
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+}
+
+/** Milliseconds that the slowest hundredth of requests takes longer. */
+async function latency(): Promise<Figure> {
+  await using server = new Task<typeof tasks>(import.meta.url);
+  await using client = new Task<typeof tasks>(import.meta.url);
+  const origin = await server.call('serve');
+  await using watch = muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
+  const { url } = await watch.ready<{ url: string }>();
+  const port = Number(new URL(url).port);
+  await client.call('follow', port);
+  const taken = await inTurns(ROUNDS, {
+    direct: () => client.call('slowest', origin),
+    watched: () => client.call('slowest', port),
+  });
+  const [direct, watched] = [median(taken.direct), median(taken.watched)];
+  const why = `${watched.toFixed(2)} ms through it, ${direct.toFixed(2)} ms without`;
+  const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
+  return atMost(name, Math.max(0, watched - direct), 1, 'ms', { why });
+}
+
+const tasks = {
+  /** The port of a server whose streams get a comment each second. */
+  async serve(): Promise<number> {
+    const streams = new Set<ServerResponse>();
+    const body = JSON.stringify(DEPLOYMENT);
+    const server = createServer((request, response) => {
+      if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      streams.add(response);
+      response.once('close', () => streams.delete(response));
+    });
+    setInterval(() => {
+      for (const stream of streams) stream.write(': heartbeat\n\n');
+    }, 1000);
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  },
+
+  /** Opens the streams at that port. */
+  async follow(port: number): Promise<void> {
+    for (let count = 0; count < STREAMS; count += 1) {
+      const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
+      const [response] = await once(request, 'response');
+      response.resume();
+    }
+  },
+
+  /** Milliseconds: the 99th percentile of a thousand requests a second, each sent when it is due. */
+  async slowest(port: number): Promise<number> {
+    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+    const took: number[] = [];
+    const due = SECONDS * 1000;
+    const started = performance.now();
+    await new Promise<void>((resolve) => {
+      const ask = (): void => {
+        const began = performance.now();
+        get({ port, host: '127.0.0.1', path: PATH, agent }, (response) => {
+          response.resume().once('end', () => {
+            took.push(performance.now() - began);
+            if (took.length === due) resolve();
+          });
+        });
+      };
+      let sent = 0;
+      const timer = setInterval(() => {
+        for (; sent < Math.min(due, performance.now() - started); sent += 1) ask();
+        if (sent === due) clearInterval(timer);
+      }, 1);
+    });
+    agent.destroy();
+    return took.toSorted((a, b) => a - b)[Math.floor(due * 0.99)] ?? 0;
+  },
+};
+
+if (import.meta.main) serveTask(tasks);
+
+async function freePort(): Promise<number> {
+  const server = createPlain().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+async function untilOpen(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await wait(20);
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
