@@ -3,8 +3,11 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { simulateDevice } from '../../../simulators/device/index.ts';
+import { simulatePlatform } from '../../../simulators/platform/index.ts';
+import { localhostTls } from '../../common/testing/localhost-tls.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { ask, jsonProblems, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
 
@@ -72,6 +75,24 @@ describe('between a platform and its clients', () => {
     });
     for (const file of ['day.jsonl', 'r.json']) expect(readFileSync(at(file), 'utf8')).not.toContain(KEY);
     expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
+  });
+
+  test('both sides speak TLS', async () => {
+    const [cert, key] = [at('cert.pem'), at('key.pem')];
+    writeFileSync(cert, localhostTls.cert);
+    writeFileSync(key, localhostTls.key);
+    await using far = await simulatePlatform({ mqtt: false, tls: localhostTls, keys: [{ key: KEY, scopes: 'all' }] });
+    const secure = ['--ca', cert, '--tls-cert', cert, '--tls-key', key, '--report', 'json=r.json'];
+    const run = home.start(['watch', 'platform', '--url', far.url, '--listen', '0', ...secure]);
+    const { url } = await run.ready<{ url: string }>();
+    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
+    const agent = new Agent({ connect: { ca: localhostTls.cert } });
+    const { statusCode, body } = await request(`${url}/devices`, { headers, dispatcher: agent });
+    expect({ statusCode, list: await body.json() }).toMatchObject({ statusCode: 200, list: { object: 'list' } });
+    await agent.close();
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
   });
 
   test('what its server does not take, its clients see, and it goes on', async () => {

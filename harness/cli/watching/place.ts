@@ -6,7 +6,7 @@ import { Redactor } from '../../common/redact.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../common/user-files.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import { type LoopbackConnection, loopback, readCa, webAddress } from '../../targets/transports/index.ts';
+import { type LoopbackConnection, loopback, readCa, webAddress, webEndpoint } from '../../targets/transports/index.ts';
 import { accepts } from '../../targets/transports/transport.ts';
 import type { AskedPlace } from '../../watch/asked.ts';
 import type { Place, Upstream } from '../../watch/relay.ts';
@@ -133,7 +133,7 @@ function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: st
   const isSecure = protocol === 'https:';
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const base = pathname === '/' ? (api === 'device' ? DEVICE_API_PREFIX : '') : pathname;
-  const ca = readCa(args.ca);
+  const { ca } = webEndpoint(origin, { ca: readCa(args.ca), caFile: args.ca });
   const place = { host, port: Number(port || (isSecure ? 443 : 80)) };
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
   const upstream: Upstream = isSecure ? { place, tls: { ...servername, ...defined({ ca }) } } : { place };
