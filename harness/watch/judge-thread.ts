@@ -18,6 +18,8 @@ export type FromThread =
 /** What is made of the traffic beside judging it. */
 export interface Keeping {
   take: Taking;
+  /** Whatever was taken is to be safe. */
+  flush(): void;
   close(): void;
 }
 
@@ -37,6 +39,7 @@ export function serveJudge(
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'batch') {
       for (const glimpse of unpacked(message.memory, message.used)) readers.take(glimpse);
+      keeping?.flush();
       report({ kind: 'taken', spentMs: spentMs() });
       return;
     }

@@ -24,30 +24,47 @@ export function recordTo(options: RecordOptions): Keeping {
   const isHar = extname(options.path).toLowerCase() === '.har';
   const writing = isHar ? harWriting(options) : lineWriting(options);
   let isOver = false;
+  const write = (step: () => void): void => {
+    if (isOver) return;
+    try {
+      step();
+    } catch (error) {
+      isOver = true;
+      options.trouble(`${options.path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
+    }
+  };
   return {
-    take(traffic) {
-      if (isOver) return;
-      try {
-        writing.take(traffic);
-      } catch (error) {
-        isOver = true;
-        options.trouble(`${options.path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
-      }
-    },
-    close: () => writing.close(),
+    take: (traffic) => write(() => writing.take(traffic)),
+    flush: () => write(writing.flush),
+    close: () => write(writing.close),
   };
 }
 
 function lineWriting({ path, limit, head, redactor }: RecordOptions): Keeping {
   const file = new RecordFile(path, limit, { begin: (part) => `${JSON.stringify({ ...head, part })}\n`, end: '' });
+  // What comes together is written together: one call of the system for a line would cost more than the line.
+  let lines = '';
+  const flush = (): void => {
+    if (lines === '') return;
+    file.append(lines);
+    lines = '';
+    file.turn();
+  };
   return {
     take(traffic) {
-      file.append(`${JSON.stringify(withoutSecrets(traffic, redactor))}\n`);
-      file.turn();
+      lines += `${JSON.stringify(withoutSecrets(traffic, redactor))}\n`;
+      if (lines.length >= Math.min(limit, MOST_TOGETHER)) flush();
     },
-    close: () => file.close(),
+    flush,
+    close() {
+      flush();
+      file.close();
+    },
   };
 }
+
+/** Characters that wait to be written. */
+const MOST_TOGETHER = 65_536;
 
 /** Of a stream, the text that an entry holds. */
 const LONGEST_STREAM = 1024 * 1024;
@@ -73,6 +90,7 @@ function harWriting({ path, limit, head, redactor }: RecordOptions): Keeping {
       file.append(`${file.isEmpty ? '' : ','}\n${JSON.stringify(entry)}`);
       file.turn();
     },
+    flush: () => {},
     close: () => file.close(),
   };
 }

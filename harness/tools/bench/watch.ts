@@ -1,7 +1,7 @@
 /**
  * What muster watch costs: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and the
- * time that it adds to each of a thousand requests a second beside a thousand open streams. Needs nginx, haproxy and wrk
- * (Debian packages of these names).
+ * time that it adds to each of a thousand requests a second beside a thousand open streams. Needs nginx, haproxy and
+ * wrk (Debian packages of these names).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
