@@ -1,11 +1,13 @@
 /** `muster mutate`: the tests of a client with known holes get exactly those survivors. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
+import { sampleMutation } from '../reports/mutation/testing/samples.ts';
 import { jsonProblems, MAIN, Running } from './testing/muster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -129,13 +131,13 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
     const line = `${SHAPE} && mkdir '${join(folder.path, 'once')}'`;
     const { code, report } = await mutate(device(line, ['deployment-wrapped'], '--jobs', '1'));
     expect(code).toBe(2);
-    expect(report.flaky).toContain('the tests ended with exit code 1');
+    expect(report.flaky).toContain('later ended with exit code 1');
   });
 
   test('cannot run beside each other', async () => {
     using folder = scratch();
     const line = `mkdir '${join(folder.path, 'lock')}' && ${SHAPE} && sleep 1 && rmdir '${join(folder.path, 'lock')}'`;
-    const { code, report } = await mutate(device(line, ['deployment-wrapped'], '--jobs', '2'));
+    const { code, report } = await mutate(device(line, ['deployment-wrapped', 'deployment-as-text'], '--jobs', '2'));
     expect(code).toBe(2);
     expect(report.flaky).toContain('give --jobs 1');
     expect(report.summary.killed).toBe(0);
@@ -183,6 +185,19 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(report.summary.not_run).toBeGreaterThan(0);
   });
 
+  test('that fails leaves the baseline as it was, and tells no secret of the environment', async () => {
+    using folder = scratch();
+    const baseline = join(folder.path, 'baseline.yaml');
+    const line = 'env | grep -e _TOKEN= -e MUSTER_SOCKET; exit 1';
+    const more = ['--baseline', baseline, '--update-baseline'];
+    const env = { DEPLOY_TOKEN: 'k7Q2-xW9z_Bf4vN8', MUSTER_SOCKET: '/other/agent.sock' };
+    const { report, stderr } = await mutate(platform(line, ['key-*'], ...more), env);
+    expect(stderr).toContain('is left as it was');
+    expect(existsSync(baseline)).toBe(false);
+    expect(report.first_run.wrote).toContain('DEPLOY_TOKEN=***');
+    expect(report.first_run.wrote).not.toContain('MUSTER_SOCKET');
+  });
+
   test('tells no secret of the environment that it makes', async () => {
     using folder = scratch();
     const line = 'env | grep ^MUSTER; exit 1';
@@ -192,6 +207,10 @@ describe('a run', { timeout: 120_000 }, () => {
     for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
   });
 });
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await delay(50);
+}
 
 describe('a system', { timeout: 180_000 }, () => {
   const SYSTEM = program('system-tests.mjs');
@@ -230,6 +249,23 @@ describe('a system', { timeout: 180_000 }, () => {
     expect(run.in('brittle')).toEqual([]);
   });
 
+  test('a robot that cannot enrol keeps nobody waiting: an interrupt ends it, and leaves nothing', async () => {
+    await using platform = await simulatePlatform({ devices: 1 });
+    using folder = scratch();
+    await using running = new Running(
+      [
+        ...['mutate', 'system', '--api', 'agent', '--url', platform.url, '--agent-url', 'http://127.0.0.1:1'],
+        ...['--command', 'true'],
+      ],
+      { env: { MUSTER_API_KEY: platform.apiKey, TMPDIR: folder.path } },
+    );
+    await until(() => readdirSync(folder.path).some((name) => existsSync(join(folder.path, name, 'agent.sock'))));
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('interrupted before') });
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
   test('a platform that is not there leaves the run undecided', async () => {
     const words = ['mutate', 'system', '--api', 'agent', '--url', 'http://127.0.0.1:1/beta', '--command', 'true'];
     const { code, stderr } = await new Running(words, { env: { MUSTER_API_KEY: 'k' } }).ended;
@@ -243,12 +279,15 @@ describe('a system', { timeout: 180_000 }, () => {
 test('an option of the other API, and a name that there is not, are refused before anything starts', async () => {
   using folder = scratch();
   writeFileSync(join(folder.path, 'r.json'), '{}');
+  writeFileSync(join(folder.path, 'device.json'), JSON.stringify(sampleMutation()));
   const refused: [string[], RegExp][] = [
     [['--api', 'device', '--devices', '3'], /--devices: needs --api platform/],
     [['--api', 'platform', '--heartbeat', '1s'], /--heartbeat: needs --api device/],
     [['--api', 'device', '--only', 'replay-inclusiv'], /did you mean replay-inclusive/],
     [['--api', 'device', '--test-timeout', '5'], /--test-timeout 5: '5' is no duration/],
     [['--api', 'device', '--since', join(folder.path, 'r.json')], /is no report of muster mutate/],
+    [['--api', 'platform', '--since', join(folder.path, 'device.json')], /is of mutate client --api device/],
+    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits both/],
     [['--api', 'device', '--update-baseline'], /--update-baseline: needs --baseline FILE/],
     [['--api', 'platform', '--seed-file', join(folder.path, 'none')], /--seed-file/],
   ];

@@ -1,14 +1,19 @@
 /** Work on many items, a few at a time. */
 
-/** Resolves when all is done. The first that rejects ends it, without waiting for those that are under way. */
+/** Resolves when all is done. The first that rejects ends it: no other begins, and nobody waits for those under way. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = items[Symbol.iterator]();
+  let failed = false;
   const worker = async (): Promise<void> => {
-    for (let next = queue.next(); next.done !== true; next = queue.next()) await work(next.value);
+    for (let next = queue.next(); next.done !== true && !failed; next = queue.next())
+      await work(next.value).catch((error: unknown) => {
+        failed = true;
+        throw error;
+      });
   };
   await Promise.all(Array.from({ length: width }, worker));
 }

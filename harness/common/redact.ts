@@ -22,6 +22,9 @@ const LONGEST_WORDS = 16;
 const isOrdinary = (secret: string): boolean =>
   secret.length < HEAD || (secret.length < LONGEST_WORDS && WORDS.test(secret));
 
+/** Whether a variable of that name holds a secret. */
+export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
+
 /** The secrets of one run. Checks and reports use it to mask everything that they keep or write. */
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ordered, sampled, wantedOf } from './plan.ts';
+import { drawn, ordered, sampled, wantedOf } from './plan.ts';
 import type { Subject } from './subject.ts';
 
 const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject => ({
@@ -8,6 +8,7 @@ const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'
   section,
   summary: '',
   requirements: [],
+  breaks: [],
   file: '',
   byHand: '',
   start: () => Promise.reject(new Error('never')),
@@ -35,6 +36,7 @@ test('names and sections choose, and what none has is refused with what is meant
   expect(() => wantedOf(ALL, { only: ['a9'] })).toThrow(
     '--only a9: no defect and no variant is called so; did you mean',
   );
+  expect(() => wantedOf(ALL, { only: ['a1'], sections: ['6'] })).toThrow('--only and --section: nothing fits both');
   expect(() => wantedOf(ALL, { sections: ['5'] })).toThrow('--section 5: accepted are 2.1, 6.1, 7');
 });
 
@@ -42,4 +44,6 @@ test('a sample has so many of each kind, from all sections alike, and the same f
   const next = () => 0.5;
   expect(names(sampled(ALL, 3, next))).toEqual(['a1', 'b1', 'v1', 'c1']);
   expect(names(sampled(ALL, 100, next))).toEqual(names(ALL));
+  expect(names(drawn(ALL, 2, next, new Set(['a2', 'a3', 'b1'])))).toEqual(['a2', 'a3', 'v1']);
+  expect(names(drawn(ALL, 2, next, new Set(['a2'])))).toEqual(['a2', 'a1', 'v1']);
 });

@@ -21,15 +21,17 @@ export function wantedOf(subjects: readonly Subject[], { only = [], sections = [
       `--only ${pattern}: no defect and no variant is called so${near === undefined ? '' : `; did you mean ${near}?`}`,
     );
   }
-  const known = [...new Set(subjects.map(({ section }) => section))].sort();
+  const known = [...new Set(subjects.map(({ section }) => section))].filter(Boolean).sort();
   for (const section of sections)
     if (!known.some((each) => isIn(section, each)))
       throw new UsageError(`--section ${section}: accepted are ${known.join(', ')}`);
-  return subjects.filter(
+  const wanted = subjects.filter(
     ({ name, section }) =>
       (patterns.length === 0 || patterns.some((pattern) => fits(pattern, name))) &&
       (sections.length === 0 || sections.some((each) => isIn(each, section))),
   );
+  if (wanted.length === 0) throw new UsageError('--only and --section: nothing fits both');
+  return wanted;
 }
 
 const fits = (pattern: string, name: string): boolean =>
@@ -54,6 +56,21 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
   const queues = [...Map.groupBy(subjects, ({ section }) => section).values()];
   const longest = Math.max(0, ...queues.map(({ length }) => length));
   return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat();
+}
+
+/** So many of each kind at most: what an earlier run found, and a sample of the rest. `next`: as below. */
+export function drawn(
+  subjects: readonly Subject[],
+  count: number,
+  next: () => number,
+  first: ReadonlySet<string>,
+): Subject[] {
+  const kinds = [subjects.filter(isDefect), subjects.filter((subject) => !isDefect(subject))];
+  return kinds.flatMap((kind) => {
+    const again = kind.filter(({ name }) => first.has(name)).slice(0, count);
+    const others = kind.filter(({ name }) => !first.has(name));
+    return [...again, ...sampled(others, count - again.length, next)];
+  });
 }
 
 /** So many of each kind at most, drawn from every section alike. `next`: random numbers from 0 to 1. */

@@ -14,13 +14,17 @@ const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
 /** A variant may be slow, and slow is not wrong: the tests have at least so long on one. */
 const LEAST_ON_VARIANT_MS = 60_000;
+/** After so many servers the faithful one has its turn: what kills by chance is found before much time is lost. */
+const GUARD_EVERY = 25;
 
 export interface MutateOptions {
   readonly line: string;
   readonly setup?: string | undefined;
+  /** Of the tests, beside what the server tells them. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs of the tests at a time. */
   readonly jobs: number;
-  /** Of one run; undefined: by the first one. */
+  /** Of one run, on a variant too; undefined: by the first one. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
@@ -37,6 +41,8 @@ export interface MutateListener {
   /** The tests have passed on the faithful server. `count`: of servers that come now. */
   onBegin(first: Ended, timeoutMs: number, count: number): void;
   onResult(result: MutationSubject): void;
+  /** A process that the tests started in a session of its own outlived them. */
+  onLeftBehind(): void;
 }
 
 /** All that was found. */
@@ -45,13 +51,13 @@ export interface Found {
   readonly traffic: Traffic;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** How they failed on the faithful server after they had passed. */
+  /** Why nothing holds: how they failed on the faithful server after they had passed, or why there was none. */
   readonly flaky: string | undefined;
 }
 
 /** Resolves with what there is also when the signal ends it; rejects with its reason before the first run is over. */
 export async function mutate(world: World, options: MutateOptions): Promise<Found> {
-  const { signal, listener } = options;
+  const { listener } = options;
   const { first, traffic } = await firstRun(world, options);
   const all = (state: MutationState, reason?: string) => world.subjects.map((subject) => told(subject, state, reason));
   if (first.outcome !== 'passed')
@@ -64,63 +70,100 @@ export async function mutate(world: World, options: MutateOptions): Promise<Foun
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
   listener.onBegin(first, testTimeoutMs, chosen.length);
-  const run: Run = (server, kind) => {
-    const timeoutMs = kind === 'variant' ? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS) : testTimeoutMs;
-    return runTests(server, { ...commandOf(options), timeoutMs, signal });
-  };
-  let flaky = await together(world, options, run);
-  if (flaky === undefined)
-    await untilAborted(signal, async () => {
-      await inParallel(ordered(chosen, options.first), options.jobs, async (subject) => {
-        if (signal.aborted) return;
-        const result = await meet(subject, run, listener, signal);
-        results.set(subject, result);
-        if (result.state !== 'not_run') listener.onResult(result);
-      });
-      // Once more at the end: tests that fail now and then have killed by chance.
-      flaky = await once(world, listener, run);
-    });
+  const flaky = chosen.length === 0 ? undefined : await meetAll({ world, chosen, results, options, testTimeoutMs });
   const subjects = world.subjects.map((subject) => results.get(subject) ?? told(subject, 'not_run'));
   return { first, traffic, subjects, testTimeoutMs, flaky };
 }
 
-const commandOf = ({ line, setup }: MutateOptions) => ({ line, ...(setup === undefined ? {} : { setup }) });
+interface Meeting {
+  readonly world: World;
+  readonly chosen: readonly Subject[];
+  /** Where they are kept. */
+  readonly results: Map<Subject, MutationSubject>;
+  readonly options: MutateOptions;
+  readonly testTimeoutMs: number;
+}
+
+/** Resolves with why nothing holds of what was found, if so. */
+async function meetAll({ world, chosen, results, options, testTimeoutMs }: Meeting): Promise<string | undefined> {
+  const { signal, listener } = options;
+  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
+  const run: Run = (server, kind) => runOn(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
+  const jobs = Math.min(options.jobs, chosen.length);
+  let flaky = await together(world, { ...options, jobs }, run);
+  if (flaky !== undefined) return flaky;
+  let done = 0;
+  await untilAborted(signal, async () => {
+    await inParallel(ordered(chosen, options.first), jobs, async (subject) => {
+      if (signal.aborted || flaky !== undefined) return;
+      const result = await meet(subject, run, options);
+      results.set(subject, result);
+      if (result.state !== 'not_run') listener.onResult(result);
+      done += 1;
+      if (done % GUARD_EVERY !== 0 || done === chosen.length) return;
+      const how = await once(world, options, run);
+      flaky ??= how;
+    });
+    // Once more at the end: tests that fail now and then have killed by chance.
+    flaky ??= await once(world, options, run);
+  });
+  return flaky;
+}
+
+/** Runs the tests on a server. */
+async function runOn(server: Server, { line, setup, env, signal, listener }: MutateOptions, timeoutMs: number) {
+  const ended = await runTests(server, { line, env, timeoutMs, signal, ...(setup === undefined ? {} : { setup }) });
+  if (ended.leftBehind) listener.onLeftBehind();
+  return ended;
+}
 
 async function firstRun(world: World, options: MutateOptions): Promise<Pick<Found, 'first' | 'traffic'>> {
-  await using server = await world.faithful();
+  await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
-  const { firstTimeoutMs, testTimeoutMs: timeoutMs = firstTimeoutMs, signal } = options;
-  const first = await runTests(server, { ...commandOf(options), timeoutMs, signal });
+  const first = await runOn(server, options, options.firstTimeoutMs);
   return { first, traffic: server.traffic };
 }
 
 type Run = (server: Server, kind?: Subject['kind']) => Promise<Ended>;
 
 /** Whether as many at a time as are going to run pass on faithful servers, each on its own; if not, how one failed. */
-async function together(
-  world: World,
-  { jobs, signal, listener }: MutateOptions,
-  run: Run,
-): Promise<string | undefined> {
+async function together(world: World, options: MutateOptions, run: Run): Promise<string | undefined> {
+  const { jobs, signal } = options;
   if (jobs === 1) return undefined;
   const failed: string[] = [];
   await untilAborted(signal, () =>
     inParallel(Array(jobs).fill(0), jobs, async () => {
-      const how = await once(world, listener, run);
+      const how = await once(world, options, run);
       if (how !== undefined) failed.push(how);
     }),
   );
   const [how] = failed;
-  return how && `${how}, on the faithful server with ${jobs} of them at a time: give --jobs 1 if they share something`;
+  return how && `${how}, with ${jobs} of them at a time: give --jobs 1 if they share something`;
 }
 
-/** How the tests failed on the faithful server; undefined when they passed. */
-async function once(world: World, { onSecrets }: MutateListener, run: Run): Promise<string | undefined> {
-  await using server = await world.faithful();
-  onSecrets(server.secrets);
+/** How the tests failed on the faithful server, or why it could not be started; undefined when they passed. */
+async function once(
+  world: World,
+  { signal, listener }: Pick<MutateOptions, 'signal' | 'listener'>,
+  run: Run,
+): Promise<string | undefined> {
+  let faithful: Server;
+  try {
+    faithful = await world.faithful(signal);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) throw error;
+    // What was found until now is told all the same.
+    return `the faithful server could not be started again: ${messageOf(error)}`;
+  }
+  await using server = faithful;
+  listener.onSecrets(server.secrets);
   const { outcome, how, wrote } = await run(server);
-  return outcome === 'passed' ? undefined : `the tests ${how}${wrote === '' ? '' : `: ${lastLine(wrote)}`}`;
+  if (outcome === 'passed') return undefined;
+  const said = wrote === '' ? '' : `: ${lastLine(wrote)}`;
+  return `the tests passed on the faithful server at first, and later ${how}${said}`;
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const lastLine = (text: string): string => printable(text.trim().split('\n').at(-1) ?? '');
 
@@ -134,31 +177,22 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 /** What becomes of the tests on it. Brittle is only what fails twice: it accuses tests that may have been unlucky. */
-async function meet(
-  subject: Subject,
-  run: Run,
-  listener: MutateListener,
-  signal: AbortSignal,
-): Promise<MutationSubject> {
-  const first = await meetOnce(subject, run, listener, signal);
+async function meet(subject: Subject, run: Run, options: MutateOptions): Promise<MutationSubject> {
+  const first = await meetOnce(subject, run, options);
   if (first.state !== 'brittle') return first;
-  const second = await meetOnce(subject, run, listener, signal);
+  const second = await meetOnce(subject, run, options);
   return second.state === 'accepted' ? { ...second, reason: `the tests failed once of twice: ${first.how}` } : second;
 }
 
-async function meetOnce(
-  subject: Subject,
-  run: Run,
-  { onSecrets }: MutateListener,
-  signal: AbortSignal,
-): Promise<MutationSubject> {
+async function meetOnce(subject: Subject, run: Run, { signal, listener }: MutateOptions): Promise<MutationSubject> {
   let server: Server;
   try {
-    server = await subject.start();
+    server = await subject.start(signal);
   } catch (error) {
-    return told(subject, 'blocked', error instanceof Error ? error.message : String(error));
+    if (signal.aborted && error === signal.reason) return told(subject, 'not_run');
+    return told(subject, 'blocked', messageOf(error));
   }
-  onSecrets(server.secrets);
+  listener.onSecrets(server.secrets);
   try {
     const end = await run(server, subject.kind);
     const state = stateOf(subject, end);

@@ -11,6 +11,7 @@ const ABOUT = {
   side: 'client',
   api: 'device',
   command: 'test',
+  repeat: 'muster mutate client --only',
   seed: 1,
   started_at: '2026-11-26T00:00:00Z',
   duration_ms: 1,
@@ -30,7 +31,7 @@ function settled(
   }: Partial<Found> & { minScore?: number; baseline?: Baseline; signal?: AbortSignal } = {},
 ) {
   const found: Found = {
-    first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '' },
+    first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '', leftBehind: false },
     traffic: { asked: new Map([['GET /events', 2]]), unseen: () => undefined },
     subjects,
     testTimeoutMs: 10_000,
@@ -50,13 +51,25 @@ test('the exit code: what survives fails the run, unless enough is killed', () =
   expect(settled(four, { minScore: 76 })).toMatchObject({ exit_code: 1, meaning: 'the score is 75 %, less than 76 %' });
   const brittle = sampleSubject({ name: 'v', kind: 'variant', state: 'brittle' });
   expect(settled([...four, brittle], { minScore: 10 }).exit_code).toBe(1);
+  expect(settled([survived], { minScore: 0 })).toMatchObject({ exit_code: 0, meaning: 'the score is 0 %' });
 });
 
 test('a run that says nothing is incomplete, and never good', () => {
   const never = sampleSubject({ state: 'never_asked' });
   expect(settled([never])).toMatchObject({ exit_code: 2 });
   expect(settled([])).toMatchObject({ exit_code: 2 });
-  const failed = { outcome: 'failed', how: 'ended with exit code 7', durationMs: 5, wrote: 'oh' } as const;
+  const accepted = sampleSubject({ name: 'v', kind: 'variant', state: 'accepted' });
+  expect(settled([accepted], { minScore: 80 })).toMatchObject({
+    exit_code: 2,
+    meaning: expect.stringContaining('no score'),
+  });
+  const failed = {
+    outcome: 'failed',
+    how: 'ended with exit code 7',
+    durationMs: 5,
+    wrote: 'oh',
+    leftBehind: false,
+  } as const;
   const notRun = sampleSubject({ state: 'not_run' });
   expect(settled([notRun], { first: failed })).toMatchObject({
     exit_code: 2,
@@ -82,7 +95,7 @@ test('a run that is ended early tells what it has, with the code of the signal',
 
 test('a baseline accepts survivors, and one that is killed now is stale', () => {
   const use = { baseline: { known: [] }, today: '2026-11-26', names: ['replay-inclusive', 'a'] };
-  const update = updateFor('device', [survived, killed('a')], use);
+  const update = updateFor(ABOUT, [survived, killed('a')], use);
   expect(update.known).toMatchObject([{ check: 'mutate-device.replay-inclusive', owner: 'unassigned' }]);
   expect(settled([survived, killed('a')], { baseline: update })).toMatchObject({
     exit_code: 0,
@@ -95,6 +108,14 @@ test('a baseline accepts survivors, and one that is killed now is stale', () => 
     baseline: update,
   });
   expect(left).toMatchObject({ exit_code: 0, stale: [] });
+  const over = { known: update.known.map((each) => ({ ...each, expires: '2026-11-25' })) };
+  expect(settled([survived], { baseline: over })).toMatchObject({
+    exit_code: 1,
+    subjects: [{ state: 'survived', reason: expect.stringContaining('its excuse ended on 2026-11-25') }],
+  });
+  expect(updateFor({ side: 'system', api: 'platform' }, [survived], use).known).toMatchObject([
+    { check: 'mutate-system-platform.replay-inclusive' },
+  ]);
   const other = { known: [{ check: 'device.events.frame', reason: 'x', expires: '2027-01-01' }] };
   expect(settled([killed('a')], { baseline: other }).stale).toEqual([]);
 });

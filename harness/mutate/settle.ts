@@ -7,7 +7,6 @@ import {
   inPercent,
   inState,
   isFinding,
-  isKilled,
   type MutationReport,
   type MutationState,
   type MutationSubject,
@@ -23,11 +22,17 @@ import type { Found } from './run.ts';
 /** What a report says beside what was found. */
 export type About = Pick<
   MutationReport,
-  'muster' | 'side' | 'api' | 'command' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
+  'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & { readonly minScore: number | undefined };
 
-/** The ids that a baseline knows defects and variants by: `mutate-device.replay-inclusive`. */
-const prefixOf = (api: MutationReport['api']): string => `mutate-${api}`;
+/** Whose tests, and what the defects are in. */
+export type Sides = Pick<MutationReport, 'side' | 'api'>;
+
+/**
+ * What the ids begin with that a baseline knows defects and variants by: `mutate-device.replay-inclusive`. Either side
+ * has defects of a platform, some of them by the same names.
+ */
+const prefixOf = ({ side, api }: Sides): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
   readonly baseline: Baseline;
@@ -50,8 +55,8 @@ const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
 };
 
 /** As the baseline of checks takes it. */
-const resultOf = (api: MutationReport['api'], subject: MutationSubject): CheckResult => ({
-  id: `${prefixOf(api)}.${subject.name}`,
+const resultOf = (sides: Sides, subject: MutationSubject): CheckResult => ({
+  id: `${prefixOf(sides)}.${subject.name}`,
   level: 'MUST',
   section: subject.section,
   requirement: requirementOf(subject),
@@ -63,38 +68,40 @@ const resultOf = (api: MutationReport['api'], subject: MutationSubject): CheckRe
     : {}),
 });
 
-const scopeOf = (api: MutationReport['api'], names: readonly string[]) => ({
-  api: prefixOf(api),
-  ids: names.map((name) => `${prefixOf(api)}.${name}`),
+const scopeOf = (sides: Sides, names: readonly string[]) => ({
+  api: prefixOf(sides),
+  ids: names.map((name) => `${prefixOf(sides)}.${name}`),
 });
 
 /** The baseline that excuses exactly what was found. */
 export const updateFor = (
-  api: MutationReport['api'],
+  sides: Sides,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
 ): Update =>
   updatedBaseline(
-    subjects.map((subject) => resultOf(api, subject)),
+    subjects.map((subject) => resultOf(sides, subject)),
     baseline,
     today,
-    scopeOf(api, names),
+    scopeOf(sides, names),
   );
 
 /** Findings that the baseline excuses are `known`; entries that excuse nothing any more are `stale`. */
 export function excused(
-  api: MutationReport['api'],
+  sides: Sides,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
 ): Pick<MutationReport, 'subjects' | 'stale'> {
-  const results = subjects.map((subject) => resultOf(api, subject));
-  const settled = applyBaseline(results, baseline, today, scopeOf(api, names));
+  const results = subjects.map((subject) => resultOf(sides, subject));
+  const settled = applyBaseline(results, baseline, today, scopeOf(sides, names));
   const byId = new Map(settled.map((result) => [result.id, result]));
   return {
     subjects: subjects.map((subject) => {
-      const { outcome, reason } = byId.get(`${prefixOf(api)}.${subject.name}`) ?? {};
+      const { outcome, reason } = byId.get(`${prefixOf(sides)}.${subject.name}`) ?? {};
       const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
-      return isKnown ? { ...subject, state: 'known', ...(reason === undefined ? {} : { reason }) } : subject;
+      // Of one that is not excused any more it says since when.
+      const why = isKnown || isFinding(subject) ? reason : undefined;
+      return { ...subject, ...(isKnown ? { state: 'known' } : {}), ...(why === undefined ? {} : { reason: why }) };
     }),
     stale: settled
       .filter(({ outcome }) => outcome === 'fixed')
@@ -109,7 +116,7 @@ export function reportOf(
   use: BaselineUse | undefined,
   signal: AbortSignal,
 ): MutationReport {
-  const settled = use === undefined ? { subjects: found.subjects, stale: [] } : excused(about.api, found.subjects, use);
+  const settled = use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
   const { first, traffic, testTimeoutMs, flaky } = found;
   const subjects = [...settled.subjects];
   const score = scoreOf(subjects);
@@ -144,8 +151,7 @@ function verdictOn(report: Omit<MutationReport, 'exit_code' | 'meaning'>, signal
   if (signal.aborted) return verdict(interruptedCode(signal), `ended early: ${countsOf(report)}`);
   if (!first.passed)
     return verdict(EXIT.incomplete, `the tests do not pass on the faithful simulator: they ${first.how}`);
-  if (flaky !== undefined)
-    return verdict(EXIT.incomplete, `the tests pass and fail on the same faithful simulator: ${flaky}`);
+  if (flaky !== undefined) return verdict(EXIT.incomplete, `nothing of this holds: ${flaky}`);
   const brittle = inState(subjects, 'brittle').length;
   if (brittle > 0)
     return verdict(EXIT.nonconformant, `the tests fail on ${brittle} of the servers that are right (brittle)`);
@@ -160,10 +166,16 @@ function verdictOn(report: Omit<MutationReport, 'exit_code' | 'meaning'>, signal
   if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
   if (summary.blocked > 0)
     return verdict(EXIT.incomplete, `${summary.blocked} servers could not be started: nothing is known of them`);
-  if (!subjects.some((one) => isKilled(one) || one.state === 'known' || one.state === 'accepted'))
-    return verdict(EXIT.incomplete, 'the tests asked nothing that a defect could show in');
+  if (score === undefined && summary.known === 0)
+    return verdict(
+      EXIT.incomplete,
+      summary.accepted > 0
+        ? 'no defect was looked for, so that there is no score'
+        : 'the tests asked nothing that a defect could show in',
+    );
   const never = inState(subjects, 'never_asked').filter(({ kind }) => kind === 'defect').length;
   const unseen = never === 0 ? '' : `; ${never} ${never === 1 ? 'was' : 'were'} never asked for`;
-  const words = least === undefined ? 'every defect that ran was killed' : `the score is ${inPercent(score)}`;
+  const all = `every defect that ran was killed${summary.known > 0 ? ', or is in the baseline' : ''}`;
+  const words = least === undefined || score === undefined ? all : `the score is ${inPercent(score)}`;
   return verdict(EXIT.conformant, `${words}${unseen}`);
 }

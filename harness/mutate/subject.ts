@@ -18,12 +18,14 @@ export interface Subject {
   /** Of what it breaks first. */
   readonly section: string;
   readonly requirements: readonly { id: string; text: string }[];
+  /** Ids of those, or of single checks of them. Empty for a variant. */
+  readonly breaks: readonly string[];
   /** Where it is declared, from the root of the repository. */
   readonly file: string;
-  /** Command line that starts such a server. */
+  /** Command line that starts a server that deviates so. */
   readonly byHand: string;
-  /** Rejects when it cannot be started, which is no doing of the tests. */
-  start(): Promise<Server>;
+  /** Rejects when it cannot be started, which is no doing of the tests, or with the reason of the signal. */
+  start(signal: AbortSignal): Promise<Server>;
 }
 
 /** What the tests asked in their first run. */
@@ -42,6 +44,8 @@ export class CannotStart extends Error {
 /** A faithful server, and all that can be planted in it. */
 export interface World {
   readonly subjects: readonly Subject[];
-  /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart. */
-  faithful(): Promise<Server & { readonly traffic: Traffic }>;
+  /** What must not be shown before a server is up either. */
+  readonly secrets?: readonly string[];
+  /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart, or as a subject does. */
+  faithful(signal: AbortSignal): Promise<Server & { readonly traffic: Traffic }>;
 }

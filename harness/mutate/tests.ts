@@ -1,6 +1,5 @@
 /** Runs the user's tests once, and says how they ended. */
 
-import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readableDuration } from '../common/durations.ts';
 import { ProcessGroup } from '../targets/launch/process.ts';
@@ -15,6 +14,7 @@ export interface TestCommand {
   /** Makes the world that the tests expect, before each run of them. */
   readonly setup?: string;
   readonly line: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Of both together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -28,28 +28,36 @@ export interface Ended {
   readonly durationMs: number;
   /** The last lines that it wrote. */
   readonly wrote: string;
+  /** Whether something that it started in a session of its own still runs and holds its output. */
+  readonly leftBehind: boolean;
 }
 
-/** Rejects with the reason of the signal when that ends the run. Nothing that it started is left in either case. */
-export async function runTests(server: Server, { setup, line, timeoutMs, signal }: TestCommand): Promise<Ended> {
+/**
+ * Rejects with the reason of the signal when that ends the run. All that it started has ended in either case, but for
+ * what took a session of its own.
+ */
+export async function runTests(server: Server, { setup, line, env, timeoutMs, signal }: TestCommand): Promise<Ended> {
   const started = performance.now();
   const lines =
     setup === undefined
       ? [['', line]]
       : [
-          ['--setup ', setup],
+          ['failed in --setup, which ', setup],
           ['', line],
         ];
-  for (const [name = '', text = ''] of lines) {
+  let leftBehind = false;
+  for (const [where = '', text = ''] of lines) {
     const left = timeoutMs - (performance.now() - started);
-    const ended = await runLine(text, { ...process.env, ...server.env }, left, signal);
+    const ended = await runLine(text, { ...env, ...server.env }, left, signal);
     signal.throwIfAborted();
     const durationMs = performance.now() - started;
+    leftBehind ||= ended.leftBehind;
     const over = ended.how === undefined;
-    const how = over ? `not over within ${readableDuration(timeoutMs)}` : (ended.how ?? '');
-    if (over || ended.code !== 0)
-      return { outcome: over ? 'timed_out' : 'failed', how: name + how, durationMs, wrote: ended.wrote };
-    if (text === line && name === '') return { outcome: 'passed', how, durationMs, wrote: ended.wrote };
+    const were = where === '' ? 'were' : 'was';
+    const how = over ? `${were} not over within ${readableDuration(timeoutMs)}` : (ended.how ?? '');
+    const told = { how: where + how, durationMs, wrote: ended.wrote, leftBehind };
+    if (over || ended.code !== 0) return { ...told, outcome: over ? 'timed_out' : 'failed' };
+    if (where === '') return { ...told, outcome: 'passed' };
   }
   throw new Error('no tests to run');
 }
@@ -60,7 +68,7 @@ async function runLine(
   env: Readonly<Record<string, string | undefined>>,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<{ how: string | undefined; code: number | undefined; wrote: string }> {
+): Promise<{ how: string | undefined; code: number | undefined; wrote: string; leftBehind: boolean }> {
   const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, keptCharacters: KEPT_CHARACTERS });
   const bell = new AbortController();
   const late = delay(Math.max(0, timeoutMs), undefined, { signal: AbortSignal.any([bell.signal, signal]) });
@@ -69,7 +77,7 @@ async function runLine(
   const { how, code } = group;
   // What a test has left behind in its group must not meet the next server.
   await group.stop();
-  return { how, code, wrote: lastOf(group) };
+  return { how, code, wrote: lastOf(group), leftBehind: group.leftBehind };
 }
 
 const lastOf = ({ stdout, stderr }: ProcessGroup): string =>

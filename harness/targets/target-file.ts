@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap } from 'yaml';
-import type { Redactor } from '../common/redact.ts';
+import { isSecretName, type Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { readYaml, type Yaml } from '../common/yaml.ts';
 import { type Field, filedFields, type TargetFile, targetFileOf } from './fields.ts';
@@ -82,7 +82,7 @@ function fill(value: unknown, env: Record<string, string | undefined>, redactor:
   return value.replaceAll(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
     const found = env[name] ?? fallback;
     if (found === undefined) throw new UsageError(`--target ${file}: the environment variable ${name} is not set`);
-    if (/KEY|TOKEN|SECRET|PASSWORD/i.test(name)) redactor.add(found);
+    if (isSecretName(name)) redactor.add(found);
     return found;
   });
 }

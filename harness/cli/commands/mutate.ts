@@ -26,7 +26,7 @@ const mutateOptions = {
     defaultText: 'one for each core',
   }),
   'test-timeout': TESTS.text('Time for one run; what takes longer is killed, and counts as a failed test', {
-    defaultText: '10s, or five times the first run',
+    defaultText: '10s, or five times the first run; 60s at least on a variant',
   }),
   'max-first': TESTS.text('Time for the first run, on the faithful simulator', { default: '10m' }),
   only: WHICH.list('Only these defects and variants; * matches anything'),
@@ -99,10 +99,21 @@ export const mutateSystem = command({
     // One platform, and its users may count what is in it.
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
-    const sides = { side: 'system', api: args.api } as const;
+    const words = await wordsOf(args, ['api', 'url', 'api-version', 'agent-url', 'mqtt', 'dialect', 'heartbeat']);
+    const sides = { side: 'system', api: args.api, words } as const;
     return await runMutate({ ...args, ...defined({ jobs }) }, sides, (seed) => systemWorldOf(args, platform, seed));
   },
 });
+
+/** Those of the options that were given, as a shell takes them. */
+async function wordsOf<A extends object>(args: A, names: readonly (keyof A & string)[]): Promise<string[]> {
+  const { quoted } = await import('../mutate/run-mutate.ts');
+  return names.flatMap((name) => {
+    const value = args[name];
+    const isUsual = value === undefined || (name === 'dialect' && value === 'spec');
+    return isUsual ? [] : [`--${name}`, quoted(String(value))];
+  });
+}
 
 /** Throws UsageError. */
 function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
@@ -128,7 +139,8 @@ async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | unde
   const { systemSuite } = await import('../../../suites/system/index.ts');
   const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
   if (platform === undefined) return platformForAgentWorld({ dialect: args.dialect, seed }, requirements);
-  const heartbeatMs = await heartbeatOf(args.heartbeat ?? HEARTBEAT);
+  const { heartbeatOf } = await import('../heartbeat.ts');
+  const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
   return agentWorld(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
 }
 
@@ -160,7 +172,8 @@ export const mutateClient = command({
     refuseOther(args);
     const { api } = args;
     const { runMutate } = await import('../mutate/run-mutate.ts');
-    return await runMutate(args, { side: 'client', api }, (seed) => worldOf(args, seed));
+    const words = await wordsOf(args, ['api', 'seed-file', 'devices', 'dialect', 'heartbeat']);
+    return await runMutate(args, { side: 'client', api, words }, (seed) => worldOf(args, seed));
   },
 });
 
@@ -176,7 +189,8 @@ function refuseOther({ api, 'seed-file': seedFile, devices, heartbeat }: ClientA
 async function worldOf(args: ClientArguments, seed: number) {
   const { requirementsOf } = await import('../mutate/subjects.ts');
   if (args.api === 'device') {
-    const heartbeatMs = await heartbeatOf(args.heartbeat ?? HEARTBEAT);
+    const { heartbeatOf } = await import('../heartbeat.ts');
+    const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
     const { deviceWorld } = await import('../mutate/device.ts');
     return deviceWorld(
@@ -195,13 +209,4 @@ async function worldOf(args: ClientArguments, seed: number) {
       throw new UsageError(`--seed-file ${path}: ${error.message}`);
     },
   );
-}
-
-const LONGEST_HEARTBEAT_MS = 86_400_000;
-
-async function heartbeatOf(text: string): Promise<number> {
-  const { duration } = await import('../../../simulators/device/faults.ts');
-  const ms = duration(text);
-  if (ms !== undefined && ms >= 1 && ms <= LONGEST_HEARTBEAT_MS) return ms;
-  throw new UsageError(`--heartbeat ${text}: must be a duration from 1ms to 1d, e.g. 500ms, 30s, 2m`);
 }

@@ -6,7 +6,7 @@ import type { Deviation } from '../../../simulators/console/page/device/document
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import type { ControlOption } from '../../../simulators/device/control/server.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
-import { duration, FAULTS, parseFault, size } from '../../../simulators/device/faults.ts';
+import { FAULTS, parseFault, size } from '../../../simulators/device/faults.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
   requireWritableParent,
@@ -20,6 +20,7 @@ import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import {
   command,
   consoleOptions,
@@ -34,7 +35,6 @@ import {
 } from '../options.ts';
 
 const WHERE = optionsIn('Where');
-const LONGEST_HEARTBEAT_MS = 86_400_000;
 const ROBOT = optionsIn('Robot');
 const PLATFORM = optionsIn('Platform');
 const WRONG = optionsIn('Deviations');
@@ -81,10 +81,7 @@ type Arguments = OptionsOf<typeof deviceOptions>;
 
 /** Throws UsageError naming the option and what is accepted. */
 function settingsOf(args: Arguments): ProcessSettings {
-  const heartbeatMs = duration(args.heartbeat);
-  if (heartbeatMs === undefined || heartbeatMs < 1 || heartbeatMs > LONGEST_HEARTBEAT_MS) {
-    throw new UsageError(`--heartbeat ${args.heartbeat}: must be a duration from 1ms to 1d, e.g. 500ms, 30s, 2m`);
-  }
+  const heartbeatMs = heartbeatOf(args.heartbeat);
   const { uplink, dir, defect = [], variant = [], fault = [] } = args;
   if (dir === undefined) throw new UsageError('--dir: missing');
   // In this process too, so that a mistake is named before anything starts.

@@ -36,6 +36,8 @@ const over =
   ({ ways }: Seen): boolean =>
     ways.has(way);
 
+const anyhow = (): boolean => true;
+
 /** Each start puts the socket in place. */
 const restarts = decides('transport.permit', 2);
 
@@ -51,14 +53,24 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.events.header-cursor', shows: sends('header', 'both'), never: 'send Last-Event-ID' },
   { ids: 'device.events.cursor.malformed', shows: sends('malformed'), never: 'send a malformed cursor' },
   { ids: 'device.events.types', shows: sends('types'), never: 'filter by types' },
+  { ids: 'device.events.expired.only', shows: asks('/events'), never: 'ask for events' },
   { ids: 'device.events.expired', shows: decides('log.keepFrom'), never: 'ask after a compaction' },
   { ids: 'device.events.', shows: asks('/events'), never: 'ask for events' },
+  // Comments stand in the file alone, and a client that reads it was told where it is.
+  { ids: 'device.log.jsonl', shows: decides('log.tellsRetention'), never: 'ask the control API where the log is' },
   { ids: 'device.log.restart', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.crash', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.torn-tail', shows: restarts, never: 'restart the device' },
+  // Nobody sees a client read a file, or the connection that it was refused.
+  ...['loopback.discovery', 'loopback.only', 'socket.permissions'].map((each) => ({
+    ids: `device.${each}`,
+    shows: anyhow,
+    never: '',
+  })),
   { ids: 'device.loopback.', shows: over('loopback'), never: 'use the discovery file' },
   { ids: 'device.socket.', shows: over('unix'), never: 'use the socket' },
-  { ids: 'device.robust.requests.', shows: asks('/events'), never: 'ask for events' },
+  // Of connections and of subscribers, not of requests.
+  { ids: 'device.robust.requests.', shows: anyhow, never: '' },
   { ids: 'device.robust.', shows: sends('unknown'), never: 'send a path or a method that there is not' },
 ];
 

@@ -33,15 +33,19 @@ const PAST_EVENTS = 5;
 
 /** Everything that a client's tests can meet in place of a device. */
 export function deviceWorld(setting: DeviceSetting, requirements: Requirements): World {
-  const { dialect } = setting;
+  const { dialect, heartbeatMs, seed } = setting;
   const reference = dialectBehaviour(dialect);
-  const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
-  const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock${words}`;
+  const words = `--heartbeat ${heartbeatMs}ms --seed ${seed}${dialect === 'spec' ? '' : ` --dialect ${dialect}`}`;
+  const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock ${words}`;
+  const overLoopback = ' --loopback --discovery agent.json';
   return {
     subjects: subjectsOf<DeviceBehaviour>({
       all: [...deviceDefects, ...deviceVariants],
       requirements,
-      byHand: (kind, name) => `${byHand} --${kind} ${name}`,
+      byHand: (kind, name, breaks) => {
+        const isLoopback = breaks.some((id) => id.startsWith('device.loopback.'));
+        return `${byHand}${isLoopback ? overLoopback : ''} --${kind} ${name}`;
+      },
       start: (variant) => startDevice(setting, variant.behaviour(reference)),
     }),
     async faithful() {

@@ -86,19 +86,32 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'platform.ping.limit', shows: sends('a refused ping'), never: 'send a ping that is refused' },
   { ids: 'platform.list.', shows: uses(({ list }) => list === true), never: 'list anything' },
   { ids: 'platform.ping.', shows: uses(({ path }) => path.endsWith('/ping')), never: 'ping a device' },
-  ...['created', 'same', 'parent'].map((each) => writing(`deployment.${each}`, '/deployments')),
-  writing('group.tree', '/groups'),
+  ...['created', 'parent'].map((each) => writing(`deployment.${each}`, '/deployments')),
+  {
+    ids: 'platform.group.tree',
+    shows: uses(
+      ({ method, path }) =>
+        (method !== 'GET' && path.startsWith('/groups')) || (method === 'PATCH' && path.startsWith('/devices')),
+    ),
+    never: 'write to /groups, or change a device',
+  },
   writing('provisioning-token', '/provisioning_tokens'),
   about('deployment', 'deployment'),
   about('config-instance', 'config_instance'),
   writing('config-type.slug', '/config_types'),
   about('schema', 'config_schema'),
+  {
+    ids: 'platform.device.expand',
+    shows: ({ kinds }) => [...kinds].some((kind) => Object.keys(RESOURCES[kind].expansions).length > 0),
+    never: 'look at anything that can be expanded',
+  },
   about('device', 'device'),
   {
     ids: 'platform.robust.names',
     shows: uses(({ method, path }) => method !== 'GET' && !path.endsWith('/ping')),
     never: 'write anything',
   },
+  { ids: 'platform.robust.fields', shows: uses(({ method }) => method !== 'GET'), never: 'write anything' },
   {
     ids: 'platform.robust.',
     shows: ({ decisions }) => decisions.of('error') > 0,
@@ -174,6 +187,12 @@ export class PlatformTraffic implements Traffic {
       },
       this.#decisions,
     );
+  }
+
+  /** As if nothing had been asked. What it decided for that stays: it may have decided more, for itself. */
+  forgetRequests(): void {
+    this.#requests.counts.clear();
+    for (const seen of [this.#operations, this.#features, this.#kinds]) seen.clear();
   }
 
   get asked(): ReadonlyMap<string, number> {

@@ -12,6 +12,7 @@ export class Progress implements MutateListener {
   readonly #area: LiveArea;
   readonly #count = { all: 0, done: 0, killed: 0, findings: 0 };
   #since = 0;
+  #saidLeft = false;
 
   constructor(output: Output, onSecrets: MutateListener['onSecrets']) {
     this.#area = new LiveArea(output);
@@ -37,6 +38,14 @@ export class Progress implements MutateListener {
     }
     if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
     this.#draw();
+  };
+
+  onLeftBehind: MutateListener['onLeftBehind'] = () => {
+    if (this.#saidLeft) return;
+    this.#saidLeft = true;
+    this.#area.line(
+      'the tests have ended, but something that they started in a session of its own still runs and holds their output',
+    );
   };
 
   end(): void {

@@ -7,22 +7,23 @@ import { fileURLToPath } from 'node:url';
 import { random } from '../../../simulators/common/random.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
-import { Redactor } from '../../common/redact.ts';
+import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
-import { ordered, sampled, wantedOf } from '../../mutate/plan.ts';
+import { drawn, ordered, wantedOf } from '../../mutate/plan.ts';
 import { type Found, mutate } from '../../mutate/run.ts';
-import { type BaselineUse, reportOf, updateFor } from '../../mutate/settle.ts';
+import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/settle.ts';
 import { CannotStart, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
-import { isFinding, type MutationReport, mutationReportShape } from '../../reports/mutation/report.ts';
+import { isFinding, mutationReportShape } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
 import { columns } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { Progress } from './progress.ts';
+import { withoutOurs } from './variables.ts';
 
 /** The options that every `muster mutate` has. */
 export interface MutateArguments {
@@ -43,45 +44,51 @@ export interface MutateArguments {
   readonly verbose: boolean;
 }
 
-type Sides = Pick<MutationReport, 'side' | 'api'>;
-
-/** Resolves with the exit code. `worldOf`: what the tests meet; it is given the seed. Throws UsageError. */
+/**
+ * Resolves with the exit code. `worldOf`: what the tests meet; it is given the seed. `words`: the options that make it
+ * so, for whoever wants to run one of them again. Throws UsageError.
+ */
 export async function runMutate(
   args: MutateArguments,
-  sides: Sides,
+  { words, ...sides }: Sides & { readonly words: readonly string[] },
   worldOf: (seed: number) => Promise<World>,
 ): Promise<number> {
   const { stdout, stderr, env } = process;
-  const redactor = new Redactor();
+  const redactor = new Redactor(secretsIn(env));
   const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const write = mutationWriters(args.report ?? []);
-  const [first, names] = [firstOf(args.since), args.only];
+  const [first, names] = [firstOf(args.since, sides), args.only];
   const seed = args.seed ?? randomInt(2 ** 31);
   const [testTimeoutMs, firstTimeoutMs] = [timeoutOf(args), timeOf('--max-first', args['max-first'])];
   const baseline = baselineOf(args);
   const startedAt = new Date();
   const jobs = args.jobs ?? availableParallelism();
-  const progress = new Progress(stderr, (secrets) => {
+  const hide = (secrets: readonly string[]): void => {
     for (const secret of secrets) redactor.add(secret);
-  });
+  };
+  const progress = new Progress(stderr, hide);
   using interrupt = interruptSignal();
   const { signal } = interrupt;
   const world = await worldOf(seed);
+  hide(world.secrets ?? []);
   const wanted = wantedOf(world.subjects, defined({ only: names, sections: args.section }));
   let found: Found;
   try {
     found = await mutate(
-      { ...world, subjects: wanted, faithful: () => world.faithful() },
+      { ...world, subjects: wanted, faithful: (each) => world.faithful(each) },
       {
         ...defined({ setup: args.setup }),
         line: args.command,
+        env: withoutOurs(env),
         jobs,
         testTimeoutMs,
         firstTimeoutMs,
         signal,
         first,
         choose: (subjects) =>
-          args.sample === undefined ? [...subjects] : drawn(ordered(subjects, first), args.sample, seed, first),
+          args.sample === undefined
+            ? [...subjects]
+            : drawn(ordered(subjects, first), args.sample, random(seed).next, first),
         listener: progress,
       },
     );
@@ -103,6 +110,7 @@ export async function runMutate(
     ...sides,
     muster: VERSION,
     command: args.command,
+    repeat: repeatOf(args, sides.side, words, seed),
     seed,
     started_at: startedAt.toISOString(),
     duration_ms: Date.now() - startedAt.getTime(),
@@ -120,13 +128,17 @@ const today = (): string => new Date().toISOString().slice(0, 10);
 /** With `--update-baseline` that which excuses exactly what was found, written. */
 function updated(
   args: MutateArguments,
-  { api }: Sides,
-  { subjects }: Found,
+  sides: Sides,
+  { subjects, first, flaky }: Found,
   use: BaselineUse | undefined,
   say: (text: string) => void,
 ): BaselineUse | undefined {
   if (use === undefined || args.baseline === undefined || !args['update-baseline']) return use;
-  const update = updateFor(api, subjects, use);
+  if (first.outcome !== 'passed' || flaky !== undefined) {
+    say(`baseline: ${args.baseline} is left as it was, since nothing of this run holds`);
+    return use;
+  }
+  const update = updateFor(sides, subjects, use);
   writeBaseline(args.baseline, update);
   say([`baseline: ${args.baseline} adds (+), keeps (=), removes (-):`, ...update.changes].join('\n  '));
   return { ...use, baseline: update };
@@ -150,26 +162,31 @@ function timeOf(option: string, text: string): number {
   throw new UsageError(`${option} ${text}: must be above 0, and 24h at most`);
 }
 
-/** Names of what an earlier report found. Throws UsageError for what is no such report. */
-function firstOf(file: string | undefined): ReadonlySet<string> {
+/** Names of what an earlier report found. Throws UsageError for what is no report, or one of other defects. */
+function firstOf(file: string | undefined, { side, api }: Sides): ReadonlySet<string> {
   if (file === undefined) return new Set();
   const value = usage(`--since ${file}`, () => JSON.parse(readInputText(file)) as unknown);
   if (!mutationReportShape.is(value))
     throw new UsageError(`--since ${file}: is no report of muster mutate; --report json=FILE writes one`);
+  if (value.side !== side || value.api !== api)
+    throw new UsageError(`--since ${file}: is of mutate ${value.side} --api ${value.api}, whose defects are others`);
   return new Set(value.subjects.filter(isFinding).map(({ name }) => name));
 }
 
-/** What an earlier run found, and a sample of the rest. */
-function drawn(
-  subjects: readonly World['subjects'][number][],
-  count: number,
-  seed: number,
-  first: ReadonlySet<string>,
-): World['subjects'][number][] {
-  const again = subjects.filter(({ name }) => first.has(name));
-  const others = subjects.filter(({ name }) => !first.has(name));
-  return [...again, ...sampled(others, count, random(seed).next)];
+/** The tests have all of it, and may write it. */
+const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
+  Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
+
+/** Command line that runs one of the same servers again, for a name that follows it. */
+function repeatOf({ command, setup }: MutateArguments, side: string, words: readonly string[], seed: number): string {
+  const prepared = setup === undefined ? [] : ['--setup', quoted(setup)];
+  const all = ['muster mutate', side, ...words, '--command', quoted(command), ...prepared];
+  return [...all, '--jobs', '1', '--seed', String(seed), '--only'].join(' ');
 }
+
+/** A word as a shell takes it. */
+export const quoted = (text: string): string =>
+  /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A file of the catalogue; in the package that is JavaScript, below `dist`. */
 function sourceOf(file: string): string {

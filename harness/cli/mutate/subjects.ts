@@ -17,9 +17,9 @@ export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]):
 export interface Planted<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
-  /** Command line that starts such a server. */
-  byHand(kind: Subject['kind'], name: string): string;
-  start(variant: Variant<B>): Promise<Server>;
+  /** Command line that starts a server that deviates so. */
+  byHand(kind: Subject['kind'], name: string, breaks: readonly string[]): string;
+  start(variant: Variant<B>, signal: AbortSignal): Promise<Server>;
 }
 
 export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>): Subject[] {
@@ -39,8 +39,9 @@ export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>):
       file,
       section: sectionOf(each) ?? byFile.get(file) ?? '',
       requirements: broken.map(({ id, text }) => ({ id, text })),
-      byHand: byHand(kind, name),
-      start: () => start(each),
+      breaks,
+      byHand: byHand(kind, name, breaks),
+      start: (signal) => start(each, signal),
     };
   });
 }

@@ -11,6 +11,7 @@ import { type AgentHabits, createUplink } from '../../../simulators/device/uplin
 import { type PlatformBehaviour, referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
 import { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
+import { readableDuration } from '../../common/durations.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import { CannotStart, type Server, type Subject, type Traffic, type World } from '../../mutate/subject.ts';
@@ -32,30 +33,36 @@ export interface OwnPlatform {
   readonly mqtt: string | undefined;
 }
 
+/** A robot of a platform that answers is up in a second or two. */
+const START_LIMIT_MS = 30_000;
+
 /** Robots in your platform: a new one is enrolled for each run of the tests, and stays there, offline. */
 export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements): World {
   // A robot of `simulate device` has no such habits: only here can it be seen.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
+  const { password } = new URL(platform.url);
   return {
+    secrets: [platform.apiKey, password, decodeURIComponent(password)].filter((secret) => secret !== ''),
     subjects: subjectsOf<AgentHabits>({
       all: [...agentDefects, ...agentVariants],
       requirements,
       byHand: (_, name) => `${byHand} ${name}`,
-      start: (variant) => startRobot(platform, setting, variant.behaviour({})),
+      start: (variant, signal) => startRobot(platform, setting, variant.behaviour({}), signal),
     }),
-    async faithful() {
+    async faithful(signal) {
       const seen = new AgentTraffic();
-      const server = await startRobot(platform, setting, watched<AgentHabits>({}, seen.decisions));
+      const server = await startRobot(platform, setting, watched<AgentHabits>({}, seen.decisions), signal);
       return { ...server, traffic: seen };
     },
   };
 }
 
-/** Resolves once the robot is enrolled and connected. */
+/** Resolves once the robot is enrolled and connected. Nothing is left when it rejects. */
 async function startRobot(
   { url, apiKey, version, agentUrl, mqtt }: OwnPlatform,
   setting: DeviceSetting,
   habits: AgentHabits,
+  signal: AbortSignal,
 ): Promise<Server> {
   await using starting = new AsyncDisposableStack();
   const { dialect } = setting;
@@ -73,8 +80,11 @@ async function startRobot(
   const { device, server } = await openDevice(anew, { behaviour: dialectBehaviour(dialect), uplink });
   starting.use(server);
   try {
-    await device.uplink?.start();
+    await inTime(device.uplink?.start(), signal);
   } catch (error) {
+    // Stopping the uplink awaits what is under way, and a platform may leave that unanswered.
+    await http.close();
+    signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     throw new CannotStart(`a robot cannot enrol in the platform ${url}: ${why}`, { cause: error });
   }
@@ -93,6 +103,22 @@ async function startRobot(
     secrets: [...server.secrets, apiKey],
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** As `work` ends, unless the signal or the limit is first. */
+async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  const limit = AbortSignal.timeout(START_LIMIT_MS);
+  const either = AbortSignal.any([signal, limit]);
+  const { promise: over, reject } = Promise.withResolvers<never>();
+  const ring = (): void =>
+    reject(limit.aborted ? new Error(`it was not online within ${readableDuration(START_LIMIT_MS)}`) : signal.reason);
+  either.addEventListener('abort', ring);
+  try {
+    signal.throwIfAborted();
+    await Promise.race([work, over]);
+  } finally {
+    either.removeEventListener('abort', ring);
+  }
 }
 
 const AGENT_PLACES: readonly Place<Tally>[] = [
@@ -148,6 +174,8 @@ export function platformForAgentWorld(
     async faithful() {
       const seen = new PlatformTraffic(byName);
       const server = await start(seen.watching(referenceBehaviour));
+      // The token of the agent was no doing of the tests.
+      seen.forgetRequests();
       return { ...server, traffic: seen };
     },
   };

@@ -39,7 +39,7 @@ export function watched<T extends object>(behaviour: T, decisions: Tally, prefix
 export const overriding = <T extends object>(base: T, replaced: Partial<T>): T =>
   new Proxy(base, { get: (target, name) => Reflect.get(name in replaced ? replaced : target, name) });
 
-/** Where requirements show: those whose ids begin so show only when `shows` holds of what was asked. */
+/** Where requirements show: those whose ids, or those of their checks, begin so show only when `shows` holds. */
 export interface Place<Seen> {
   readonly ids: string;
   shows(seen: Seen): boolean;
@@ -48,9 +48,9 @@ export interface Place<Seen> {
 }
 
 /** The first place of a requirement counts; what has none may show anywhere. */
-export function unseenIn<Seen>(places: readonly Place<Seen>[], { kind, requirements }: Subject, seen: Seen) {
-  if (kind === 'variant' || requirements.length === 0) return undefined;
-  const missed = requirements.map(({ id }) => {
+export function unseenIn<Seen>(places: readonly Place<Seen>[], { breaks }: Subject, seen: Seen) {
+  if (breaks.length === 0) return undefined;
+  const missed = breaks.map((id) => {
     const place = places.find(({ ids }) => id.startsWith(ids));
     return place === undefined || place.shows(seen) ? undefined : place.never;
   });

@@ -2,6 +2,8 @@
  * Names of the environment variables by which tests learn where their server is, beside those of
  * `harness/contract/client.ts`. `fixtures/mutate/README.md` is the page for those who write the tests.
  */
+import { CLIENT_VARIABLES } from '../../contract/client.ts';
+
 export const VARIABLES = {
   /** Of whichever API is under test. */
   url: 'MUSTER_URL',
@@ -14,3 +16,9 @@ export const VARIABLES = {
   /** Provisioning token of an agent. */
   token: 'MUSTER_TOKEN',
 } as const;
+
+const OURS: ReadonlySet<string> = new Set([...Object.values(VARIABLES), ...Object.values(CLIENT_VARIABLES)]);
+
+/** An environment without what only the server of a run says: one that has no socket must not inherit another's. */
+export const withoutOurs = (env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.has(name)));

@@ -78,6 +78,11 @@ test('JUnit is valid, and its failures are what the reader has to do something a
   expect(await junitProblems(xml)).toEqual([]);
   expect([...xml.matchAll(/<failure [^>]*type="(\w+)"/g)].map(([, type]) => type)).toEqual(['survived', 'brittle']);
   expect(xml).toContain('tests="9" failures="2" errors="1" skipped="3"');
+  expect(xml).not.toMatch(/required: *$/m);
+  const enough = written('junit', sampleMutation(undefined, { min_score: 60 }));
+  expect(await junitProblems(enough)).toEqual([]);
+  expect(enough).toContain('tests="9" failures="1" errors="1" skipped="3"');
+  expect(enough).toMatch(/<system-out>The tests pass although the server is wrong/);
   const open = written('junit', sampleMutation([], { exit_code: 2, meaning: 'the tests do not pass' }));
   expect(await junitProblems(open)).toEqual([]);
   expect(open).toContain('<error message="the tests do not pass"');

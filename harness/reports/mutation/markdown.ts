@@ -5,6 +5,7 @@ import {
   countsOf,
   inPercent,
   inState,
+  isFinding,
   type MutationReport,
   type MutationState,
   type MutationSubject,
@@ -26,6 +27,7 @@ export function mutationMarkdown(report: MutationReport): string {
     `## mutate ${side}: ${score === undefined ? 'no score' : inPercent(score)}`,
     `${countsOf(report)}, of defects and variants of the ${api}.`,
     `Exit ${code}: ${cell(meaning)}.`,
+    ...(report.subjects.some(isFinding) ? [`One of them again: ${inline(`${report.repeat} NAME`)}`] : []),
     ...(rows.length === 0
       ? []
       : [
@@ -45,6 +47,9 @@ const cell = (text: string): string =>
     .replaceAll(/[\\`*_[\]|~]/g, '\\$&')
     .replaceAll('\n', ' ');
 
+/** As code of one line. */
+const inline = (text: string): string => `\`${printable(text).replaceAll('`', "'").replaceAll('\n', ' ')}\``;
+
 function list(title: string, subjects: readonly MutationSubject[]): string[] {
   if (subjects.length === 0) return [];
   const more = subjects.length > SHOWN ? [`and ${subjects.length - SHOWN} more`] : [];
@@ -52,12 +57,13 @@ function list(title: string, subjects: readonly MutationSubject[]): string[] {
 }
 
 function item(subject: MutationSubject): string {
-  const { name, section, summary, by_hand: byHand } = subject;
+  const { name, section, summary, by_hand: byHand, reason } = subject;
   const required = requirementOf(subject);
   return [
     `- **${cell(name)}** (${section}): ${cell(summary)}`,
     ...(required === '' ? [] : [`  Required: ${cell(required)}`]),
-    `  By hand: \`${byHand.replaceAll('`', "'")}\``,
+    ...(reason === undefined ? [] : [`  Baseline: ${cell(reason)}`]),
+    `  By hand: ${inline(byHand)}`,
   ].join('  \n');
 }
 

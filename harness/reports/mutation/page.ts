@@ -47,7 +47,7 @@ ${ORDER.map((state) => subjectTable(state, report))}
 }
 
 function banner(report: MutationReport, title: string): Markup {
-  const { api, command, first_run: first, asked, exit_code: code, meaning, duration_ms: ms, seed } = report;
+  const { api, command, first_run: first, asked, exit_code: code, meaning, duration_ms: ms, seed, repeat } = report;
   const tone = code === 0 ? 'pass' : code === 1 ? 'fail' : 'blocked';
   const wrote = first.wrote === undefined ? NOTHING : html`<pre>${first.wrote}</pre>`;
   return html`<div class="banner ${tone}"><h1>${title}</h1>
@@ -56,7 +56,8 @@ function banner(report: MutationReport, title: string): Markup {
 <dl><dt>tests</dt><dd><code>${command}</code></dd>
 <dt>first run</dt><dd>${first.how}, ${readableDuration(first.duration_ms)}${wrote}</dd>
 <dt>asked</dt><dd>${asked.map(({ operation, times }) => html`<code>${operation}</code> (${times}) `)}</dd>
-<dt>seed</dt><dd>${seed}</dd></dl></div>`;
+<dt>seed</dt><dd>${seed}</dd>
+<dt>one again</dt><dd><code>${repeat} NAME</code></dd></dl></div>`;
 }
 
 function sectionTable({ sections }: MutationReport): Markup {
@@ -84,7 +85,8 @@ function row(subject: MutationSubject): Markup {
 <span class="soft">${kind} · ${section}</span><p>${summary}</p></th>
 <td>${required.length === 0 ? 'The specification leaves it open.' : required}</td>
 <td><code>${byHand}</code>${ended.map((text) => html`<p class="soft">${text}</p>`)}${
-    wrote === undefined ? NOTHING : html`<pre>${wrote}</pre>`
+    // Of tests that passed it says nothing.
+    wrote === undefined || state === 'survived' ? NOTHING : html`<pre>${wrote}</pre>`
   }</td></tr>`;
 }
 

@@ -7,6 +7,7 @@ import {
   findingOf,
   inPercent,
   inState,
+  isFinding,
   type MutationReport,
   type MutationSection,
   type MutationState,
@@ -46,12 +47,15 @@ export function mutationText(report: MutationReport, style: Style): string {
 }
 
 function heading(report: MutationReport, paint: Paint, columns: number): string[] {
-  const { side, api, first_run: first, asked, jobs } = report;
+  const { side, api, first_run: first, asked, jobs, repeat, subjects } = report;
   const about = `${plural(jobs, 'job')} · first run ${readableDuration(first.duration_ms)} · seed ${report.seed}`;
   const operations = asked.map(({ operation, times }) => `${printable(operation)} (${times})`);
+  const again = subjects.some(isFinding) ? hanging(paint('dim', 'again'), [`${printable(repeat)} NAME`], 2, LABEL) : [];
   const lines = [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
+    // Whole, so that it can be copied.
+    ...again,
   ];
   if (operations.length === 0) return [...lines, ...wroteLines(first.wrote, paint, WROTE.first)];
   const asks = wrap(operations.join(', '), columns - LABEL - 2);
@@ -82,7 +86,7 @@ const signOf = (kind: MutationSubject['kind'], paint: Paint): string =>
   kind === 'defect' ? paint('red', '✗') : paint('yellow', '!');
 
 function finding(subject: MutationSubject, paint: Paint, columns: number): string[] {
-  const { kind, name, section, summary, by_hand: byHand, how, wrote, state } = subject;
+  const { kind, name, section, summary, by_hand: byHand, how, wrote, state, reason } = subject;
   const required = requirementOf(subject);
   const line = (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - LABEL - 4), 4, LABEL);
@@ -91,6 +95,7 @@ function finding(subject: MutationSubject, paint: Paint, columns: number): strin
     ...line('server', summary),
     ...(required === '' ? line('', findingOf(subject)) : line('required', required)),
     ...(state === 'brittle' && how !== undefined ? line('tests', how) : []),
+    ...(reason === undefined ? [] : line('baseline', printable(reason))),
     // Whole, so that it can be copied.
     ...hanging(paint('dim', 'by hand'), [byHand], 4, LABEL),
     ...(state === 'brittle' ? wroteLines(wrote, paint, WROTE.brittle) : []),

@@ -19,7 +19,7 @@ export const sampleSubject = (given: Partial<MutationSubject> = {}): MutationSub
 const SUBJECTS: readonly MutationSubject[] = [
   sampleSubject(),
   sampleSubject({ name: 'replay-skips-first', state: 'killed', how: 'ended with exit code 1' }),
-  sampleSubject({ name: 'zero-is-no-cursor', state: 'timed_out', how: 'not over within 10 s' }),
+  sampleSubject({ name: 'zero-is-no-cursor', state: 'timed_out', how: 'were not over within 10 s' }),
   sampleSubject({ name: 'replay-limited', state: 'known', reason: 'accepted <until> then' }),
   sampleSubject({ name: 'types-ignored', section: '4.1', state: 'never_asked', reason: 'the tests never filter' }),
   sampleSubject({ name: 'replay-capped', state: 'blocked', reason: 'no port is left' }),
@@ -45,6 +45,7 @@ export function sampleMutation(
     side: 'client',
     api: 'device',
     command: 'npm test -- "<all>"',
+    repeat: `muster mutate client --api device --command 'npm test -- "<all>"' --jobs 1 --seed 7 --only`,
     seed: 7,
     started_at: '2026-11-26T22:00:00.000Z',
     duration_ms: 61_000,

@@ -1,0 +1,110 @@
+/** Runs against servers that are no more than an exit code. */
+import process from 'node:process';
+import { expect, test } from 'vitest';
+import { type MutateOptions, mutate } from './run.ts';
+import { CannotStart, type Server, type Subject, type World } from './subject.ts';
+
+const server = (code: number): Server => ({ env: { CODE: `${code}` }, secrets: [], async [Symbol.asyncDispose]() {} });
+
+const subject = (name: string, start: Subject['start'] = async () => server(1)): Subject => ({
+  name,
+  kind: 'defect',
+  section: '1',
+  summary: '',
+  requirements: [],
+  breaks: [],
+  file: '',
+  byHand: '',
+  start,
+});
+
+/** `faithful`: what comes of each start of it, the last for all that follow. */
+function worldOf(subjects: readonly Subject[], ...faithful: (() => Server)[]) {
+  let starts = 0;
+  const world: World = {
+    subjects,
+    async faithful() {
+      const made = faithful[Math.min(starts, faithful.length - 1)] ?? (() => server(0));
+      starts += 1;
+      return { ...made(), traffic: { asked: new Map(), unseen: () => undefined } };
+    },
+  };
+  return { world, starts: () => starts };
+}
+
+const optionsFor = (given: Partial<MutateOptions> = {}): MutateOptions => ({
+  line: 'exit $CODE',
+  env: process.env,
+  jobs: 1,
+  testTimeoutMs: undefined,
+  firstTimeoutMs: 60_000,
+  signal: new AbortController().signal,
+  first: new Set(),
+  choose: (subjects) => [...subjects],
+  listener: { onSecrets() {}, onBegin() {}, onResult() {}, onLeftBehind() {} },
+  ...given,
+});
+
+const statesOf = (subjects: readonly { state: string }[]): string[] => subjects.map(({ state }) => state);
+
+test('what was found is kept when the faithful server cannot be started again', async () => {
+  const gone = (): Server => {
+    throw new CannotStart('the platform is gone');
+  };
+  const { world } = worldOf([subject('a')], () => server(0), gone);
+  const { flaky, subjects } = await mutate(world, optionsFor());
+  expect(flaky).toContain('the platform is gone');
+  expect(statesOf(subjects)).toEqual(['killed']);
+  const { world: both } = worldOf([subject('a'), subject('b')], () => server(0), gone);
+  expect((await mutate(both, optionsFor({ jobs: 2 }))).flaky).toContain('the platform is gone');
+});
+
+test('the faithful server has its turn after every 25 others, and what fails there ends the run', async () => {
+  const all = Array.from({ length: 30 }, (_, at) => subject(`d${at}`));
+  const good = worldOf(all, () => server(0));
+  expect((await mutate(good.world, optionsFor())).flaky).toBeUndefined();
+  expect(good.starts()).toBe(3);
+  const bad = worldOf(
+    all,
+    () => server(0),
+    () => server(3),
+  );
+  const { flaky, subjects } = await mutate(bad.world, optionsFor());
+  expect(flaky).toContain('later ended with exit code 3');
+  expect(statesOf(subjects).filter((state) => state === 'not_run')).toHaveLength(5);
+});
+
+test('as many faithful servers are tried at once as there are others, and none where nothing was chosen', async () => {
+  const one = worldOf([subject('a')], () => server(0));
+  await mutate(one.world, optionsFor({ jobs: 8 }));
+  expect(one.starts()).toBe(2);
+  const none = worldOf([subject('a')], () => server(0));
+  await mutate(none.world, optionsFor({ choose: () => [] }));
+  expect(none.starts()).toBe(1);
+});
+
+test('a start that the signal ends is no server that could not be started', async () => {
+  const ending = new AbortController();
+  const interrupted = subject('a', async (signal) => {
+    ending.abort(new Error('interrupted'));
+    throw signal.reason;
+  });
+  const { world } = worldOf([interrupted], () => server(0));
+  const { subjects } = await mutate(world, optionsFor({ signal: ending.signal }));
+  expect(statesOf(subjects)).toEqual(['not_run']);
+});
+
+test('tests that fail or hang in their set-up say so, and a process with a session of its own is told', async () => {
+  const { world } = worldOf([], () => server(0));
+  const failed = await mutate(world, optionsFor({ setup: 'exit 4' }));
+  expect(failed.first.how).toBe('failed in --setup, which ended with exit code 4');
+  const late = await mutate(world, optionsFor({ line: 'sleep 9', firstTimeoutMs: 100, testTimeoutMs: 50 }));
+  expect(late.first).toMatchObject({ outcome: 'timed_out', how: 'were not over within 100 ms' });
+  let left = 0;
+  const onLeftBehind = (): void => {
+    left += 1;
+  };
+  const counting = { ...optionsFor().listener, onLeftBehind };
+  await mutate(world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
+  expect(left).toBe(1);
+});
