@@ -6,7 +6,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { Agent, createServer, get, type ServerResponse } from 'node:http';
+import { Agent, createServer, get } from 'node:http';
 import { type AddressInfo, connect, createServer as createPlain } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -114,23 +114,26 @@ async function latency(): Promise<Figure> {
   const [direct, watched] = [median(taken.direct), median(taken.watched)];
   const why = `${watched.toFixed(2)} ms through it, ${direct.toFixed(2)} ms without`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
-  return atMost(name, Math.max(0, watched - direct), 1, 'ms', { why });
+  const figure = atMost(name, watched - direct, 1, 'ms', { why });
+  // What the machine does by itself would hide a millisecond, and a lucky difference would claim it.
+  if (direct <= STEADY_MS) return figure;
+  return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
 }
+
+/** Milliseconds: above that, a difference of one means nothing. */
+const STEADY_MS = 3;
 
 const tasks = {
   /** The port of a server whose streams get a comment each second. */
   async serve(): Promise<number> {
-    const streams = new Set<ServerResponse>();
     const body = JSON.stringify(DEPLOYMENT);
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      streams.add(response);
-      response.once('close', () => streams.delete(response));
+      // Each in its own rhythm, from when it was opened, as those of an agent are.
+      const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
+      response.once('close', () => clearInterval(beat));
     });
-    setInterval(() => {
-      for (const stream of streams) stream.write(': heartbeat\n\n');
-    }, 1000);
     server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
@@ -142,6 +145,8 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
+      // Over a second, or more.
+      await wait(1);
     }
   },
 
