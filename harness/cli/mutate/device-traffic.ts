@@ -1,5 +1,5 @@
 /** What tests asked a simulated device for. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Variant } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/device/index.ts';
@@ -7,8 +7,23 @@ import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import type { Subject, Traffic } from '../../mutate/subject.ts';
 import { overriding, type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
 
-/** In a request for events: how it names its cursor, and whether it filters. In any: a path or method that is none. */
-type Feature = 'after' | 'header' | 'both' | 'malformed' | 'types' | 'unknown';
+/**
+ * In a request for events: how it names its cursor, what it filters, and whether another one is open. In any: a path or
+ * method that is none, a parameter that nobody knows, a path without the version.
+ */
+type Feature =
+  | 'after'
+  | 'header'
+  | 'both'
+  | 'malformed'
+  | 'zero'
+  | 'huge'
+  | 'types'
+  | 'several types'
+  | 'two streams'
+  | 'unknown'
+  | 'parameter'
+  | 'no version';
 
 interface Seen {
   /** By method and path. */
@@ -53,6 +68,8 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.events.header-cursor', shows: sends('header', 'both'), never: 'send Last-Event-ID' },
   { ids: 'device.events.cursor.malformed', shows: sends('malformed'), never: 'send a malformed cursor' },
   { ids: 'device.events.types', shows: sends('types'), never: 'filter by types' },
+  { ids: 'device.events.concurrent', shows: sends('two streams'), never: 'follow twice at a time' },
+  { ids: 'device.events.slow-reader', shows: sends('two streams'), never: 'follow twice at a time' },
   { ids: 'device.events.expired.only', shows: asks('/events'), never: 'ask for events' },
   { ids: 'device.events.expired', shows: decides('log.keepFrom'), never: 'ask after a compaction' },
   { ids: 'device.events.', shows: asks('/events'), never: 'ask for events' },
@@ -61,18 +78,36 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.log.restart', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.crash', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.torn-tail', shows: restarts, never: 'restart the device' },
-  // Nobody sees a client read a file, or the connection that it was refused.
-  ...['loopback.discovery', 'loopback.only', 'socket.permissions'].map((each) => ({
-    ids: `device.${each}`,
-    shows: anyhow,
-    never: '',
-  })),
   { ids: 'device.loopback.', shows: over('loopback'), never: 'use the discovery file' },
   { ids: 'device.socket.', shows: over('unix'), never: 'use the socket' },
   // Of connections and of subscribers, not of requests.
   { ids: 'device.robust.requests.', shows: anyhow, never: '' },
   { ids: 'device.robust.', shows: sends('unknown'), never: 'send a path or a method that there is not' },
 ];
+
+const HEADER = { shows: sends('header', 'both'), never: 'send Last-Event-ID' };
+const SEVERAL_TYPES = { shows: sends('several types'), never: 'filter by several types' };
+
+/** Defects that show in fewer places than what they break. */
+const OF_ONE: Readonly<Record<string, Omit<Place<Seen>, 'ids'>>> = {
+  'header-ignored': HEADER,
+  'types-lose-header': HEADER,
+  'expired-by-query-only': HEADER,
+  'types-first-only': SEVERAL_TYPES,
+  'types-comma-undecoded': SEVERAL_TYPES,
+  'expired-with-types-is-live': {
+    shows: (seen) => sends('types')(seen) && decides('log.keepFrom')(seen),
+    never: 'filter by types after a compaction',
+  },
+  'zero-is-no-cursor': { shows: sends('zero'), never: 'ask for events after 0' },
+  'huge-cursor-wraps': { shows: sends('huge'), never: 'send a huge cursor' },
+  'unknown-query-refused': { shows: sends('parameter'), never: 'send a parameter that there is not' },
+  'version-prefix-optional': { shows: sends('no version'), never: 'ask below another version' },
+  'removed-comes-back': { shows: restarts, never: 'restart the device' },
+};
+
+/** Digits of a cursor: 2^53 has 16. */
+const LONGEST_USUAL = 16;
 
 /** Refusals of requests that are none the less written as they should be. */
 const OF_PLAIN_REQUESTS: readonly string[] = ['invalid_cursor', 'cursor_expired', 'unauthorized'];
@@ -82,6 +117,8 @@ export class DeviceTraffic implements Traffic {
   readonly #requests = new Tally();
   readonly #features = new Set<Feature>();
   readonly #ways = new Set<string>();
+  /** Streams. */
+  #open = 0;
 
   /** The same behaviour, which tells what is asked of it. */
   watching(behaviour: DeviceBehaviour): DeviceBehaviour {
@@ -100,7 +137,7 @@ export class DeviceTraffic implements Traffic {
       }),
       http: overriding(all.http, {
         intercept: (request, response) => {
-          this.#note(request);
+          this.#note(request, response);
           return all.http.intercept(request, response);
         },
         refusal: (refusal, request) => {
@@ -118,21 +155,40 @@ export class DeviceTraffic implements Traffic {
   unseen(subject: Subject): string | undefined {
     if (this.asked.size === 0) return 'the tests asked the device nothing';
     const seen = { requests: this.#requests, features: this.#features, ways: this.#ways, decisions: this.#decisions };
+    const own = OF_ONE[subject.name];
+    if (own?.shows(seen) === false) return `the tests never ${own.never}`;
     return unseenIn(PLACES, subject, seen) ?? undecided(ALL.get(subject.name), referenceBehaviour, this.#decisions);
   }
 
-  #note({ method = '', url = '', headers }: IncomingMessage): void {
+  #note({ method = '', url = '', headers }: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(url, 'http://device');
-    const path = pathname.startsWith(`${DEVICE_API_PREFIX}/`) ? pathname.slice(DEVICE_API_PREFIX.length) : pathname;
+    const isVersioned = pathname.startsWith(`${DEVICE_API_PREFIX}/`);
+    const path = isVersioned ? pathname.slice(DEVICE_API_PREFIX.length) : pathname;
     this.#requests.add(`${method === 'HEAD' ? 'GET' : method} ${path}`);
+    if (!isVersioned) this.#features.add('no version');
+    if ([...searchParams.keys()].some((name) => name !== 'after' && name !== 'types')) this.#features.add('parameter');
     if (path !== '/events') return;
-    const [after, header] = [searchParams.get('after'), headers['last-event-id']];
-    if (after !== null) this.#features.add('after');
+    this.#open += 1;
+    response.once('close', () => {
+      this.#open -= 1;
+    });
+    if (this.#open > 1) this.#features.add('two streams');
+    this.#noteCursors(searchParams.get('after') ?? undefined, String(headers['last-event-id'] ?? '') || undefined);
+    const types = searchParams.getAll('types');
+    if (types.length > 0) this.#features.add('types');
+    if (types.length > 1 || types.some((each) => each.includes(','))) this.#features.add('several types');
+  }
+
+  #noteCursors(after: string | undefined, header: string | undefined): void {
+    if (after !== undefined) this.#features.add('after');
     if (header !== undefined) this.#features.add('header');
-    if (after !== null && header !== undefined) this.#features.add('both');
-    if ([after, header].some((cursor) => typeof cursor === 'string' && !/^\d+$/.test(cursor)))
-      this.#features.add('malformed');
-    if (searchParams.has('types')) this.#features.add('types');
+    if (after !== undefined && header !== undefined) this.#features.add('both');
+    for (const cursor of [after, header]) {
+      if (cursor === undefined) continue;
+      if (!/^\d+$/.test(cursor)) this.#features.add('malformed');
+      if (/^0+$/.test(cursor)) this.#features.add('zero');
+      if (cursor.length > LONGEST_USUAL) this.#features.add('huge');
+    }
   }
 }
 

@@ -99,13 +99,22 @@ test.each<[what: string, world: () => World | Promise<World>, program: string, k
     aDevice,
     `const { port, token } = JSON.parse(readFileSync(process.env.MUSTER_DISCOVERY_FILE, 'utf8'));
     assert.equal(typeof port + typeof token, 'numberstring');
-    ${SEES_NO_TRAFFIC}`,
+    const authorization = 'Bearer ' + token;
+    const answer = await fetch('http://127.0.0.1:' + port + '/v0.2/health', { headers: { authorization }, signal });
+    assert.equal(answer.status, 200);`,
     ['discovery-other-names', 'discovery-port-as-text', 'discovery-without-token'],
   ],
   [
     'the owner of the socket',
     aDevice,
-    `assert.equal(statSync(process.env.MUSTER_SOCKET).uid, process.getuid()); ${SEES_NO_TRAFFIC}`,
+    `const { request } = await import('node:http');
+    const socketPath = process.env.MUSTER_SOCKET;
+    assert.equal(statSync(socketPath).uid, process.getuid());
+    await new Promise((resolve, reject) => {
+      request({ socketPath, path: '/v0.2/health', agent: false }, (answer) => answer.resume().on('end', resolve))
+        .on('error', reject)
+        .end();
+    });`,
     // Nobody else can give a file away.
     isRoot ? ['socket-given-away'] : [],
   ],
