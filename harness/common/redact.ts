@@ -4,22 +4,17 @@
  * few can be found too.
  */
 
+import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
+
 const MASK = '***';
 /** Headers that carry a credential. */
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
-/** Of a secret that was cut, fewer characters than these are left alone: they would be found by chance. */
-const SHORTEST = 4;
-/**
- * The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut
- * there.
- */
-const HEAD = 8;
 /** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 
 /** Whether a secret may stand in other text by chance. Then it is masked only where it is the value of a credential. */
-const isOrdinary = (secret: string): boolean =>
+export const isOrdinary = (secret: string): boolean =>
   secret.length < HEAD || (secret.length < LONGEST_WORDS && WORDS.test(secret));
 
 /** Whether a variable of that name holds a secret. */
@@ -131,8 +126,16 @@ export class Redactor {
 }
 
 /** Members, parameters and headers whose value is a secret. */
-const NAME = String.raw`[\w-]*(?:token|password|passwd|secret|authorization|api[_-]?key|private_key(?:_pem)?)`;
+const WORDS_OF_SECRETS = 'token|password|passwd|secret|authorization';
+const NAME = String.raw`[\w-]*(?:${WORDS_OF_SECRETS}|(?:api|access|secret)[_-]?key|private_key(?:_pem)?)`;
 const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
+/** Also what tells one item of a list from another: it depends on the value. */
+const MAYBE_NAME = /^key$/i;
+const MAYBE_MEMBER = /("key"\s*:\s*")([^"\\]*)/gi;
+/** In an address or a form. What is before the name keeps it from beginning within a longer one. */
+const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
+/** A name, a text or a mark, in JSON that can be read. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 /** In JSON that was cut, and so cannot be read. */
 const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
 /** In JSON that is a string in JSON. */
@@ -140,14 +143,38 @@ const INNER_MEMBER = new RegExp(String.raw`((?<!\\)\\+"${NAME}\\+"\s*:\s*\\+")(?
 /** A JWT may begin in it. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
+/** What secrets without a form of their own are made of. */
+const WORD = /[\w-]{8,}/g;
+const MOST_WORDS = 1000;
 
 /**
  * For traffic of anybody: masks also what it does not know, where its name or its form says that it is a secret. What a
  * client sends is read once from its beginning to its end: no pattern begins again within its own match.
  */
 export class TrafficRedactor extends Redactor {
+  /** The newest last. */
+  readonly #words = new Set<string>();
+
+  /** Registers a secret that is masked only as it is: many of them cost little. The oldest are forgotten. */
+  addWord(secret: string): void {
+    for (const [word] of secret.matchAll(WORD)) {
+      if (isOrdinary(word)) continue;
+      this.#words.delete(word);
+      this.#words.add(word);
+      const [oldest] = this.#words.size > MOST_WORDS ? this.#words : [];
+      if (oldest !== undefined) this.#words.delete(oldest);
+    }
+  }
+
   override text(text: string, options?: { ended?: boolean }): string {
-    return super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`).replaceAll(DOTTED, withoutJwt);
+    const known = super
+      .text(text, options)
+      .replaceAll(BEARER, `$1 ${MASK}`)
+      .replaceAll(PARAMETER, (parameter: string, name: string, value: string) =>
+        isSecret(name, value) ? `${name}=${MASK}` : parameter,
+      )
+      .replaceAll(DOTTED, withoutJwt);
+    return this.#words.size === 0 ? known : known.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
   }
 
   override header(name: string, value: string): string {
@@ -163,34 +190,83 @@ export class TrafficRedactor extends Redactor {
       .split('&')
       .map((parameter) => {
         const name = parameter.split('=', 1)[0] ?? '';
-        return name.length < parameter.length && WHOLE_NAME.test(decoded(name)) ? `${name}=${MASK}` : parameter;
+        return name.length < parameter.length && isSecret(name, parameter.slice(name.length + 1))
+          ? `${name}=${MASK}`
+          : parameter;
       });
     return this.text(`${path}?${parameters.join('&')}`);
   }
 
-  /** A body: JSON is masked member by member, unless it was cut. */
+  /** A body: JSON is masked member by member, unless it was cut. What is not masked stays as it was written. */
   body(text: string, cut: boolean): string {
-    const value = cut ? undefined : parsed(text);
-    if (value !== undefined) return this.text(JSON.stringify(this.#members(value)));
-    return this.text(text.replaceAll(INNER_MEMBER, `$1${MASK}$2`).replaceAll(MEMBER, `$1"${MASK}"`));
-  }
-
-  #members(value: unknown): unknown {
-    if (typeof value === 'string') return this.#string(value);
-    if (Array.isArray(value)) return value.map((each) => this.#members(each));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, WHOLE_NAME.test(name) ? MASK : this.#members(each)]),
+    if (!cut && parsed(text) !== undefined) return this.text(this.#json(text));
+    const members = text.replaceAll(INNER_MEMBER, `$1${MASK}$2`).replaceAll(MEMBER, `$1"${MASK}"`);
+    return this.text(
+      members.replaceAll(MAYBE_MEMBER, (all, before: string, value: string) =>
+        looksRandom(value) ? `${before}${MASK}` : all,
+      ),
     );
   }
 
-  #string(value: string): string {
-    const inner = /^\s*[[{]/.test(value) ? parsed(value) : undefined;
-    if (inner === undefined) return this.text(value);
-    const masked = JSON.stringify(this.#members(inner));
-    // What holds no secret is shown as it was written.
-    return masked === JSON.stringify(inner) ? this.text(value) : masked;
+  /** Reads tokens instead of values: numbers beyond a double and members of one name are kept. */
+  #json(text: string): string {
+    const tokens = [...text.matchAll(TOKENS)];
+    const kept: string[] = [];
+    let from = 0;
+    const mask = (start: number, end: number, masked: string): void => {
+      kept.push(text.slice(from, start), masked);
+      from = end;
+    };
+    for (let index = 0; index < tokens.length; index += 1) {
+      const { 0: token = '', index: at = 0 } = tokens[index] ?? {};
+      if (!token.startsWith('"')) continue;
+      if (tokens[index + 1]?.[0] !== ':') {
+        const masked = this.#string(token);
+        if (masked !== token) mask(at, at + token.length, masked);
+      } else if (isSecretMember(token, tokens[index + 2]?.[0])) {
+        const begin = tokens[index + 2];
+        index = lastOfValue(tokens, index + 2);
+        const end = tokens[index];
+        if (begin !== undefined && end !== undefined) mask(begin.index, end.index + end[0].length, `"${MASK}"`);
+      }
+    }
+    return kept.join('') + text.slice(from);
   }
+
+  /** JSON in a string of JSON. */
+  #string(token: string): string {
+    const value = parsed(token);
+    if (typeof value !== 'string') return token;
+    const inner = /^\s*[[{]/.test(value) && parsed(value) !== undefined ? this.#json(value) : value;
+    const masked = this.text(inner);
+    return masked === value ? token : JSON.stringify(masked);
+  }
+}
+
+/** Whether the value of a parameter is a secret. */
+const isSecret = (name: string, value: string): boolean =>
+  WHOLE_NAME.test(decoded(name)) || (MAYBE_NAME.test(name) && !isOrdinary(value));
+
+/** Both as they stand in JSON. */
+const isSecretMember = (name: string, value = ''): boolean =>
+  WHOLE_NAME.test(name.slice(1, -1)) || (MAYBE_NAME.test(name.slice(1, -1)) && looksRandom(value));
+
+/** No name that somebody gave: letters of both cases with digits, or many letters and digits together. */
+const looksRandom = (value: string): boolean =>
+  value.length >= 12 &&
+  ((/[A-Z]/.test(value) && /[a-z]/.test(value) && /\d/.test(value)) ||
+    (value.match(/[a-z\d]{12,}/gi) ?? []).some((part) => part.replaceAll(/\D/g, '').length > 2));
+
+/** The index of the last token of the value that begins with that one. */
+function lastOfValue(tokens: readonly RegExpExecArray[], first: number): number {
+  let depth = 0;
+  for (let index = first; index < tokens.length; index += 1) {
+    const token = tokens[index]?.[0] ?? '';
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    if (depth === 0) return index;
+  }
+  return tokens.length - 1;
 }
 
 function withoutJwt(dotted: string): string {
@@ -231,114 +307,3 @@ function credentialValues(secrets: readonly string[]): RegExp {
   const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
   return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
 }
-
-/** A secret in one encoding. */
-interface Form {
-  /** Sticky patterns, one for each character however it may be escaped. */
-  characters: readonly RegExp[];
-  /**
-   * Sticky, for all of it. Unlike the characters one by one, it tries again where a character can be read in two ways.
-   */
-  whole: RegExp;
-  /** Source of the pattern of its first characters. */
-  start: string;
-  /** How many characters at its beginning tell it from other text. */
-  head: number;
-}
-
-/** Where a form that begins at `index` ends; `index` when too little of it is there to tell it from other text. */
-function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
-  whole.lastIndex = index;
-  if (whole.test(text)) return whole.lastIndex;
-  const { count, at } = match(characters, text, index);
-  if (count >= head) return at;
-  // A cut may go through an escaped character.
-  const cut = ended ? /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…)/y : /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…|$)/y;
-  cut.lastIndex = at;
-  return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
-}
-
-/** Length of the longest end of a form that the text begins with. */
-function remains({ characters }: Form, text: string): number {
-  for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
-    const { count, at } = match(characters, text, 0, from);
-    if (from + count === characters.length) return at;
-  }
-  return 0;
-}
-
-/**
- * How many characters, beginning with that number `from`, stand in the text at `index`, and where the last of them
- * ends.
- */
-function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
-  let at = index;
-  for (let count = 0; ; count += 1) {
-    const character = characters[from + count];
-    if (character === undefined) return { count, at };
-    character.lastIndex = at;
-    if (!character.test(text)) return { count, at };
-    at = character.lastIndex;
-  }
-}
-
-/**
- * A secret as it is, in hexadecimal and in base64, alone or in a longer text whose bytes before it shift its
- * characters.
- */
-function formsOf(secret: string): Form[] {
-  const bytes = Buffer.from(secret);
-  const [alone = '', ...inside] = [0, 1, 2].map((before) =>
-    Buffer.concat([Buffer.alloc(before), bytes])
-      .toString('base64')
-      .slice(before === 0 ? 0 : before + 1, before === 0 ? undefined : Math.floor(((before + bytes.length) * 8) / 6)),
-  );
-  const url = (character: string): string => `${escaped(character)}${{ '+': '|-', '/': '|_' }[character] ?? ''}`;
-  return [
-    form(secret, escaped),
-    form(bytes.toString('hex'), digits),
-    form(alone.replace(/=+$/, ''), url, '=*'),
-    ...inside.filter((text) => text.length > SHORTEST + 1).map((text) => form(text, url)),
-  ];
-}
-
-const sources = (text: string, pattern: (character: string) => string): string[] =>
-  [...text].map((character) => `(?:${pattern(character)})`);
-
-function form(text: string, pattern: (character: string) => string, end = ''): Form {
-  const patterns = sources(text, pattern);
-  // Up to the first character that words do not have, or most of it.
-  const telling = text.search(/[^A-Za-z._-]/);
-  const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
-  return {
-    characters: patterns.map((source) => new RegExp(source, 'y')),
-    whole: new RegExp(patterns.join('') + end, 'y'),
-    start: patterns.slice(0, SHORTEST).join(''),
-    head: head < patterns.length ? head : Number.POSITIVE_INFINITY,
-  };
-}
-
-const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
-const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
-
-/** A character plain, escaped for JSON or a URL (however often), for HTML or a shell, or misread as Latin-1. */
-function escaped(character: string): string {
-  if (/^\w$/.test(character)) return character;
-  const code = character.codePointAt(0) ?? 0;
-  return [
-    ...(character === "'" ? [`'\\\\+''`] : []),
-    ...(character === ' ' ? ['\\+'] : []),
-    ...(character in CONTROL ? [`\\\\+${CONTROL[character]}`] : []),
-    character.replaceAll(UNIT, (unit) => `\\\\+u${digits(hex(unit.charCodeAt(0)))}`),
-    Array.from(Buffer.from(character), (byte) => `%(?:25)*${digits(hex(byte).slice(-2))}`).join(''),
-    `&(?:amp;)*(?:#0*${code}|#[xX]0*${digits(code.toString(16))}|${NAMED[character] ?? '#'});`,
-    `\\\\*${literal(character)}`,
-    literal(Buffer.from(character).toString('latin1')),
-  ].join('|');
-}
-
-const UNIT = /[\s\S]/g;
-const hex = (value: number): string => value.toString(16).padStart(4, '0');
-const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-/** Node 22 has no RegExp.escape. */
-const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);

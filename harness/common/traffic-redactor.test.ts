@@ -64,3 +64,38 @@ it.each(['{"slot_key":"main","device":"dvc_1","development":7}', '{"key":"value"
     expect(mask.body(text, true)).toBe(text);
   },
 );
+
+it.each([
+  '{"id":9223372036854775807,"a":1e3,"b":1.0,"a":-0,"text":"\\u00e9\\/"}',
+  '  [1e3, 1.0,\n 1234567890123456789 ]',
+  '{"key":"lidar-360-front"}',
+])('changes no number and no space of %s', (text) => expect(mask.body(text, false)).toBe(text));
+
+it('masks members and leaves all else as it was written', () => {
+  expect(mask.body('{"id": 9223372036854775807, "token": {"a":[1]}, "b":1.0}', false)).toBe(
+    '{"id": 9223372036854775807, "token": "***", "b":1.0}',
+  );
+  expect(mask.body('{"key":"mk_0123456789abcdef","access_key":"x","n":1e3}', false)).toBe(
+    '{"key":"***","access_key":"***","n":1e3}',
+  );
+});
+
+it.each([
+  ['a form', () => mask.body('grant_type=x&client_secret=s3cr3t&a=1', false)],
+  ['Location', () => mask.header('Location', 'https://x/y?a=1&access_token=s3cr3t#z')],
+  ['Referer', () => mask.header('Referer', 'https://x/?key=s3cr3t0-1')],
+  ['X-Secret-Key', () => mask.header('X-Secret-Key', 's3cr3t')],
+  ['?access_key=', () => mask.url('/x?access_key=s3cr3t&b=2')],
+  ['?key=', () => mask.url('/x?key=s3cr3t0-1')],
+])('masks %s', (_, shown) => {
+  expect(shown()).not.toContain('s3cr3t');
+  expect(shown()).toContain('***');
+});
+
+it('knows a thousand secrets as they are, and no word', () => {
+  const many = new TrafficRedactor();
+  for (let index = 0; index < 1500; index += 1) many.addWord(`mk_${100_000 + index}`);
+  many.addWord('deployments');
+  expect(many.text('mk_101499 mk_100500 deployments')).toBe('*** *** deployments');
+  expect(many.text('mk_100000')).toBe('mk_100000');
+});

@@ -34,7 +34,10 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
     };
   if (traffic.kind === 'response') return { ...traffic, headers: headersWithout(traffic.headers, redactor) };
   if (traffic.kind === 'frame')
-    return { ...traffic, fields: traffic.fields.map(([name, value]) => [name, redactor.body(value, false)]) };
+    return {
+      ...traffic,
+      fields: traffic.fields.map(([name, value]) => [name, fieldWithout(name, value, redactor)]),
+    };
   if (traffic.kind === 'refused' || traffic.kind === 'lost') return { ...traffic, why: redactor.text(traffic.why) };
   if (traffic.kind === 'asked')
     return traffic.body === undefined ? traffic : { ...traffic, body: bodyWithout(traffic.body, redactor) };
@@ -49,6 +52,10 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
+
+/** Ids and names are no bodies. */
+const fieldWithout = (name: string, value: string, redactor: TrafficRedactor): string =>
+  name === 'data' ? redactor.body(value, false) : redactor.text(value);
 
 function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body {
   const kept = text === undefined ? {} : { text: redactor.body(text, cut !== undefined) };

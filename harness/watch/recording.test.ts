@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
+import { withoutSecrets } from './recorded.ts';
 import { recordTo } from './recording.ts';
 import { replay } from './replaying.ts';
 import type { Traffic } from './traffic.ts';
@@ -140,4 +141,14 @@ test.each([
   const path = join(home.path, 'x');
   if (text !== undefined) writeFileSync(path, text);
   await expect(replayed(path)).rejects.toThrow(why);
+});
+
+test('an event is recorded as it came: ids beyond a double, and numbers as they were written', () => {
+  const fields = [
+    ['id', '9223372036854775807'],
+    ['event', 'a.b'],
+    ['data', '{"id":9223372036854775807,"a":1e3,"b":1.0}'],
+  ] as const;
+  const frame = { kind: 'frame', at: 1, exchange: 1, fields } as const;
+  expect(withoutSecrets(frame, new TrafficRedactor([SECRET]))).toEqual(frame);
 });
