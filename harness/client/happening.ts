@@ -30,12 +30,12 @@ export interface RequestSeen {
   readonly target: string;
   /** The path alone: each rule looks at it. */
   readonly path: string;
-  /** Names in lower case. */
+  /** Those that rules read; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined as long as it is not whole, and where it is not known. Empty for none. */
   readonly body?: string | undefined;
   /** The same object for the requests of one connection. */
-  readonly connection: object;
+  readonly connection: { readonly open: boolean };
   /** What clients of one kind have in common; several of them may have the same. */
   readonly client: string;
   /** When its head was there, milliseconds. */
@@ -48,7 +48,7 @@ export interface Over {
   readonly at: number;
   /** Of the answer; undefined where none came. */
   readonly status?: number;
-  /** Names in lower case. */
+  /** Those that rules read; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What came of a block of its event stream that was not whole. */
   readonly torn?: string;

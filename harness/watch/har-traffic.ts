@@ -1,6 +1,7 @@
 /** Makes traffic of a HAR 1.2 document of any tool: a browser, mitmproxy, Muster itself. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
+import { UsageError } from '../common/usage.ts';
 import type { Pairs } from './http-parser.ts';
 import type { Body, Ended, Taking } from './traffic.ts';
 
@@ -17,34 +18,56 @@ interface Entry {
   /** Undefined where the document does not hold it. */
   text: string | undefined;
   ended: Ended;
+  /** Of the server. */
+  origin: string;
 }
 
 type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** What the document lacks, in words; undefined where it is no HAR. */
-export function trafficOfHar(document: unknown, take: Taking): { lacks: string[] } | undefined {
-  const entries = fieldsOf(fieldsOf(document)['log'])['entries'];
+/**
+ * What the document lacks, in words; undefined where it is no HAR. `origin`: that of the server which is meant, where a
+ * tool has recorded others too.
+ *
+ * @throws UsageError where it is not given, and there are several
+ */
+export function trafficOfHar(
+  document: unknown,
+  take: Taking,
+  origin: string | undefined,
+): { lacks: string[] } | undefined {
+  const log = fieldsOf(fieldsOf(document)['log']);
+  const { entries } = log;
   if (!Array.isArray(entries)) return undefined;
+  const isOwn = fieldsOf(log['creator'])['name'] === 'muster';
   const numbers = new Map<string, number>();
-  const read = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers));
-  const known = read.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
+  const all = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers, isOwn));
+  const read = all.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
+  const origins = new Set(read.map((entry) => entry.origin));
+  if (!isOwn && origin === undefined && origins.size > 1)
+    throw new UsageError(
+      `--url: missing; the HAR holds requests to ${origins.size} servers, and one of them is judged`,
+    );
+  // Those of Muster are all of one server, and name it as its clients do.
+  const known = isOwn || origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
   // The end of one exchange comes before the beginning of a later one.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const withoutBody = known.filter(({ text, status }) => text === undefined && status !== 0).length;
-  const strange = entries.length - known.length;
+  const strange = entries.length - read.length;
+  const others = read.length - known.length;
   return {
     lacks: [
       'HAR has no times of single events, and no ends of connections',
       ...(withoutBody > 0 ? [`${withoutBody} answers have no body in it`] : []),
+      ...(others > 0 ? [`${others} entries are of another server than ${origin}`] : []),
       ...(strange > 0 ? [`${strange} entries are not understood`] : []),
     ],
   };
 }
 
-function entryIn(entry: Fields, numbers: Map<string, number>): Entry | undefined {
+function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): Entry | undefined {
   const [request, response] = [fieldsOf(entry['request']), fieldsOf(entry['response'])];
   const method = textOf(request['method']);
   const url = URL.parse(textOf(request['url']) ?? '');
@@ -56,6 +79,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>): Entry | undefined
   const given = textOf(content['text']);
   const text = isPacked && given !== undefined ? Buffer.from(given, 'base64').toString('utf8') : given;
   const status = Number(response['status'] ?? 0);
+  const received = pairsOf(response['headers']);
   const name = textOf(entry['connection']);
   const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
   numbers.set(name ?? `entry ${numbers.size}`, connection);
@@ -68,13 +92,21 @@ function entryIn(entry: Fields, numbers: Map<string, number>): Entry | undefined
     sent: pairsOf(request['headers']),
     body: posted === undefined ? undefined : { text: posted, size: Buffer.byteLength(posted) },
     status: Number.isInteger(status) ? status : 0,
-    received: pairsOf(response['headers']),
+    received,
     text: text ?? (content['size'] === 0 ? '' : undefined),
-    ended: endedOf(status, textOf(entry['comment'])),
+    ended: isOwn ? endedOf(status, textOf(entry['comment'])) : foreignEnd(status, received, entry['_error']),
+    origin: url.origin,
   };
 }
 
-/** Muster's own recordings say who broke off; of others an answer without a status is one that nobody saw. */
+/** Other tools do not say who ended a stream, nor whether it was over. */
+const foreignEnd = (status: number, received: Pairs, error: unknown): Ended =>
+  status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
+
+const isEventStream = (status: number, received: Pairs): boolean =>
+  status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
+
+/** Muster's own recordings say who broke off. */
 function endedOf(status: number, comment = ''): Ended {
   if (comment === 'the server broke off') return 'server';
   if (comment === 'the client broke off') return 'client';
@@ -96,7 +128,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Takin
     take({ kind: 'request', at, connection, exchange, method, target, headers: sent });
     take({ kind: 'asked', at, exchange, ...defined({ body }) });
   };
-  const isStream = status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
+  const isStream = isEventStream(status, received);
   const answered = (take: Taking): void => {
     if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
     if (isStream) framesOf(text ?? '', (fields) => take({ kind: 'frame', at: end, exchange, fields }));

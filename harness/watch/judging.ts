@@ -1,9 +1,11 @@
 /** Has the rules of a suite judge traffic, as they judge what checks see. */
+import { createHash } from 'node:crypto';
 import { parseJson } from '../client/body.ts';
 import type { Asked, Over, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
-import { TrafficRedactor } from '../common/redact.ts';
+import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
+import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Judged, type Rule } from '../runner/rules.ts';
 import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
 import { joined, type Pairs } from './http-parser.ts';
@@ -42,10 +44,26 @@ export interface JudgeOptions {
 
 /** Who asked, as reports name it. */
 const WHO = 'traffic';
-/** A credential beyond these is masked where its header or its name tells it. */
+/**
+ * Credentials that are masked in any encoding: those of whoever came first, and as many that the server has let in.
+ * Others are masked as they are, and where a name tells them.
+ */
 const MOST_SECRETS = 20;
+const LONGEST_SECRET = 1000;
 /** Reasons are a few; what a peer sends in them is not. */
 const MOST_REASONS = 50;
+const LONGEST_REASON = 200;
+/** What rules read. All else would be kept as long as they remember the request. */
+const READ = new Set([
+  ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
+  ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
+]);
+const READ_OF_ANSWERS = new Set(['date', 'retry-after']);
+/** Characters of an address, or of a field that rules read: whoever sends more is no client of this API. */
+const LONGEST_READ = 8192;
+/** Characters of a field that are shown, and of a name of a client. */
+const LONGEST_FIELD = 2000;
+const LONGEST_AGENT = 300;
 
 interface Exchange {
   readonly request: RequestSeen & { body?: string | undefined };
@@ -66,8 +84,9 @@ export class TrafficJudge {
   readonly #history: History;
   readonly #happened: ReturnType<History['of']>;
   readonly #exchanges = new Map<number, Exchange>();
-  readonly #connections = new Map<number, object>();
+  readonly #connections = new Map<number, { open: boolean }>();
   readonly #secrets = new Set<string>();
+  readonly #accepted = new Set<string>();
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -84,30 +103,44 @@ export class TrafficJudge {
   take(traffic: Traffic): void {
     if (traffic.kind === 'opened') this.seen.connections += 1;
     else if (traffic.kind === 'request') this.#request(traffic);
-    else if (traffic.kind === 'closed') this.#connections.delete(traffic.connection);
+    else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      this.#connections.delete(traffic.connection);
-      count(this.seen.lost, traffic.why);
-    } else if (traffic.kind !== 'refused') {
+      this.#closed(traffic.connection);
+      count(this.seen.lost, this.#reason(traffic.why));
+    } else if (traffic.kind === 'refused')
+      count(this.seen.lost, `no connection to the server: ${this.#reason(traffic.why)}`);
+    else {
       const exchange = this.#exchanges.get(traffic.exchange);
       if (exchange !== undefined) this.#ofExchange(traffic, exchange);
     }
   }
 
-  #request({ at, connection, exchange, method, target, headers }: Extract<Traffic, { kind: 'request' }>): void {
+  #closed(connection: number): void {
+    const known = this.#connections.get(connection);
+    if (known !== undefined) known.open = false;
+    this.#connections.delete(connection);
+  }
+
+  #reason(why: string): string {
+    return this.redactor.excerpt(why, LONGEST_REASON);
+  }
+
+  #request({ at, connection, exchange, method, target: sent, headers }: Extract<Traffic, { kind: 'request' }>): void {
     const { place } = this.#options;
-    const known = this.#connections.get(connection) ?? {};
+    const known = this.#connections.get(connection) ?? { open: true };
     this.#connections.set(connection, known);
     const fields = joined(headers);
-    this.#keepSecret(fields['x-api-key']);
-    this.#keepSecret(/^Bearer +(\S+)$/i.exec(fields['authorization'] ?? '')?.[1]);
-    const { 'user-agent': agent, 'x-api-key': key, authorization } = fields;
-    const client = JSON.stringify([agent, key, authorization]);
+    for (const secret of secretsOf(fields)) this.#keepSecret(secret);
+    const target = own(sent);
+    const read = only(READ, { ...fields, ...named(fields['user-agent']) });
+    const isReadable = [target, ...Object.values(read)].every(({ length }) => length <= LONGEST_READ);
+    if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
+    const path = target.split('?', 1)[0] ?? '';
     this.#exchanges.set(exchange, {
-      request: { method, target, path: target.split('?', 1)[0] ?? '', headers: fields, connection: known, client, at },
-      asked: new WatchedAsked({ method, target, headers: fields }, place, this.redactor),
+      request: { method, target, path, headers: read, connection: known, client: clientOf(fields), at },
+      asked: new WatchedAsked({ method, target, headers: shownOf(fields) }, place, this.redactor),
       connection,
-      isOfApi: target === place.base || target.startsWith(`${place.base}/`) || target.startsWith(`${place.base}?`),
+      isOfApi: isReadable && isBelow(place.base, target),
       stream: {},
     });
   }
@@ -122,6 +155,8 @@ export class TrafficJudge {
       exchange.status = traffic.status;
       exchange.headers = joined(traffic.headers);
       asked.status = traffic.status;
+      if (traffic.status >= 200 && traffic.status < 300)
+        for (const secret of secretsOf(request.headers)) this.#keepAccepted(secret);
       asked.duration_ms = traffic.at - request.at;
     } else if (traffic.kind === 'frame') this.#frame(traffic.fields, traffic.at, exchange);
     else if (traffic.kind === 'over') {
@@ -147,7 +182,9 @@ export class TrafficJudge {
   #over({ ended, at, body, torn }: Extract<Traffic, { kind: 'over' }>, exchange: Exchange): void {
     const { asked, request, status, headers, parser } = exchange;
     asked.duration_ms = at - request.at;
-    if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
+    request.body = beginning(request.body);
+    if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
+    else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = textOf(body);
       if (text === undefined) count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
       else {
@@ -155,13 +192,25 @@ export class TrafficJudge {
         this.#happened({ kind: 'answer', asked, path: request.target, answer, request });
       }
     }
-    const over: Over = { ended, at, ...defined({ status, headers, torn }) };
+    const read = headers === undefined ? undefined : only(READ_OF_ANSWERS, headers);
+    const over: Over = { ended, at, ...defined({ status, headers: read, torn }) };
     this.#happened({ kind: 'over', asked, request, over });
   }
 
-  #keepSecret(secret: string | undefined): void {
-    if (secret === undefined || this.#secrets.size >= MOST_SECRETS || this.#secrets.has(secret)) return;
-    this.#secrets.add(secret);
+  /** Anybody can send a word as a credential, which then would be masked wherever it stands. */
+  #keepSecret(secret: string): void {
+    if (isOrdinary(secret) || this.#secrets.has(secret)) return;
+    this.redactor.addWord(secret);
+    this.#keepIn(this.#secrets, secret);
+  }
+
+  #keepAccepted(secret: string): void {
+    if (!this.#secrets.has(secret)) this.#keepIn(this.#accepted, secret);
+  }
+
+  #keepIn(kept: Set<string>, secret: string): void {
+    if (kept.size >= MOST_SECRETS || secret.length > LONGEST_SECRET || kept.has(secret)) return;
+    kept.add(secret);
     this.redactor.add(secret);
   }
 
@@ -193,10 +242,49 @@ const textOf = (body: Body | undefined): string | undefined =>
   body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
 /** A text of its own: a part would keep all of it in memory. */
+const own = (text: string): string => Buffer.from(text).toString();
 const beginning = (text: string | undefined): string | undefined =>
-  text === undefined || text.length <= LONGEST_SHOWN ? text : Buffer.from(text.slice(0, LONGEST_SHOWN)).toString();
+  text === undefined || text.length <= LONGEST_SHOWN ? text : own(text.slice(0, LONGEST_SHOWN));
+
+type Fields = Readonly<Record<string, string>>;
+
+const only = (names: ReadonlySet<string>, fields: Fields): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (names.has(name) ? [[name, own(value)]] : [])));
+
+/** As reports show them. */
+const shownOf = (fields: Fields): Fields =>
+  Object.values(fields).every(({ length }) => length <= LONGEST_FIELD)
+    ? fields
+    : Object.fromEntries(
+        Object.entries(fields).map(([name, value]) => [
+          own(name),
+          value.length > LONGEST_FIELD ? `${own(value.slice(0, LONGEST_FIELD))}…` : own(value),
+        ]),
+      );
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+/** Rules remember many: each is as short as any other, and tells no secret. */
+const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization }: Fields): string =>
+  hashOf(JSON.stringify([agent, key, authorization]));
+/** A User-Agent may be long. It is only compared. */
+const named = (agent = ''): Fields =>
+  agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
+
+/** That of a recording is masked. */
+const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>
+  [key, /^Bearer +(\S+)$/i.exec(authorization)?.[1]]
+    .filter((secret) => secret !== undefined)
+    .filter((secret) => !secret.includes('***'));
+
+const isBelow = (base: string, target: string): boolean =>
+  target === base || target.startsWith(`${base}/`) || target.startsWith(`${base}?`);
+
+const isCodedStream = (status: number | undefined, headers: Fields = {}): boolean =>
+  status === 200 &&
+  /^text\/event-stream\b/i.test(headers['content-type'] ?? '') &&
+  !/^(?:identity)?$/i.test(headers['content-encoding'] ?? '');
 
 function count(counts: Record<string, number>, reason: string): void {
-  const known = reason in counts || Object.keys(counts).length < MOST_REASONS ? reason : 'other reasons';
+  const known = Object.hasOwn(counts, reason) || Object.keys(counts).length < MOST_REASONS ? reason : 'other reasons';
   counts[known] = (counts[known] ?? 0) + 1;
 }

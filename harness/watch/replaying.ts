@@ -24,12 +24,12 @@ export async function headOf(path: string): Promise<RecordingHead | undefined> {
 }
 
 /**
- * Gives all traffic of a file to `take`, in its order.
+ * Gives all traffic of a file to `take`, in its order. `origin`: of HAR of other tools, only what that server is asked.
  *
  * @throws UsageError that names the file and what is accepted
  */
-export async function replay(path: string, take: Taking): Promise<Replayed> {
-  return (await headOf(path)) === undefined ? replayHar(path, take) : await replayLines(path, take);
+export async function replay(path: string, take: Taking, origin?: string): Promise<Replayed> {
+  return (await headOf(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }
 
 async function replayLines(path: string, take: Taking): Promise<Replayed> {
@@ -55,9 +55,9 @@ async function replayLines(path: string, take: Taking): Promise<Replayed> {
   };
 }
 
-function replayHar(path: string, take: Taking): Replayed {
+function replayHar(path: string, take: Taking, origin: string | undefined): Replayed {
   const value = parsed(readText(path));
-  const result = trafficOfHar(value, take);
+  const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;
   const shown = readText(path).slice(0, MOST_SHOWN);
   throw new UsageError(

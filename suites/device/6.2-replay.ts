@@ -125,14 +125,19 @@ check(
 );
 
 rule(complete, { premises: [complete.id] }, () => {
-  const known = new Recollection<{ type: string; text: string; sighting: Sighting }>();
+  const known = new Recollection<EventSeen & { type: string; sighting: Sighting }>();
   return (seen: Happening, judge: Judge): void => {
     if (seen.kind !== 'frame') return;
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
-    const before = known.get(id);
+    const kept = known.get(id);
+    const isAnew = seen.request !== undefined && kept !== undefined && isOfNewLog(kept, { stream: seen.stream, text });
+    if (isAnew) known.clear();
+    const before = isAnew ? undefined : kept;
     if (before === undefined) {
-      known.set(id, { type, text, sighting: judge.saw(() => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`) });
+      const { stream } = seen;
+      const sighting = judge.saw(() => `id: ${id}\nevent: ${type}\ndata: ${text}\n\n`);
+      known.set(id, { type, text, stream, sighting });
       return;
     }
     judge.saw(() => frameText(seen.frame));
@@ -143,6 +148,24 @@ rule(complete, { premises: [complete.id] }, () => {
     });
   };
 });
+
+interface EventSeen {
+  stream: object;
+  text: string;
+}
+
+/**
+ * Where others are watched, an agent may have been installed anew meanwhile, and counts from 1 again. No stream of it
+ * goes on after that.
+ */
+const isOfNewLog = (kept: EventSeen, event: EventSeen): boolean =>
+  kept.stream !== event.stream && whenOf(kept.text) !== whenOf(event.text);
+
+/** When the event occurred, as it says itself. */
+function whenOf(text: string): unknown {
+  const when = parseObject(text)?.['occurred_at'];
+  return typeof when === 'string' ? Date.parse(when) || when : when;
+}
 
 /** Control says which events it published. */
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {

@@ -13,6 +13,7 @@ import { prepareFile } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
 import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
+import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { Relay } from '../../watch/relay.ts';
@@ -150,10 +151,11 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   const head = await headOf(path);
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
+  const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
   const way = wayIn(head?.way);
   const { suite, plan, conclusion, told } = await prepared(api, way, table, args);
   const found = new Map<string, PlainJudged>();
-  const base = head?.base ?? (args.url === undefined ? undefined : new URL(args.url).pathname.replace(/\/$/, ''));
+  const base = head?.base ?? server?.pathname.replace(/\/$/, '');
   const judge = new TrafficJudge({
     checks: suite.checks,
     place: {
@@ -166,7 +168,7 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
       told.found(id, judged);
     },
   });
-  const { lacks } = await replay(path, (traffic) => judge.take(traffic));
+  const { lacks } = await replay(path, (traffic) => judge.take(traffic), server?.origin);
   return await conclude({
     ...conclusion,
     ...{ suite, plan, found, troubles: lacks },

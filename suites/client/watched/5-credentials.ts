@@ -1,5 +1,6 @@
 /** Sections 5 and 9: credentials, and the API version that a client names. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { isOrdinary } from '../../../harness/common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { address, sent as keySent } from '../5-key.ts';
@@ -31,16 +32,20 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
 
 /** One without a key may be of anybody: it counts where the client shows that it knows the API, and is let in. */
 const keyRule = (): Rule => {
-  const withKey = new WeakMap<object, string>();
+  const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
     const { request } = seen;
     // An agent, or a user of a console, has other credentials.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
+    if (request.headers['cookie'] !== undefined) return;
     const path = request.path;
     const hasKey = request.headers[KEY] !== undefined;
-    const isAgain = withKey.get(request.connection) === path;
-    if (hasKey) withKey.set(request.connection, path);
+    const agent = request.headers['user-agent'];
+    const before = withKey.get(request.connection);
+    // A proxy sends the requests of several clients over one connection.
+    const isAgain = agent !== undefined && before?.agent === agent && before.path === path;
+    if (hasKey) withKey.set(request.connection, { path, agent });
     const knowsApi = versionOf(request) !== undefined && (isPing(request) || isCreation(request) || isList(request));
     if (apiRequest(seen) !== request && !isAgain && !knowsApi) return;
     if (!hasKey && !isAgain && !knowsApi && seen.kind === 'asked') return;
@@ -58,22 +63,37 @@ const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
 const MOST_KEYS = 50;
-/** Shorter ones, such as `dev`, stand in addresses by chance. */
-const SHORTEST_KEY = 8;
 
+/** Words such as `dev` stand in addresses by chance; that of a recording is masked. */
+function tellingKey({ headers }: RequestSeen): string | undefined {
+  const key = headers[KEY];
+  return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
+}
+
+/** A request is held to its own key, and to those that the platform has let in: anybody can send anything as a key. */
 const addressRule = (): Rule => {
-  const keys = new Set<string>();
+  const accepted = new Set<string>();
   return (seen, judge: Judge) => {
-    if (seen.kind !== 'asked') return;
-    const key = seen.request.headers[KEY];
-    // That of a recording is masked.
-    if (key !== undefined && key.length >= SHORTEST_KEY && !key.includes('***') && keys.size < MOST_KEYS) keys.add(key);
-    if (keys.size === 0) return;
-    judge.saw(() => shownRequest(seen.request));
-    const { target } = seen.request;
-    judge.must(![...keys].some((each) => target.includes(each) || target.includes(encodeURIComponent(each))), {
+    if (seen.kind !== 'asked' && seen.kind !== 'over') return;
+    const { request } = seen;
+    const own = tellingKey(request);
+    if (seen.kind === 'over') {
+      const { status = 0 } = seen.over;
+      if (own === undefined || status < 200 || status > 299) return;
+      // The newest last.
+      accepted.delete(own);
+      accepted.add(own);
+      const [oldest] = accepted.size > MOST_KEYS ? accepted : [];
+      if (oldest !== undefined) accepted.delete(oldest);
+      return;
+    }
+    const keys = own === undefined ? [...accepted] : [...accepted, own];
+    if (keys.length === 0) return;
+    judge.saw(() => shownRequest(request));
+    const { target } = request;
+    judge.must(!keys.some((each) => target.includes(each) || target.includes(encodeURIComponent(each))), {
       expected: 'no key in any address',
-      actual: `the key, in that of ${seen.request.path}`,
+      actual: `the key, in that of ${request.path}`,
     });
   };
 };
@@ -113,7 +133,8 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (BEARER.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      expected: 'Authorization: Bearer with the token of the discovery file',
+      // Nothing that looks like a credential: that would be masked.
+      expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });
   };

@@ -73,10 +73,10 @@ const cursorRule = (): Rule => {
     const { request, over } = seen;
     const state = followers.of(request.client);
     const id = events.of(request);
-    // After 410 it begins anew.
-    if (over.status === 410) delete state.last;
-    else if (over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined)
-      state.last = { id, at: over.at };
+    const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
+    // After 410 it begins anew; after any other end nobody knows how far it came.
+    if (isKnown) state.last = { id, at: over.at };
+    else delete state.last;
   };
 };
 
@@ -89,6 +89,8 @@ function tornId(text: string | undefined, last: string | undefined): string | un
 const tornRule = (): Rule => {
   const events = new LastEvents();
   const comesBack = afterEach(isForEvents, () => (request, before, judge: Judge) => {
+    // Whoever has left a stream, or was not seen to its end, may have got more of it than was seen.
+    if (before.over.ended !== 'server') return;
     const id = tornId(before.over.torn, events.of(before.request));
     const named = cursorOf(request);
     if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;

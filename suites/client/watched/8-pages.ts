@@ -69,7 +69,9 @@ const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => v
     const { page: before } = state;
     state.page = page;
     if (before === undefined || !before.more || page.offset <= before.offset || page.at - before.at > SOON_MS) return;
-    each(page, before, judge);
+    const isSame = request.connection === before.request.connection;
+    // Two that read one list by turns look like one that goes on in it.
+    if (isSame || !before.request.connection.open) each(page, before, judge);
   };
 };
 

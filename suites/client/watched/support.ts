@@ -3,6 +3,7 @@
  * User-Agent and its credentials, so several may look like one: then what they do one after the other means nothing.
  */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
+import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { rules } from '../../../harness/runner/define.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
@@ -44,15 +45,27 @@ export class PerClient<T> {
   }
 }
 
-/** How many requests of a client are under way, and whether there ever were several. */
+interface Crowd {
+  open: Set<RequestSeen>;
+  several: boolean;
+  last?: RequestSeen['connection'];
+}
+
+/**
+ * Whether several ask in one name: requests were under way together, or one came on another connection while that of
+ * the one before was still open. One client would have used that again.
+ */
 class Crowds {
-  readonly #of = new PerClient(() => ({ open: new Set<RequestSeen>(), several: false }));
+  readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
 
   take(seen: Happening): void {
     if (seen.kind === 'asked') {
       const crowd = this.#of.of(seen.request.client);
       crowd.open.add(seen.request);
-      if (crowd.open.size > 1) {
+      const { connection } = seen.request;
+      const isOther = crowd.last !== undefined && crowd.last !== connection && crowd.last.open;
+      crowd.last = connection;
+      if (crowd.open.size > 1 || isOther) {
         crowd.several = true;
         crowd.open.clear();
       }
@@ -113,7 +126,8 @@ export const cursorOf = (request: RequestSeen): string | undefined =>
 
 /** A request in words, for a finding: its fields without credentials. */
 export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
-  `${method} ${target}\n${Object.entries(headers)
+  `${method} ${MASKING.url(target)}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)
     .join('')}\n${body.slice(0, 2000)}`;
+const MASKING = new TrafficRedactor();
 const SECRET = /key|token|secret|authorization|cookie/i;

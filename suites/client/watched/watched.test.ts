@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
+import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { History } from '../../../harness/runner/rules.ts';
 import { type Way, watchedRules } from './index.ts';
+import { shownRequest } from './support.ts';
 
 const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
@@ -26,7 +28,7 @@ class Watch {
   ask(target: string, after = 0, headers: Record<string, string> = {}, client = 'c', method = 'GET'): RequestSeen {
     this.at += after;
     const path = target.split('?', 1)[0] ?? '';
-    const request = { method, target, path, headers, body: '', connection: {}, client, at: this.at };
+    const request = { method, target, path, headers, body: '', connection: { open: false }, client, at: this.at };
     this.#tell({ kind: 'asked', asked, request });
     return request;
   }
@@ -53,6 +55,10 @@ class Watch {
       ...{ kind: 'over', asked, request },
       over: { ...over, ...(status !== undefined && { status }), ...(torn !== undefined && { torn }) },
     });
+  }
+
+  expected(id: string): string {
+    return this.#history.judged(id).broken?.finding.expected ?? '';
   }
 
   get found(): string[] {
@@ -180,4 +186,17 @@ describe('credentials', () => {
     watch.over(watch.ask('/beta/devices', 0, { 'service-version': '2026-03-09.tetons' }), 401);
     expect(watch.found).toEqual(['client.key.sent.watched']);
   });
+});
+
+test('a request is shown without what its address holds', () => {
+  const request = new Watch('platform').ask('/beta/devices?access_token=a"b&limit=1');
+  expect(shownRequest(request)).toContain('GET /beta/devices?access_token=***&limit=1');
+});
+
+test('what a finding expects is no secret', () => {
+  const watch = new Watch('device', 'loopback');
+  for (let round = 0; round < 3; round += 1) watch.over(watch.ask(EVENTS, 1000), 401);
+  const expected = watch.expected('client.loopback.token.watched');
+  expect(expected).toContain('token');
+  expect(new TrafficRedactor().text(expected)).toBe(expected);
 });

@@ -98,6 +98,10 @@ export class Recollection<T> {
     return this.#known.get(id);
   }
 
+  clear(): void {
+    this.#known.clear();
+  }
+
   set(id: string, value: T): void {
     this.#known.set(id, value);
     const [oldest] = this.#known.size > REMEMBERED ? this.#known.keys() : [];

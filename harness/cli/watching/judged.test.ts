@@ -1,0 +1,233 @@
+/** Correct traffic of several clients, and of clients nobody saw to the end, that looked wrong once. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { trafficOfHar } from '../../watch/har-traffic.ts';
+import type { Pairs } from '../../watch/http-parser.ts';
+import { TrafficJudge } from '../../watch/judging.ts';
+import type { Ended, Traffic } from '../../watch/traffic.ts';
+import { type WatchedApi, watchSuite } from './suite.ts';
+
+interface Step {
+  at: number;
+  connection: number;
+  target: string;
+  headers?: Pairs;
+  status: number;
+  answered?: Pairs;
+  ids?: readonly number[];
+  body?: string;
+  ended?: Ended;
+  torn?: string;
+  when?: string;
+  closes?: boolean;
+}
+
+const LASTS_MS = 10;
+
+function trafficOf(step: Step, exchange: number): Traffic[] {
+  const { at, connection, target, headers = [['User-Agent', 'c']], status, ids, body, torn, closes } = step;
+  const end = at + LASTS_MS;
+  const answered: Pairs = step.answered ?? (ids === undefined ? [] : [['Content-Type', 'text/event-stream']]);
+  return [
+    { kind: 'request', at, connection, exchange, method: 'GET', target, headers },
+    { kind: 'asked', at, exchange },
+    { kind: 'response', at: end, exchange, status, headers: answered },
+    ...(ids ?? []).map((id): Traffic => ({ kind: 'frame', at: end, exchange, fields: eventOf(id, step.when) })),
+    {
+      ...{ kind: 'over', at: end, exchange, ended: step.ended ?? 'whole' },
+      ...(body !== undefined && { body: { text: body, size: body.length } }),
+      ...(torn !== undefined && { torn }),
+    },
+    ...(closes === true ? [{ kind: 'closed', at: end, connection } as const] : []),
+  ];
+}
+
+function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
+  const type = 'deployment.removed';
+  const data = JSON.stringify({ object: 'event', id, type, occurred_at: when, data: {} });
+  return [
+    ['id', `${id}`],
+    ['event', type],
+    ['data', data],
+  ];
+}
+
+async function judgeOf(api: WatchedApi): Promise<{ judge: TrafficJudge; found: string[] }> {
+  const found: string[] = [];
+  const { checks } = await watchSuite(api, api === 'device' ? 'unix' : 'url');
+  const base = api === 'device' ? '/v0.2' : '/beta';
+  const place = { base, origin: 'http://localhost', variable: 'KEY' };
+  const judge = new TrafficJudge({ checks, place, found: (id) => found.push(id) });
+  return { judge, found };
+}
+
+async function foundIn(api: WatchedApi, steps: readonly Step[]): Promise<string[]> {
+  const { judge, found } = await judgeOf(api);
+  for (const each of steps.flatMap(trafficOf)) judge.take(each);
+  return found;
+}
+
+const KEY: Pairs = [
+  ['User-Agent', 'sdk/1'],
+  ['X-API-Key', '***'],
+  ['Service-Version', '2026-08-17.everglades'],
+];
+const busy = (at: number, connection: number, closes = false): Step => ({
+  ...{ at, connection, closes, target: '/beta/devices?limit=100', headers: KEY, status: 429 },
+  answered: [['Retry-After', '5']],
+});
+
+test('two clients that wait in turn are not taken for one that does not; one is found', async () => {
+  expect(await foundIn('platform', [busy(0, 1), busy(1000, 2), busy(5100, 1), busy(6200, 2)])).toEqual([]);
+  const one = [0, 1000, 2000, 3000].map((at, index) => busy(at, index, true));
+  expect(await foundIn('platform', one)).toEqual(['client.busy.retry-after.watched']);
+});
+
+const events = (at: number, connection: number, rest: Partial<Step> = {}, after?: number): Step => ({
+  ...{ at, connection, status: 200, ended: 'server', closes: true },
+  ...{ target: `/v0.2/events${after === undefined ? '' : `?after=${after}`}`, ids: [], ...rest },
+});
+
+test('seven agents with one cursor that has expired are not one that repeats it', async () => {
+  const expired = (closes: boolean): Step[] =>
+    [0, 1, 2, 3, 4, 5, 6].map((index): Step => {
+      return { at: index * 120, connection: index, target: '/v0.2/events?after=5', status: 410, closes };
+    });
+  expect(await foundIn('device', expired(false))).toEqual([]);
+  expect(await foundIn('device', expired(true))).toEqual(['client.expired.goes-on.watched']);
+});
+
+test.each<[Ended, string[]]>([
+  ['server', ['client.delivery.torn.watched']],
+  ['unseen', []],
+  ['client', []],
+])('a part of an event counts where the %s ended the stream', async (ended, found) => {
+  const first = events(0, 1, { ids: [4, 5], ended, torn: 'id: 6\nevent: deploy' });
+  expect(await foundIn('device', [first, events(5000, 2, {}, 6)])).toEqual(found);
+});
+
+test.each(['client', 'unseen'] as const)(
+  'a stream of which the end is not known (%s) leaves nothing',
+  async (ended) => {
+    const later = [5000, 8000, 11_000, 14_000].map((at, index) => events(at, index + 3, {}, 9));
+    const steps = [events(0, 1, { ids: [4, 5] }), events(2000, 2, { ids: [6, 7, 8, 9], ended }, 5), ...later];
+    expect(await foundIn('device', steps)).toEqual([]);
+  },
+);
+
+test('an agent that was installed anew counts from 1 again; one that changes its events is found', async () => {
+  const first = events(0, 1, { ids: [1, 2], ended: 'client' });
+  const anew = events(86_400_000, 2, { ids: [1], ended: 'client', when: '2026-02-02T00:00:00Z' });
+  expect(await foundIn('device', [first, anew])).toEqual([]);
+  const { judge, found } = await judgeOf('device');
+  const again = trafficOf(events(2000, 2, { ids: [1] }), 1).map(
+    (each): Traffic =>
+      each.kind === 'frame' ? { ...each, fields: each.fields.map(([n, v]) => [n, v.replace('{}', '{"a":1}')]) } : each,
+  );
+  for (const each of [...trafficOf(first, 0), ...again]) judge.take(each);
+  expect(found).toContain('device.events.replay.complete.everywhere');
+});
+
+const LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[],"total_count":0}';
+const KEYLESS = 'client.key.sent.watched';
+test('a user of a console has a cookie instead of a key', async () => {
+  const asks = (headers: Pairs): Step => ({
+    ...{ at: 0, connection: 1, target: '/beta/devices', status: 200, headers, body: LIST },
+    answered: [['Content-Type', 'application/json']],
+  });
+  expect(await foundIn('platform', [asks([['Cookie', '***']])])).not.toContain(KEYLESS);
+  expect(await foundIn('platform', [asks([['User-Agent', 'x']])])).toContain(KEYLESS);
+});
+
+test('a proxy sends requests of several clients over one connection', async () => {
+  const asks = (at: number, headers: Pairs): Step => ({
+    ...{ at, connection: 1, target: '/beta/devices', headers, status: 401 },
+  });
+  const withKey = asks(0, KEY);
+  expect(await foundIn('platform', [withKey, asks(1000, [['User-Agent', 'other']])])).toEqual([]);
+  expect(await foundIn('platform', [withKey, asks(1000, [['User-Agent', 'sdk/1']])])).toEqual([KEYLESS]);
+});
+
+test.each([
+  ['a word', 'deployments', 401, []],
+  ['a part of addresses, refused', 'rel_7a9c2f1b', 401, []],
+  ['a key that was let in', 'rel_7a9c2f1b', 200, ['client.key.address.watched']],
+])('a request is held to no key of a stranger: %s', async (_, key, status, found) => {
+  const asks = (at: number, agent: string, own: string, target: string, answer: number): Step => ({
+    ...{ at, connection: at, target, status: answer },
+    headers: [
+      ['User-Agent', agent],
+      ['X-API-Key', own],
+      ['Service-Version', '2026-08-17.everglades'],
+    ],
+  });
+  const steps = [
+    asks(0, 'a', key, '/beta/devices', status),
+    asks(1000, 'b', 'goodkey-123456', '/beta/deployments?x=rel_7a9c2f1b', 404),
+  ];
+  const { judge, found: all } = await judgeOf('platform');
+  for (const each of steps.flatMap(trafficOf)) judge.take(each);
+  expect(all.filter((id) => id.startsWith('client.'))).toEqual(found);
+  if (key === 'deployments') expect(judge.redactor.text('3 deployments')).toBe('3 deployments');
+});
+
+test('what could not be read, and who could not be reached, is counted', async () => {
+  const { judge } = await judgeOf('device');
+  const packed: Pairs = [
+    ['Content-Type', 'text/event-stream'],
+    ['Content-Encoding', 'gzip'],
+  ];
+  const steps = [{ at: 0, connection: 1, target: '/v0.2/events', status: 200, answered: packed, body: 'id: 1' }];
+  for (const each of steps.flatMap(trafficOf)) judge.take(each);
+  judge.take({ kind: 'refused', at: 1, connection: 2, why: `connect ECONNREFUSED ${'x'.repeat(1000)}` });
+  expect(judge.seen.unread).toEqual({ 'an event stream in a content coding is not read': 1 });
+  const [[why = '', times] = []] = Object.entries(judge.seen.lost);
+  expect(why).toMatch(/^no connection to the server: connect ECONNREFUSED x+/);
+  expect(why.length).toBeLessThan(300);
+  expect(times).toBe(1);
+});
+
+test('what strangers send is forgotten', async () => {
+  const { judge } = await judgeOf('platform');
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < 400; index += 1) {
+    const headers: Pairs = [['User-Agent', `${index} ${'a'.repeat(250_000)}`]];
+    for (const each of trafficOf(
+      { at: index, connection: index, target: '/beta/devices', headers, status: 401 },
+      index,
+    ))
+      judge.take(each);
+  }
+  // 100 MB were sent.
+  collect();
+  expect(Object.keys(judge.seen.unread)).toEqual([]);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+});
+
+function harOf(origin: string, rest: object = {}): { log: { version: string; entries: object[] } } {
+  const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
+  const text = `${lines.join('')}\n`;
+  const entry = (at: number): object => ({
+    ...{ startedDateTime: new Date(at).toISOString(), time: 900, ...rest },
+    request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
+    response: { status: 200, headers: [{ name: 'content-type', value: 'text/event-stream' }], content: { text } },
+  });
+  return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
+}
+
+test('a page that is loaded again is no client that loses events, and other servers are not judged', async () => {
+  const { judge, found } = await judgeOf('device');
+  trafficOfHar(harOf('http://robot', { _error: 'net::ERR_ABORTED' }), (each) => judge.take(each), 'http://robot');
+  expect({ found, events: judge.seen.events }).toEqual({ found: [], events: 4 });
+  const others = await judgeOf('device');
+  const result = trafficOfHar(harOf('http://other'), (each) => others.judge.take(each), 'http://robot');
+  expect(others.judge.seen.exchanges).toBe(0);
+  expect(result?.lacks).toContain('4 entries are of another server than http://robot');
+  const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
+  const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
+  expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
+});
