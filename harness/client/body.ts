@@ -1,8 +1,7 @@
 /** Reads the body of an answer within bounds of time and memory, whatever the target sends. */
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { Patience } from '../common/waiting.ts';
+import { CODINGS } from './codings.ts';
 import { NoAnswer } from './errors.ts';
 
 const FIRST_CAPACITY = 1024;
@@ -23,6 +22,11 @@ export class Bytes {
 
   get length(): number {
     return this.#length;
+  }
+
+  /** Bytes of memory that it takes. */
+  get capacity(): number {
+    return this.#buffer.length;
   }
 
   /** Takes what fits, and says whether that was all. */
@@ -156,15 +160,6 @@ export class BodyReader {
   }
 }
 
-/** By their names (RFC 9110, section 8.4.1). */
-const UNPACK: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-};
-
 /**
  * The body without its content codings, which a server may choose freely where a request names none (RFC 9110, section
  * 12.5.3); as it is where one of them is unknown. Throws NoAnswer when it is too large, or not in its coding.
@@ -173,10 +168,10 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
   let body = bytes;
   for (const coding of codings.toReversed()) {
-    const unpack = UNPACK[coding];
-    if (unpack === undefined || body.length === 0) return body;
+    const known = CODINGS.get(coding);
+    if (known === undefined || body.length === 0) return body;
     try {
-      body = await unpack(body, { maxOutputLength: LARGEST_BODY });
+      body = await known.unpack(body, { maxOutputLength: LARGEST_BODY });
     } catch (error) {
       const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       const why = isLarge ? `larger than ${LARGEST_BODY / MIB} MiB, once it is unpacked` : `that is no ${coding}`;

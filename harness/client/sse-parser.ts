@@ -125,6 +125,11 @@ export class SseParser {
     return this.#bytes;
   }
 
+  /** Bytes of memory that the unfinished line and block take, at two bytes a character. */
+  get held(): number {
+    return this.#carry.capacity + 2 * this.#blockBytes;
+  }
+
   /** Whether a line or a block has begun and not ended. A client drops it if the stream ends here. */
   get unfinished(): boolean {
     return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;

@@ -3,7 +3,7 @@
  * Where a connection is no HTTP/1.1 any more, or cannot be read with certainty, it is lost: nothing more is said of it.
  */
 import { defined } from '../common/defined.ts';
-import { type BodyRule, type Head, MessageParser, valuesOf } from './http-parser.ts';
+import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from './http-parser.ts';
 import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
 import { StreamReader } from './stream-reader.ts';
@@ -15,7 +15,8 @@ const MOST_WAITING = 1000;
 interface Exchange {
   readonly id: number;
   readonly method: string;
-  readonly upgrades: boolean;
+  /** Bytes of memory that its request takes, also where it is judged, until it is over. */
+  held: number;
   status?: number;
   body: KeptBody | undefined;
   codings: string;
@@ -31,6 +32,14 @@ export interface ReaderOptions {
   take: Taking;
 }
 
+/** What an object of Node takes beside its text. */
+const OBJECT_BYTES = 200;
+
+/** At two bytes a character: as it is read, and as it is judged. */
+const bytesOf = (line: string, headers: Pairs): number =>
+  headers.reduce((sum, [name, value]) => sum + OBJECT_BYTES + 4 * (name.length + value.length), 4 * line.length) +
+  5 * OBJECT_BYTES;
+
 const REQUEST = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/;
 const STATUS = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
 
@@ -44,6 +53,8 @@ export class ConnectionReader {
   #lost = false;
   #over = false;
   #clientLeft = false;
+  /** What is held of the requests that wait. */
+  #requests = 0;
   /** Of the last bytes. */
   #at = 0;
 
@@ -64,6 +75,14 @@ export class ConnectionReader {
         wrong: (why) => this.lose(`the server sent ${why}`, this.#at),
       }),
     };
+  }
+
+  /** Bytes of memory that it takes, nearly. */
+  get held(): number {
+    const { client, server } = this.#parsers;
+    const [answered] = this.#waiting;
+    const bodies = (this.#asking?.body.held ?? 0) + (answered?.body?.held ?? 0) + (answered?.stream?.held ?? 0);
+    return client.held + server.held + bodies + this.#requests;
   }
 
   bytes(from: Side, piece: Buffer, at: number): void {
@@ -120,8 +139,9 @@ export class ConnectionReader {
       return undefined;
     }
     const id = this.#options.number();
-    const upgrades = valuesOf(headers, 'upgrade').length > 0 || method === 'CONNECT';
-    this.#waiting.push({ id, method, upgrades, body: undefined, codings: '', interim: false });
+    const held = bytesOf(line, headers);
+    this.#requests += held;
+    this.#waiting.push({ id, method, held, body: undefined, codings: '', interim: false });
     this.#asking = { id, body: new KeptBody(), codings: valuesOf(headers, 'content-encoding').join(',') };
     this.#options.take({ kind: 'request', at, connection: this.#connection, exchange: id, method, target, headers });
     return 'framed';
@@ -132,6 +152,12 @@ export class ConnectionReader {
     if (asking === undefined) return;
     this.#asking = undefined;
     const body = asking.body.taken(asking.codings);
+    const exchange = this.#waiting.findLast(({ id }) => id === asking.id);
+    if (exchange !== undefined) {
+      const text = 2 * (body?.text?.length ?? 0);
+      exchange.held += text;
+      this.#requests += text;
+    }
     this.#options.take({ kind: 'asked', at, exchange: asking.id, ...defined({ body }) });
   }
 
@@ -185,7 +211,11 @@ export class ConnectionReader {
 
   #end(exchange: Exchange, ended: Ended, at: number): void {
     this.#waiting.splice(this.#waiting.indexOf(exchange), 1);
-    if (this.#asking?.id === exchange.id) this.#asking = undefined;
+    this.#requests -= exchange.held;
+    if (this.#asking?.id === exchange.id) {
+      this.#asking.body.clear();
+      this.#asking = undefined;
+    }
     const body = exchange.body?.taken(exchange.codings);
     const torn = exchange.stream?.torn;
     this.#options.take({ kind: 'over', at, exchange: exchange.id, ended, ...defined({ body, torn }) });

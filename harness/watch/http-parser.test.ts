@@ -58,9 +58,15 @@ test.each([
   expect(whole(`POST / HTTP/1.1\r\n${fields}\r\n\r\nabc`).at(-1)).toBe(why);
 });
 
+test('of what a peer sent, a reason has only the beginning', () => {
+  const why = whole(`POST / HTTP/1.1\r\nTransfer-Encoding: ${'x'.repeat(5000)}\r\n\r\n`).at(-1);
+  expect(why).toMatch(/^wrong Transfer-Encoding: x+…$/);
+  expect(why?.length).toBeLessThan(100);
+});
+
 test('a head without an end takes no more memory than a bound', () => {
   expect(read(Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x')))).toEqual([
-    'wrong a head of more than 262144 bytes',
+    'wrong a head of more than 65536 bytes',
   ]);
 });
 

@@ -27,8 +27,8 @@ export interface MessageSink {
   wrong(why: string): void;
 }
 
-/** Far more than any server takes. */
-const LONGEST_HEAD = 256 * 1024;
+/** More than servers take: most take 8 or 16 KiB. */
+const LONGEST_HEAD = 64 * 1024;
 const LONGEST_LINE = 16 * 1024;
 const LF = 10;
 
@@ -50,6 +50,11 @@ export class MessageParser {
   /** Whether it waits for a message, none of which has come. */
   get idle(): boolean {
     return this.#state === 'head' && this.#kept.length === 0;
+  }
+
+  /** Bytes of memory that it takes. */
+  get held(): number {
+    return this.#kept.capacity;
   }
 
   get stopped(): boolean {
@@ -96,7 +101,7 @@ export class MessageParser {
       return NOTHING;
     }
     const head = parseHead(whole.subarray(0, end).toString('latin1'));
-    this.#kept.drop(this.#kept.length);
+    this.#kept.clear();
     if (typeof head === 'string') return this.#wrong(head);
     this.#begin(head, at);
     return fresh.subarray(end - before);
@@ -125,6 +130,8 @@ export class MessageParser {
     const piece = bytes.subarray(0, this.#left);
     this.#left -= piece.length;
     this.#sink.body(piece, at);
+    // Who took it may have seen enough.
+    if (this.stopped) return NOTHING;
     if (this.#left === 0) {
       if (this.#state === 'length') this.#complete(at);
       else this.#state = 'chunk end';
@@ -217,16 +224,22 @@ export function joined(headers: Pairs): Record<string, string> {
   return all;
 }
 
+const LONGEST_REASON = 80;
+
+/** A reason for people: what a peer sends may have any length. */
+export const clipped = (reason: string): string =>
+  reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
+
 /** How long a body is by its fields (section 6), or why readers could differ. */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));
   if (codings !== '') {
     if (lengths.size > 0) return 'both Transfer-Encoding and Content-Length';
-    return codings.trim().toLowerCase() === 'chunked' ? { chunked: true } : `Transfer-Encoding: ${codings}`;
+    return codings.trim().toLowerCase() === 'chunked' ? { chunked: true } : clipped(`Transfer-Encoding: ${codings}`);
   }
   const [length] = lengths;
   if (length === undefined) return { chunked: false };
-  if (lengths.size > 1 || !/^\d{1,15}$/.test(length)) return `Content-Length: ${[...lengths].join(' and ')}`;
+  if (lengths.size > 1 || !/^\d{1,15}$/.test(length)) return clipped(`Content-Length: ${[...lengths].join(' and ')}`);
   return { chunked: false, length: Number(length) };
 }

@@ -3,8 +3,9 @@ import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
+import { clipped } from './http-parser.ts';
 import type { Concluded, PlainJudged, TrafficJudge } from './judging.ts';
-import type { Taking } from './traffic.ts';
+import type { Taking, Traffic } from './traffic.ts';
 
 export type ToThread = { kind: 'batch'; memory: ArrayBuffer; used: number } | { kind: 'conclude' };
 
@@ -30,23 +31,72 @@ export function serveJudge(
 ): void {
   const report = (message: FromThread): void => port?.postMessage(message);
   const { judge, keeping } = made(report);
-  const readers = new Readers((traffic) => {
-    // Kept first, so that what breaks the judge can be judged again.
-    keeping?.take(traffic);
-    judge.take(traffic);
-    if (traffic.kind === 'closed' || traffic.kind === 'lost') readers.forget(traffic.connection);
-  });
+  const serving = new Serving(judge, keeping);
+  let isOver = false;
   port?.on('message', (message: ToThread) => {
+    // What was on its way when the end was asked for comes too late: the recording is closed.
+    if (isOver) return;
     if (message.kind === 'batch') {
-      for (const glimpse of unpacked(message.memory, message.used)) readers.take(glimpse);
-      keeping?.flush();
+      serving.take(message);
       report({ kind: 'taken', spentMs: spentMs() });
       return;
     }
-    readers.end();
-    keeping?.close();
+    isOver = true;
+    serving.end();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
+}
+
+/** Bytes of traffic that is kept and waits to be judged, nearly. Bodies may be far larger than what came of them. */
+const MOST_PENDING = 8 * 1024 * 1024;
+
+/** Keeps what is read of a batch first, and judges it then: what breaks the judge can be judged again. */
+class Serving {
+  readonly #judge: TrafficJudge;
+  readonly #keeping: Keeping | undefined;
+  readonly #readers = new Readers((traffic) => this.#read(traffic));
+  #pending: { traffic: Traffic; connection: number }[] = [];
+  #bytes = 0;
+
+  constructor(judge: TrafficJudge, keeping: Keeping | undefined) {
+    this.#judge = judge;
+    this.#keeping = keeping;
+  }
+
+  take({ memory, used }: { memory: ArrayBuffer; used: number }): void {
+    for (const glimpse of unpacked(memory, used)) this.#readers.take(glimpse);
+    this.#settle();
+  }
+
+  end(): void {
+    this.#readers.end();
+    this.#settle();
+    this.#keeping?.close();
+  }
+
+  #read(traffic: Traffic): void {
+    this.#keeping?.take(traffic);
+    this.#pending.push({ traffic, connection: this.#readers.current });
+    this.#bytes += 'body' in traffic ? (traffic.body?.text?.length ?? 0) : 0;
+    if (traffic.kind === 'closed' || traffic.kind === 'lost') this.#readers.forget(traffic.connection);
+    if (this.#bytes > MOST_PENDING) this.#settle();
+  }
+
+  #settle(): void {
+    this.#keeping?.flush();
+    const pending = this.#pending;
+    this.#pending = [];
+    this.#bytes = 0;
+    for (const { traffic, connection } of pending) {
+      try {
+        this.#judge.take(traffic);
+      } catch (error) {
+        this.#readers.fault(connection, error, traffic.at);
+      }
+    }
+    // What a fault has ended is told, and kept.
+    if (this.#pending.length > 0) this.#settle();
+  }
 }
 
 /** Older Nodes do not know it. */
@@ -55,46 +105,95 @@ function spentMs(): number | undefined {
   return usage && (usage.user + usage.system) / 1000;
 }
 
-/** One reader for each connection. */
+const MIB = 1024 * 1024;
+/** Bytes of memory that all readers may take together. */
+export const MOST_HELD = 64 * MIB;
+
+/** One reader for each connection, and one bound for the memory of them all. */
 export class Readers {
-  readonly #readers = new Map<number, ConnectionReader>();
+  readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
   readonly #take: Taking;
+  readonly #most: number;
+  #held = 0;
   #exchanges = 0;
   #now = 0;
+  #current = 0;
 
-  constructor(take: Taking) {
+  constructor(take: Taking, most = MOST_HELD) {
     this.#take = take;
+    this.#most = most;
+  }
+
+  /** The connection of which something is read. */
+  get current(): number {
+    return this.#current;
+  }
+
+  /** Bytes of memory that all take, nearly. */
+  get held(): number {
+    return this.#held;
   }
 
   take(glimpse: Glimpse): void {
     const { connection, at } = glimpse;
     this.#now = at;
+    this.#current = connection;
     if (glimpse.what === 'opened') {
       const number = (): number => ++this.#exchanges;
-      this.#readers.set(connection, new ConnectionReader({ connection, number, take: this.#take }));
+      const reader = new ConnectionReader({ connection, number, take: this.#take });
+      this.#readers.set(connection, { reader, held: 0 });
       this.#take({ kind: 'opened', at, connection });
     }
-    const reader = this.#readers.get(connection);
+    const reader = this.#readers.get(connection)?.reader;
     if (reader === undefined) return;
     if (glimpse.what === 'refused') this.#take({ kind: 'refused', at, connection, why: glimpse.why });
     try {
       glimpsed(glimpse, reader);
     } catch (error) {
-      // It costs one connection, and is told with what else could not be judged.
-      reader.lose(`a fault in Muster: ${error instanceof Error ? error.message : String(error)}`, at);
+      this.fault(connection, error, at);
     }
+    this.#count(connection);
+    while (this.#held > this.#most) this.#loseLargest(at);
+  }
+
+  /** It costs one connection, and is told with what else could not be judged. */
+  fault(connection: number, error: unknown, at: number): void {
+    const why = error instanceof Error ? error.message : String(error);
+    this.#current = connection;
+    this.#readers.get(connection)?.reader.lose(clipped(`a fault in Muster: ${why}`), at);
   }
 
   forget(connection: number): void {
+    this.#held -= this.#readers.get(connection)?.held ?? 0;
     this.#readers.delete(connection);
   }
 
   /** Nobody looks any more. */
   end(): void {
-    for (const [connection, reader] of this.#readers) {
+    for (const [connection, { reader }] of this.#readers) {
+      this.#current = connection;
       reader.leave(this.#now);
-      this.#readers.delete(connection);
+      this.forget(connection);
     }
+  }
+
+  #count(connection: number): void {
+    const known = this.#readers.get(connection);
+    if (known === undefined) return;
+    const { held } = known.reader;
+    this.#held += held - known.held;
+    known.held = held;
+  }
+
+  #loseLargest(at: number): void {
+    let largest: { connection: number; held: number } | undefined;
+    for (const [connection, { held }] of this.#readers)
+      if (largest === undefined || held > largest.held) largest = { connection, held };
+    const { connection } = largest ?? { connection: this.#current };
+    this.#current = connection;
+    this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
+    // A lost one is forgotten by whoever takes the traffic, and holds nothing.
+    this.forget(connection);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Keeps a body as it comes: whole up to a bound, and beyond it the first bytes and a hash of all. */
 import { createHash, type Hash } from 'node:crypto';
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { Bytes } from '../client/body.ts';
+import { CODINGS } from '../client/codings.ts';
 import type { Body } from './traffic.ts';
 
 /** A page of a hundred items of usual size has a tenth of it. */
@@ -9,19 +9,20 @@ const MOST_KEPT = 4 * 1024 * 1024;
 /** Of a body that is not whole, nobody reads more. */
 const BEGINNING = 64 * 1024;
 
-type Unpack = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer;
-const UNPACK: Readonly<Record<string, Unpack>> = {
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-};
-
 export class KeptBody {
   readonly #bytes = new Bytes(MOST_KEPT);
   #hash: Hash | undefined;
   #size = 0;
+
+  /** Bytes of memory that it takes. */
+  get held(): number {
+    return this.#bytes.capacity;
+  }
+
+  /** Forgets it, and gives the memory back at once. */
+  clear(): void {
+    this.#bytes.clear();
+  }
 
   append(piece: Buffer): void {
     this.#size += piece.length;
@@ -33,6 +34,9 @@ export class KeptBody {
     if (this.#bytes.append(piece)) return;
     this.#hash = createHash('sha256').update(this.#bytes.view());
     this.#hash.update(piece.subarray(this.#bytes.length - before));
+    const beginning = Buffer.from(this.#bytes.view().subarray(0, BEGINNING));
+    this.#bytes.clear();
+    this.#bytes.append(beginning);
   }
 
   /** What has come, without its content codings; undefined for nothing. */
@@ -75,7 +79,7 @@ function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
     const name = coding.trim().toLowerCase();
     if (name === '' || name === 'identity') continue;
     try {
-      body = UNPACK[name]?.(body, { maxOutputLength: MOST_KEPT }) ?? unknown(name);
+      body = CODINGS.get(name)?.unpackSync(body, { maxOutputLength: MOST_KEPT }) ?? unknown(name);
     } catch {
       return undefined;
     }

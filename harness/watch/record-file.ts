@@ -13,17 +13,22 @@ export class RecordFile {
   readonly #limit: number;
   /** Text that each file begins and ends with. `end` is written after each piece, and over by the next one. */
   readonly #form: { begin(part: number): string; end: string };
-  #file: number;
+  /** Undefined once it is closed: its number may belong to a socket by then. */
+  #file: number | undefined;
   #part = 1;
   #size = 0;
   #isEmpty = true;
 
-  /** Replaces what is at `path`. Throws the error of the system. */
+  /**
+   * What is at `path` is put aside: it may be the recording of what has ended the last watch. Throws the error of the
+   * system.
+   */
   constructor(path: string, limit: number, form: { begin(part: number): string; end: string }) {
     this.#path = path;
     this.#limit = limit;
     this.#form = form;
-    this.#file = this.#begin();
+    if (existsSync(path)) this.#putAside();
+    this.#begin();
   }
 
   /** Nothing has been appended to this file. */
@@ -42,21 +47,27 @@ export class RecordFile {
   /** The file has its size, and the next piece belongs to another one. Throws the error of the system. */
   turn(): boolean {
     if (this.#size < this.#limit) return false;
-    closeSync(this.#file);
-    for (let number = ASIDE; number > 0; number -= 1) {
-      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
-      if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);
-    }
+    this.close();
+    this.#putAside();
     this.#part += 1;
-    this.#file = this.#begin();
+    this.#begin();
     return true;
   }
 
   close(): void {
-    closeSync(this.#file);
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) closeSync(file);
   }
 
-  #begin(): number {
+  #putAside(): void {
+    for (let number = ASIDE; number > 0; number -= 1) {
+      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
+      if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);
+    }
+  }
+
+  #begin(): void {
     rmSync(this.#path, { force: true });
     this.#file = openSync(this.#path, NEW_FILE, SECRET_MODE);
     this.#isEmpty = true;
@@ -64,11 +75,12 @@ export class RecordFile {
     const end = Buffer.from(this.#form.end);
     this.#write(Buffer.concat([begin, end]), 0);
     this.#size = begin.length;
-    return this.#file;
   }
 
   #write(bytes: Buffer, from: number): void {
+    const file = this.#file;
+    if (file === undefined) throw new Error('it is closed');
     for (let written = 0; written < bytes.length; )
-      written += writeSync(this.#file, bytes, written, bytes.length - written, from + written);
+      written += writeSync(file, bytes, written, bytes.length - written, from + written);
   }
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
@@ -121,6 +121,67 @@ test.each(['day.jsonl', 'day.har'])(
     }
   },
 );
+
+test.each(['day.jsonl', 'day.har'])('a %s that is there is put aside: it may tell of a crash', (name) => {
+  using home = scratch();
+  const path = join(home.path, name);
+  writeFileSync(path, 'of the crash');
+  writeRecording(path);
+  expect(readFileSync(`${path}.1`, 'utf8')).toBe('of the crash');
+});
+
+test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed', (name) => {
+  using home = scratch();
+  const path = join(home.path, name);
+  const redactor = new TrafficRedactor();
+  const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
+  recording.close();
+  const before = readFileSync(path);
+  // Has the number that the recording had.
+  const other = openSync(join(home.path, 'other'), 'w');
+  for (const each of TRAFFIC) recording.take(each);
+  recording.flush();
+  recording.close();
+  closeSync(other);
+  expect(readFileSync(join(home.path, 'other'), 'utf8')).toBe('');
+  expect(readFileSync(path)).toEqual(before);
+});
+
+interface Har {
+  log: { entries: { comment?: string; response: { content: { text?: string } } }[] };
+}
+
+/** Streams that are open when the recording is closed, each with so many frames of that length. */
+function harOfStreams(streams: number, frames: number, length: number): Har['log']['entries'] {
+  using home = scratch();
+  const path = join(home.path, 'day.har');
+  const redactor = new TrafficRedactor();
+  const recording = recordTo({ path, limit: 1e9, head, redactor, trouble: (why) => expect.fail(why) });
+  const fields = [['data', 'x '.repeat(length / 2)]] as const;
+  for (let exchange = 1; exchange <= streams; exchange += 1) {
+    const about = { at: 1, connection: exchange, exchange };
+    recording.take({ kind: 'request', ...about, method: 'GET', target: '/', headers: [] });
+    for (let frame = 0; frame < frames; frame += 1) recording.take({ kind: 'frame', at: 2, exchange, fields });
+  }
+  recording.close();
+  return (JSON.parse(readFileSync(path, 'utf8')) as Har).log.entries;
+}
+
+test('streams that are still open are in HAR when it is closed', () => {
+  const entries = harOfStreams(2, 1, 10);
+  expect(entries.map(({ response }) => response.content.text?.length)).toEqual([18, 18]);
+  expect(entries.map(({ comment }) => comment)).toEqual(Array(2).fill('still under way when nobody looked any more'));
+});
+
+test('HAR holds no more of streams than a bound, of each and of all, and says so', () => {
+  const [stream] = harOfStreams(1, 12, 100_000);
+  expect(stream?.comment).toMatch(/; only the first events are kept$/);
+  expect(stream?.response.content.text?.length).toBeLessThan(1024 * 1024);
+  const many = harOfStreams(40, 5, 100_000);
+  const kept = many.reduce((sum, { response }) => sum + (response.content.text?.length ?? 0), 0);
+  expect(kept).toBeLessThan(17 * 1024 * 1024);
+  expect(many.filter(({ comment }) => comment?.endsWith('are kept')).length).toBeGreaterThan(0);
+});
 
 test('a last line that is torn costs that line, and anything else is told', async () => {
   using home = scratch();

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { limitIn } from '../client/errors.ts';
 import { type HarExchange, harEntry } from '../client/har-entry.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
-import { joined } from './http-parser.ts';
+import { joined, type Pairs } from './http-parser.ts';
 import type { Keeping } from './judge-thread.ts';
 import { RecordFile } from './record-file.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';
@@ -30,17 +30,34 @@ export function recordTo(options: RecordOptions): Keeping {
       step();
     } catch (error) {
       isOver = true;
+      writing.abandon();
       options.trouble(`${options.path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
     }
   };
   return {
     take: (traffic) => write(() => writing.take(traffic)),
     flush: () => write(writing.flush),
-    close: () => write(writing.close),
+    close() {
+      write(writing.close);
+      isOver = true;
+    },
   };
 }
 
-function lineWriting({ path, limit, head, redactor }: RecordOptions): Keeping {
+interface Writing extends Keeping {
+  /** Nothing more can be written. */
+  abandon(): void;
+}
+
+function closed(file: RecordFile): void {
+  try {
+    file.close();
+  } catch {
+    // What made it fail is told.
+  }
+}
+
+function lineWriting({ path, limit, head, redactor }: RecordOptions): Writing {
   const file = new RecordFile(path, limit, { begin: (part) => `${JSON.stringify({ ...head, part })}\n`, end: '' });
   // What comes together is written together: one call of the system for a line would cost more than the line.
   let lines = '';
@@ -60,54 +77,73 @@ function lineWriting({ path, limit, head, redactor }: RecordOptions): Keeping {
       flush();
       file.close();
     },
+    abandon: () => closed(file),
   };
 }
 
 /** Characters that wait to be written. */
 const MOST_TOGETHER = 65_536;
 
-/** Of a stream, the text that an entry holds. */
+/** Characters of a stream that an entry holds, and of all streams that are open. */
 const LONGEST_STREAM = 1024 * 1024;
+const MOST_STREAMS = 16 * LONGEST_STREAM;
+const IS_CUT = 'only the first events are kept';
 
 interface Entry {
   exchange: HarExchange;
   at: number;
   connection: number;
   stream: string;
+  /** The stream had more. */
+  isCut: boolean;
+}
+
+/** Exchanges that are not over, and the characters that their streams hold. */
+interface Open {
+  entries: Map<number, Entry>;
+  characters: number;
 }
 
 /** The file is whole after each entry. */
-function harWriting({ path, limit, head, redactor }: RecordOptions): Keeping {
+function harWriting({ path, limit, head, redactor }: RecordOptions): Writing {
   const creator = { name: 'muster', version: head.muster };
   const comment = `muster watch ${head.api}: ${head.address}`;
   const log = JSON.stringify({ log: { version: '1.2', creator, comment, pages: [], entries: [] } });
   const file = new RecordFile(path, limit, { begin: () => log.slice(0, -END.length), end: `${END}\n` });
-  const open = new Map<number, Entry>();
+  const open: Open = { entries: new Map(), characters: 0 };
+  let now = 0;
+  const take = (traffic: Traffic): void => {
+    now = traffic.at;
+    const entry = entryOf(traffic, open);
+    if (entry === undefined) return;
+    file.append(`${file.isEmpty ? '' : ','}\n${JSON.stringify(entry)}`);
+    file.turn();
+  };
   return {
-    take(given) {
-      const entry = entryOf(withoutSecrets(given, redactor), open);
-      if (entry === undefined) return;
-      file.append(`${file.isEmpty ? '' : ','}\n${JSON.stringify(entry)}`);
-      file.turn();
-    },
+    take: (traffic) => take(withoutSecrets(traffic, redactor)),
     flush: () => {},
-    close: () => file.close(),
+    close() {
+      // What is still open has no end that would write it.
+      for (const exchange of open.entries.keys()) take({ kind: 'over', at: now, exchange, ended: 'unseen' });
+      file.close();
+    },
+    abandon: () => closed(file),
   };
 }
 
 const END = ']}}';
 
 /** The entry of an exchange that is over with this. */
-function entryOf(traffic: Traffic, open: Map<number, Entry>): object | undefined {
+function entryOf(traffic: Traffic, open: Open): object | undefined {
   if (traffic.kind === 'request') {
     const { at, connection, method, target, headers } = traffic;
     const fields = joined(headers);
     const url = `http://${fields['host'] ?? 'localhost'}${target}`;
     const exchange: HarExchange = { method, url, request_headers: fields, duration_ms: 0 };
-    open.set(traffic.exchange, { exchange, at, connection, stream: '' });
+    open.entries.set(traffic.exchange, { exchange, at, connection, stream: '', isCut: false });
     return undefined;
   }
-  const entry = 'exchange' in traffic ? open.get(traffic.exchange) : undefined;
+  const entry = 'exchange' in traffic ? open.entries.get(traffic.exchange) : undefined;
   if (entry === undefined) return undefined;
   const { exchange } = entry;
   if (traffic.kind === 'asked' && traffic.body?.text !== undefined) exchange.request_body = traffic.body.text;
@@ -115,16 +151,33 @@ function entryOf(traffic: Traffic, open: Map<number, Entry>): object | undefined
     exchange.status = traffic.status;
     exchange.response_headers = joined(traffic.headers);
   }
-  if (traffic.kind === 'frame' && entry.stream.length < LONGEST_STREAM)
-    entry.stream += `${traffic.fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;
+  if (traffic.kind === 'frame') keepFrame(traffic.fields, entry, open);
   if (traffic.kind !== 'over') return undefined;
-  open.delete(traffic.exchange);
+  open.entries.delete(traffic.exchange);
+  open.characters -= entry.stream.length;
+  return finished(traffic, entry);
+}
+
+/** After a gap nothing more is kept: an event that is missing in the middle would look like one that was not sent. */
+function keepFrame(fields: Pairs, entry: Entry, open: Open): void {
+  if (entry.isCut) return;
+  const text = `${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;
+  entry.isCut = entry.stream.length + text.length > LONGEST_STREAM || open.characters + text.length > MOST_STREAMS;
+  if (entry.isCut) return;
+  entry.stream += text;
+  open.characters += text.length;
+}
+
+function finished(traffic: Extract<Traffic, { kind: 'over' }>, entry: Entry): object {
+  const { exchange, isCut } = entry;
   const body = entry.stream === '' ? traffic.body?.text : entry.stream;
   if (body !== undefined) exchange.response_body = body;
   exchange.duration_ms = traffic.at - entry.at;
   if (traffic.ended !== 'whole') exchange.error = ENDED_BY[traffic.ended];
   const startedDateTime = new Date(entry.at).toISOString();
-  return { startedDateTime, ...harEntry(exchange), connection: String(entry.connection) };
+  const har = harEntry(exchange);
+  const comment = [exchange.error, ...(isCut ? [IS_CUT] : [])].filter((part) => part !== undefined).join('; ');
+  return { startedDateTime, ...har, connection: String(entry.connection), ...(isCut && { comment }) };
 }
 
 const ENDED_BY = {

@@ -37,6 +37,11 @@ export class StreamReader {
     this.#tail.append(piece.subarray(Math.max(0, this.#end - before)));
   }
 
+  /** Bytes of memory that it takes. */
+  get held(): number {
+    return this.#parser.held + this.#tail.capacity;
+  }
+
   /** What came of a block that was not whole; undefined for nothing. */
   get torn(): string | undefined {
     return this.#parser.unfinished && this.#tail.length > 0 ? this.#tail.view().toString('utf8') : undefined;
