@@ -13,17 +13,11 @@ import { inert, printable } from '../common/terminal.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
 import { commandPath, parseCommandLine } from './command-line.ts';
 import { complete, type ParsedCommand } from './options.ts';
-import { watchForFaults } from './process-end.ts';
+import { watchForFaults, watchOutputs } from './process-end.ts';
 
 enterCallersFolder();
 
-// A reader may close early (`| head`), and a terminal too; files are still written, and the exit code still says what
-// was found.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-  });
-}
+watchOutputs();
 
 // In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster is
 // JavaScript already.

@@ -1,6 +1,6 @@
 /**
- * What ends the process before its command does: a signal of the user, and errors that nobody awaits, which are faults
- * in Muster (without a handler, Node would exit with the code of a failed MUST).
+ * What ends the process before its command does: a signal of the user, an output that cannot be written, and errors
+ * that nobody awaits, which are faults in Muster (without a handler, Node would exit with the code of a failed MUST).
  */
 
 import process from 'node:process';
@@ -10,6 +10,29 @@ import { EXIT } from '../common/usage.ts';
 type Handler = (error: unknown) => void;
 
 let handler: Handler | undefined;
+let mayOutputsFail = false;
+
+/**
+ * A reader may close early (`| head`), and a terminal too; files are still written, and the exit code still says what
+ * was found. Any other fault of an output ends the process.
+ */
+export function watchOutputs(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (!mayOutputsFail && error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    });
+  }
+}
+
+/** Until it is disposed of, no fault of an output ends the process: others depend on it more than on what it says. */
+export function outputsMayFail(): Disposable {
+  mayOutputsFail = true;
+  return {
+    [Symbol.dispose]: () => {
+      mayOutputsFail = false;
+    },
+  };
+}
 
 /** Until it is disposed of, the first such error goes to `take` alone, which ends what is going on with its result. */
 export function takeFaults(take: Handler): Disposable {

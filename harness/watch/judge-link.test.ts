@@ -46,3 +46,55 @@ test('what a thread does not take in time is kept within a bound, for each conne
   expect(concluded.seen.bytes).toBeLessThan(66 * MIB);
   expect(troubles).toEqual([]);
 });
+
+/** Says that it takes all of a processor, and at the end which connections were dropped. */
+const BUSY = `
+import { parentPort } from 'node:worker_threads';
+const dropped = [];
+parentPort.on('message', ({ kind, memory, used }) => {
+  if (kind !== 'batch') {
+    parentPort.postMessage({ kind: 'concluded', concluded: { judged: {}, seen: { dropped } } });
+    return;
+  }
+  const bytes = Buffer.from(memory, 0, used);
+  for (let at = 0; at < used; at += 20 + bytes.readUInt32LE(at + 8))
+    if (bytes[at] === 4) dropped.push(bytes.readUInt32LE(at + 4));
+  parentPort.postMessage({ kind: 'taken', spentMs: 0.3 * performance.now() });
+});`;
+
+test('where the judging takes too much, the connections that carry most are left, and idle ones are kept', async () => {
+  const { link } = linkTo(BUSY);
+  await using _ = link;
+  for (const connection of [1, 2, 3]) link.opened(connection);
+  const end = performance.now() + 2300;
+  while (performance.now() < end) {
+    link.bytes(2, 'server', PIECE);
+    link.bytes(3, 'server', Buffer.from('x'));
+    await new Promise((resolve) => void setTimeout(resolve, 20));
+  }
+  const concluded = (await link.conclude()) as unknown as { seen: { dropped: number[] } };
+  expect(concluded.seen.dropped[0]).toBe(2);
+  expect(concluded.seen.dropped).not.toContain(1);
+});
+
+test('a fault of who is told ends the judging, and nothing else', async () => {
+  const troubles: string[] = [];
+  const link = new JudgeLink({
+    entry: threadOf(`
+import { parentPort } from 'node:worker_threads';
+parentPort.postMessage({ kind: 'found', id: 'x', judged: { sightings: 1 } });
+parentPort.on('message', () => {});`),
+    data: {},
+    found() {
+      throw new Error('no space');
+    },
+    trouble(why) {
+      troubles.push(why);
+      throw new Error('no space');
+    },
+  });
+  await using _ = link;
+  await eventually(() => expect(troubles).toEqual(['nothing is judged from here on: no space']));
+  link.opened(1);
+  expect(await link.conclude()).toBeUndefined();
+});

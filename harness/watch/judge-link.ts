@@ -10,7 +10,7 @@ import type { Ending, Side, Tap } from './relay.ts';
 
 /**
  * The part of a processor that the judging may take: on a busy machine that is missing for the traffic. Of connections
- * beyond that, some are no longer judged.
+ * beyond that, those that carry most are no longer judged.
  */
 const MOST_BUSY = 0.25;
 /** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
@@ -52,6 +52,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
   #wasBusy = false;
+  /** Bytes since that was looked at, by connection. */
+  #recent = new Map<number, number>();
 
   constructor(options: JudgeLinkOptions) {
     this.#options = options;
@@ -62,7 +64,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     this.#worker.on('message', (message: FromThread) => this.#message(message));
-    this.#worker.on('error', (error: unknown) => this.#gone(error instanceof Error ? error.message : String(error)));
+    this.#worker.on('error', (error: unknown) => this.fail(error));
+    this.#worker.on('messageerror', (error) => this.fail(error));
     this.#worker.on('exit', () => this.#gone('its thread has ended'));
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
@@ -81,6 +84,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     }
     this.#open.set(connection, open + piece.length);
     this.#filling.set(connection, (this.#filling.get(connection) ?? 0) + piece.length);
+    this.#recent.set(connection, (this.#recent.get(connection) ?? 0) + piece.length);
     this.#all += piece.length;
     this.#add({ what: 'bytes', connection, at: now(), from, piece });
   }
@@ -94,6 +98,11 @@ export class JudgeLink implements Tap, AsyncDisposable {
   refused(connection: number, why: string): void {
     this.#add({ what: 'refused', connection, at: now(), why });
     this.#forget(connection);
+  }
+
+  /** A fault, wherever it was: nothing is judged any more. */
+  fail(error: unknown): void {
+    this.#gone(error instanceof Error ? error.message : String(error));
   }
 
   /** What came of all that was seen; undefined where the thread has ended before. */
@@ -117,22 +126,33 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   #drop(connection: number): void {
     this.#open.delete(connection);
+    this.#recent.delete(connection);
     this.#add({ what: 'dropped', connection, at: now() });
   }
 
-  /** As many connections as are beyond its part are left to themselves, the oldest first. */
+  /** Of what came lately, the part that is too much is left to itself: the connections that carry most of it. */
   #look(): void {
     const before = this.#looked;
-    if (this.#spent === undefined) return;
-    this.#looked = { spent: this.#spent, at: performance.now() };
+    const recent = this.#recent;
+    this.#recent = new Map();
+    // Where Node does not tell the processor's time, the time that the thread was not idle stands for it.
+    const spent = this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
+    this.#looked = { spent, at: performance.now() };
     if (before === undefined) return;
     const share = (this.#looked.spent - before.spent) / (this.#looked.at - before.at);
     const isBusy = share > MOST_BUSY;
-    if (isBusy && this.#wasBusy) {
-      const many = Math.floor(this.#open.size * (1 - MOST_BUSY / share));
-      for (const connection of [...this.#open.keys()].slice(0, many)) this.#drop(connection);
-    }
+    if (isBusy && this.#wasBusy) this.#shed(recent, 1 - MOST_BUSY / share);
     this.#wasBusy = isBusy;
+  }
+
+  /** An idle stream costs nothing, and is what there is most to learn from. */
+  #shed(recent: ReadonlyMap<number, number>, part: number): void {
+    let left = Math.ceil(part * [...recent.values()].reduce((sum, bytes) => sum + bytes, 0));
+    for (const [connection, bytes] of [...recent].sort(([, one], [, other]) => other - one)) {
+      if (left <= 0) return;
+      left -= bytes;
+      if (this.#open.has(connection)) this.#drop(connection);
+    }
   }
 
   /** Both sides have ended, or one was cut, which cuts the other. */
@@ -164,10 +184,14 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #message(message: FromThread): void {
-    if (message.kind === 'taken') this.#taken(message.spentMs);
-    else if (message.kind === 'found') this.#options.found(message.id, message.judged);
-    else if (message.kind === 'trouble') this.#options.trouble(message.why);
-    else this.#concluded.resolve(message.concluded);
+    try {
+      if (message.kind === 'taken') this.#taken(message.spentMs);
+      else if (message.kind === 'found') this.#options.found(message.id, message.judged);
+      else if (message.kind === 'trouble') this.#options.trouble(message.why);
+      else this.#concluded.resolve(message.concluded);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   #taken(spentMs: number | undefined): void {
@@ -184,7 +208,13 @@ export class JudgeLink implements Tap, AsyncDisposable {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#batch = new Batch();
-    this.#options.trouble(`nothing is judged from here on: ${why}`);
+    // Where the thread still runs, it would only take its part of the processor.
+    void this.#worker.terminate();
+    try {
+      this.#options.trouble(`nothing is judged from here on: ${why}`);
+    } catch {
+      // Nobody is left to be told.
+    }
   }
 }
 

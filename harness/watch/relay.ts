@@ -40,6 +40,8 @@ export interface RelayOptions {
   tap: Tap;
   /** Told once what the tap threw; from then on it is not called. */
   faulty(error: unknown): void;
+  /** Told of each connection to the server that could not be made. */
+  refused?(why: string): void;
 }
 
 /** Many clients may come at once. */
@@ -49,6 +51,8 @@ export class Relay implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: RelayOptions;
   readonly #sockets = new Set<Socket>();
+  /** What clients have opened, also where their handshake is not over yet. */
+  readonly #accepted = new Set<Socket>();
   #connections = 0;
   #tap: Tap | undefined;
 
@@ -62,6 +66,10 @@ export class Relay implements AsyncDisposable {
       secure === undefined
         ? createServer(half, accept)
         : tls.createServer({ ...half, ...secure, ALPNProtocols: ['http/1.1'] }, accept);
+    this.#server.on('connection', (socket: Socket) => {
+      this.#accepted.add(socket);
+      socket.once('close', () => this.#accepted.delete(socket));
+    });
   }
 
   /** Resolves when clients can come. Rejects with the error of the system. */
@@ -90,7 +98,7 @@ export class Relay implements AsyncDisposable {
   /** Cuts all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#accepted]) socket.destroy();
     await closed;
   }
 
@@ -103,7 +111,7 @@ export class Relay implements AsyncDisposable {
       server = dial(this.#options.upstream());
     } catch (error) {
       client.on('error', () => {});
-      this.#look((tap) => tap.refused(connection, String(error)));
+      this.#refused(connection, String(error));
       reset(client);
       return;
     }
@@ -121,7 +129,7 @@ export class Relay implements AsyncDisposable {
       socket.once('close', () => this.#sockets.delete(socket));
     }
     server.once('error', (error) => {
-      if (!reached) this.#look((tap) => tap.refused(connection, error.message));
+      if (!reached) this.#refused(connection, error.message);
     });
     this.#forward(connection, 'client', client, server);
     this.#forward(connection, 'server', server, client);
@@ -154,13 +162,26 @@ export class Relay implements AsyncDisposable {
     });
   }
 
+  #refused(connection: number, why: string): void {
+    this.#look((tap) => tap.refused(connection, why));
+    try {
+      this.#options.refused?.(why);
+    } catch {
+      // Who is told may fail; the next client comes all the same.
+    }
+  }
+
   #look(at: (tap: Tap) => void): void {
     if (this.#tap === undefined) return;
     try {
       at(this.#tap);
     } catch (error) {
       this.#tap = undefined;
-      this.#options.faulty(error);
+      try {
+        this.#options.faulty(error);
+      } catch {
+        // As above.
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Faults by name, as `--fault` and `DeviceOptions.faults` take them. */
 
 import type { Socket } from 'node:net';
+import { size } from '../../harness/common/sizes.ts';
 import type { Clock } from '../common/clock.ts';
 import type { Random } from '../common/random.ts';
 import type { DiskIo } from './log/io.ts';
@@ -35,7 +36,6 @@ const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 const LONGEST_LATENCY_MS = UNITS.d;
 /** Years in dates have four digits. */
 const LARGEST_SKEW_MS = 36_500 * UNITS.d;
-const SIZES = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
 
 /** The fault in `name=value`. Throws RangeError that lists what is accepted. */
 export function parseFault(spec: string): Fault {
@@ -91,12 +91,6 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
 export function duration(text: string): number | undefined {
   const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
-}
-
-/** Bytes of a size like `500`, `64kB`, `1MB`; undefined for any other text. */
-export function size(text: string): number | undefined {
-  const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
-  return number === undefined ? undefined : Number(number) * SIZES[unit as keyof typeof SIZES];
 }
 
 // Puts faults between an agent and its disk, its clock and its sockets.

@@ -6,7 +6,7 @@ import type { Deviation } from '../../../simulators/console/page/device/document
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import type { ControlOption } from '../../../simulators/device/control/server.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
-import { FAULTS, parseFault, size } from '../../../simulators/device/faults.ts';
+import { FAULTS, parseFault } from '../../../simulators/device/faults.ts';
 import type { ProcessSettings } from '../../../simulators/device/process/start.ts';
 import {
   requireWritableParent,
@@ -16,6 +16,7 @@ import {
   transportUsage,
 } from '../../../simulators/device/transport.ts';
 import { defined } from '../../common/defined.ts';
+import { size } from '../../common/sizes.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';

@@ -1,10 +1,14 @@
 /** `muster watch` as a command: where it stands, what it says, and how it ends. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import process from 'node:process';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../../simulators/common/testing/scratch.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
@@ -38,6 +42,17 @@ describe('between an agent and its clients', () => {
     expect(statSync(at('w.sock'), { throwIfNoEntry: false })).toBeUndefined();
     expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
     expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
+  });
+
+  test('it takes over the permissions of an agent that comes later', async () => {
+    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock']);
+    await run.ready();
+    expect(statSync(at('w.sock')).mode & 0o777).toBe(0o600);
+    await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
+    chmodSync(at('a.sock'), 0o666);
+    await eventually(() => expect(statSync(at('w.sock')).mode & 0o777).toBe(0o666));
+    run.child.kill('SIGTERM');
+    await run.ended;
   });
 
   test('clients on loopback read its discovery file in place of that of the agent', async () => {
@@ -101,8 +116,34 @@ describe('between a platform and its clients', () => {
     await expect(fetch(url)).rejects.toThrow();
     await expect(fetch(url)).rejects.toThrow();
     run.child.kill('SIGINT');
-    expect((await run.ended).code).toBe(2);
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(2);
+    expect(stderr.match(/the server cannot be reached: /g)).toHaveLength(1);
   });
+});
+
+/** Every write to it fails, as on a disk that is full. */
+const FULL = '/dev/full';
+
+test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
+  const url = await platform({ object: 'list', limit: '1', offset: 0, has_more: false, data: [] });
+  const main = join(import.meta.dirname, '..', 'main.ts');
+  const full = openSync(FULL, 'w');
+  const child = spawn(process.execPath, [main, 'watch', 'platform', '--url', url, '--listen', '0'], {
+    stdio: ['ignore', 'pipe', full],
+  });
+  closeSync(full);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  const [line] = (await once(child.stdout ?? expect.fail(), 'data')) as [Buffer];
+  const { url: near } = JSON.parse(line.toString()) as { url: string };
+  for (let request = 0; request < 10; request += 1) {
+    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
+    expect((await fetch(`${near}/devices?limit=1`, { headers })).status).toBe(200);
+    await new Promise((resolve) => void setTimeout(resolve, 100));
+  }
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([1, null]);
 });
 
 test('HAR of another tool is judged, and what it lacks is told', async () => {

@@ -1,7 +1,9 @@
 /** From what came of the rules to reports and an exit code, as after a check. */
 import process from 'node:process';
+import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
 import type { TrafficRedactor } from '../../common/redact.ts';
+import { inert, printableLine } from '../../common/terminal.ts';
 import { EXIT } from '../../common/usage.ts';
 import { plural } from '../../reports/findings.ts';
 import type { Reporter } from '../../reports/format.ts';
@@ -10,6 +12,7 @@ import { History, type Judged } from '../../runner/rules.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { CheckResult, Suite, TargetDescription, Watched } from '../../runner/types.ts';
 import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
+
 import { VERSION } from '../version.ts';
 
 export interface Conclusion {
@@ -53,7 +56,7 @@ export async function conclude(about: Conclusion): Promise<number> {
     arguments: about.arguments,
     settle: about.settle,
     replayCommand: ({ id }) =>
-      recording === undefined ? undefined : `muster watch ${suite.api} --replay ${recording} --only ${id}`,
+      recording === undefined ? undefined : `muster watch ${suite.api} --replay ${quote(recording)} --only ${id}`,
   });
   return report.exit_code;
 }
@@ -87,8 +90,14 @@ function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched
   };
 }
 
-/** Standard error, without what a terminal would obey. */
-export const say = (text: string): void => void process.stderr.write(`muster: ${text}\n`);
+/** Standard error, without what a terminal would obey. That nobody can read it is no reason to end. */
+export function say(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
+  try {
+    stderr.write(inert(`muster: ${printableLine(text)}\n`));
+  } catch {
+    // The report says it as well.
+  }
+}
 
 /** A finding says more than how the watch ended. */
 export const codeAfter = (code: number, signal: string | undefined): number =>

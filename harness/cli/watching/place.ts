@@ -1,5 +1,5 @@
 /** Where the watched server is, and where its clients come instead. */
-import { chmodSync, rmSync, statSync, unwatchFile, watchFile } from 'node:fs';
+import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
 import { resolve } from 'node:path';
 import { defined } from '../../common/defined.ts';
 import { Redactor } from '../../common/redact.ts';
@@ -36,6 +36,7 @@ export interface Passage {
 }
 
 const LOOPBACK = '127.0.0.1';
+const LOOKS_MS = 500;
 
 /** Throws UsageError. */
 export async function passageOf(api: WatchedApi, args: PlaceArguments): Promise<Passage> {
@@ -76,16 +77,33 @@ async function onSocket(real: string, path: string): Promise<Passage> {
     listen: { path },
     upstream: () => ({ place: { path: real } }),
     opened() {
-      // Its permissions decide who may connect (section 5), and so do those of this one.
-      const { mode } = statSync(real, { throwIfNoEntry: false }) ?? { mode: 0o600 };
-      chmodSync(path, mode & 0o777);
+      chmodSync(path, SECRET_MODE);
+      copyAccess(real, path);
+      // The agent may come later, and may come back with others.
+      watchFile(real, { interval: LOOKS_MS, persistent: false }, () => copyAccess(real, path));
       return { socket: path };
     },
-    close: () => {},
+    close: () => unwatchFile(real),
   };
 }
 
-const LOOKS_MS = 500;
+/** Permissions and owner of a socket decide who may connect (section 5). They are taken over as far as they can be. */
+function copyAccess(from: string, to: string): void {
+  const steps = [
+    ({ gid }: Stats) => chownSync(to, -1, gid),
+    ({ mode }: Stats) => chmodSync(to, mode & 0o777),
+    // Last, since whoever has given a file away may no longer change it.
+    ({ uid }: Stats) => chownSync(to, uid, -1),
+  ];
+  for (const step of steps) {
+    try {
+      const access = statSync(from, { throwIfNoEntry: false });
+      if (access !== undefined) step(access);
+    } catch {
+      // Only a privileged user gives files to others.
+    }
+  }
+}
 
 /** Clients read a discovery file that names this port, with all else that the agent's own says. */
 function onLoopback(file: string, listen: string): Passage {

@@ -43,7 +43,12 @@ export class Told {
     // What follows from something that was told is in the report.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;
-    stderr.write(findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose }));
+    const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
+    try {
+      stderr.write(text);
+    } catch {
+      // The report has it as well, and what stands between clients and a server does not end for want of a reader.
+    }
   }
 
   #leads(): CheckResult[] {

@@ -2,12 +2,11 @@
 
 import { extname, resolve } from 'node:path';
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { size } from '../../../simulators/device/faults.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { TrafficRedactor } from '../../common/redact.ts';
 import { type EndingSignal, Interrupted } from '../../common/signals.ts';
+import { size } from '../../common/sizes.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
 import { createReporters } from '../../reports/create.ts';
@@ -20,10 +19,11 @@ import { Relay } from '../../watch/relay.ts';
 import { headOf, replay } from '../../watch/replaying.ts';
 import { prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable } from '../options.ts';
-import { interruptSignal } from '../process-end.ts';
+import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
 import type { WatchArguments } from './options.ts';
+import { over } from './over.ts';
 import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
@@ -46,6 +46,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
   using interrupt = interruptSignal();
+  using _outputs = outputsMayFail();
   await using link = new JudgeLink({
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
     data: { api, way: passage.way, place: passage.asked, ...defined({ record }) } satisfies ThreadData,
@@ -56,12 +57,14 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     },
     trouble,
   });
+  using _faults = faultsEndJudging(link);
   await using relay = await Relay.open({
     listen: passage.listen,
     ...defined({ tls: secure }),
     upstream: passage.upstream,
     tap: link,
     faulty: (error) => trouble(`nothing is judged from here on: ${String(error)}`),
+    refused: firstOfAKind((why) => say(`the server cannot be reached: ${why}`)),
   }).catch((error: unknown) => {
     throw listenProblem(error, args.listen);
   });
@@ -82,10 +85,27 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   }
 }
 
-/** Resolves when it is time to end. */
-async function over(signal: AbortSignal, lasts: number | undefined): Promise<void> {
-  const longest = 2 ** 31 - 1;
-  await sleep(Math.min(lasts ?? longest, longest), undefined, { signal }).catch(() => {});
+/** A fault that nobody awaits ends the judging, as often as it comes, and never the traffic. */
+function faultsEndJudging(link: JudgeLink): Disposable {
+  const take = (error: unknown): void => {
+    taking = takeFaults(take);
+    link.fail(error);
+  };
+  let taking = takeFaults(take);
+  return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
+}
+
+/** What may differ in a message, such as a port, is not told again. */
+const MOST_KINDS = 10;
+
+function firstOfAKind(tell: (why: string) => void): (why: string) => void {
+  const kinds = new Set<string>();
+  return (why) => {
+    const kind = why.replaceAll(/\d+/g, '');
+    if (kinds.has(kind) || kinds.size >= MOST_KINDS) return;
+    kinds.add(kind);
+    tell(why);
+  };
 }
 
 const signalIn = ({ reason }: AbortSignal): EndingSignal | undefined =>

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { duration, FAULTS, parseFault, size } from '../faults.ts';
+import { size } from '../../../harness/common/sizes.ts';
+import { duration, FAULTS, parseFault } from '../faults.ts';
 import { robot } from '../testing/robot.ts';
 
 describe('written as text', () => {
