@@ -110,7 +110,8 @@ const isEventStream = (status: number, received: Pairs): boolean =>
 function endedOf(status: number, comment = ''): Ended {
   if (comment === 'the server broke off') return 'server';
   if (comment === 'the client broke off') return 'client';
-  return status === 0 ? 'unseen' : 'whole';
+  // Any other remark says that its end was not seen, or not kept.
+  return status === 0 || comment !== '' ? 'unseen' : 'whole';
 }
 
 const pairsOf = (value: unknown): Pairs =>

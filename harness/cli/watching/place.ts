@@ -70,6 +70,7 @@ async function onSocket(real: string, path: string): Promise<Passage> {
   prepareFile(`--listen ${path}`, `${path}.probe`);
   // A socket that nobody serves was left behind.
   if (there !== undefined) rmSync(path);
+  let looks: NodeJS.Timeout | undefined;
   return {
     way: 'unix',
     address: `unix:${real}`,
@@ -80,10 +81,10 @@ async function onSocket(real: string, path: string): Promise<Passage> {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
       // The agent may come later, and may come back with others.
-      watchFile(real, { interval: LOOKS_MS, persistent: false }, () => copyAccess(real, path));
+      looks = setInterval(() => copyAccess(real, path), LOOKS_MS).unref();
       return { socket: path };
     },
-    close: () => unwatchFile(real),
+    close: () => clearInterval(looks),
   };
 }
 
