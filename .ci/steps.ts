@@ -55,9 +55,11 @@ function change(left: readonly Selected[]): Stage[] {
   return [
     BUILD,
     [[AGENT], [{ name: 'tests', command: `npm run test:all --${exclude}` }]],
+    // Devices are asked how fast they publish: two lanes that fill the machine would make them slow.
+    [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
     [
-      [matrix('device', 5), matrix('client', 12)],
-      [matrix('platform', 5), matrix('system', 8), pairs(`10 --seed ${seedOf('suites')}`)],
+      [matrix('platform', 5)],
+      [pairs(`10 --seed ${seedOf('suites')}`)],
       [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
     ],
     ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
