@@ -235,7 +235,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
  * `--fail-on should`, `--fail-on should=ID,6.2`: the patterns of what fails the run; `*` for every SHOULD. Throws
  * UsageError.
  */
-function failOn(given: readonly string[] = []): string[] {
+export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
     if (text === 'should') return ['*'];

@@ -89,8 +89,9 @@ test.each<[what: string, world: () => World | Promise<World>, program: string, k
     'many connections',
     aDevice,
     `const { hostname, port } = new URL(url);
-    for (let at = 0; at < 20; at += 1) net.connect(port, hostname).on('error', () => {});
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const opened = () =>
+      new Promise((resolve) => net.connect(port, hostname).on('error', resolve).once('connect', resolve));
+    for (let at = 0; at < 20; at += 1) await opened();
     ${SEES_NO_TRAFFIC}`,
     ['few-connections'],
   ],

@@ -17,7 +17,7 @@ import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { Relay } from '../../watch/relay.ts';
 import { headOf, replay } from '../../watch/replaying.ts';
-import { prepareEvidence } from '../check-run.ts';
+import { failOn, prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
@@ -143,15 +143,6 @@ async function prepared(api: WatchedApi, way: Way, table: OptionTable, args: Wat
 }
 
 const NO_EVIDENCE = { 'update-baseline': false, fast: false, 'last-failed': false } as const;
-
-function failOn(given: readonly string[] = []): string[] {
-  return given.flatMap((text) => {
-    const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
-    if (text === 'should') return ['*'];
-    if (named !== undefined) return named.split(',').map((part) => part.trim());
-    throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
-  });
-}
 
 const LEAST_SIZE = 10_000;
 

@@ -104,13 +104,14 @@ export class Soak {
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round };
   }
 
-  get #isRunningMs(): number {
+  /** Over all processes of the run. */
+  get #runMs(): number {
     return this.#ranMs + (this.#began === undefined ? 0 : performance.now() - this.#began);
   }
 
   /** Milliseconds until no further phase begins. Times in which nothing ran do not count. */
   get leftMs(): number {
-    return Math.max(0, this.#given.soak.forMs - this.#isRunningMs);
+    return Math.max(0, this.#given.soak.forMs - this.#runMs);
   }
 
   /** Does `work` again for as long as it fails because the platform is away. Rejects with other failures. */
@@ -153,7 +154,7 @@ export class Soak {
     return {
       of: kindOf(this.#given),
       for_ms: soak.forMs,
-      ran_ms: Math.round(this.#isRunningMs),
+      ran_ms: Math.round(this.#runMs),
       rounds: this.#round,
       gaps: this.#gaps,
       saved_at: new Date().toISOString(),
