@@ -109,7 +109,9 @@ export const defects = [
     ['device.events.replay.live'],
     {
       stream: {
-        session: ({ after, retained }) => (after < retained.latest ? { live: () => [] } : undefined),
+        session: ({ after, retained: { latest } }) =>
+          // An event that is published while the replay is sent is read from the file with it.
+          after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },
   ),
