@@ -126,8 +126,9 @@ describeConsole('pages of a hostile target', (open) => {
     await call('GET', `/${encodeURIComponent(HOSTILE)}`);
     await expect.poll(() => page.locator('[data-request]').count(), soon).toBeGreaterThanOrEqual(4);
     for (const item of await page.locator('[data-request] button').all()) await item.click();
-    await expect.poll(() => page.locator('body').textContent(), soon).toContain(SHOWN);
-    await expectHarmless(page, 2);
+    const shown = async (): Promise<number> => ((await page.locator('body').textContent()) ?? '').split(SHOWN).length;
+    await expect.poll(shown, soon).toBeGreaterThan(2);
+    await expectHarmless(page);
   });
 
   it('the console of a fleet shows its scenario, and robots that nobody knows, as text', async () => {

@@ -1,8 +1,8 @@
 /** HTTP/1.1 as bytes, written by hand because no client sends malformed, split or unfinished requests. */
 
 import type { Socket } from 'node:net';
+import { Bytes } from '../common/bytes.ts';
 import { Patience } from '../common/waiting.ts';
-import { Bytes } from './body.ts';
 import { socatAddress } from './connection.ts';
 import { describe, Unfinished } from './errors.ts';
 import { type HttpClient, LONGEST_ANSWER } from './http.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Bytes } from './body.ts';
+import { Bytes } from '../common/bytes.ts';
 import { Recent } from './sse.ts';
 
 it('keeps everything until it was read, and then the newest by what they cost', () => {

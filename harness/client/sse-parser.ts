@@ -3,8 +3,8 @@
  * because it keeps what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
  */
 
+import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';
-import { Bytes } from './body.ts';
 
 /** A block of the stream that holds at least one field. */
 export interface SseFrame {

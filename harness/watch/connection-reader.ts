@@ -3,7 +3,7 @@
  * Where a connection is no HTTP/1.1 any more, or cannot be read with certainty, it is lost: nothing more is said of it.
  */
 import { defined } from '../common/defined.ts';
-import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from './http-parser.ts';
+import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
 import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
 import { StreamReader } from './stream-reader.ts';

@@ -1,8 +1,8 @@
 /** Makes traffic of a HAR 1.2 document of any tool: a browser, mitmproxy, Muster itself. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
+import type { Pairs } from '../common/http-parser.ts';
 import { UsageError } from '../common/usage.ts';
-import type { Pairs } from './http-parser.ts';
 import type { Body, Ended, Taking } from './traffic.ts';
 
 interface Entry {

@@ -1,9 +1,9 @@
 /** The thread that reads and judges what the tap saw, and records it: nothing here can hold up the traffic. */
 import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { clipped } from '../common/http-parser.ts';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
-import { clipped } from './http-parser.ts';
 import type { Concluded, PlainJudged, TrafficJudge } from './judging.ts';
 import type { Taking, Traffic } from './traffic.ts';
 

@@ -4,11 +4,11 @@ import { parseJson } from '../client/body.ts';
 import type { Asked, Over, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
+import { joined, type Pairs } from '../common/http-parser.ts';
 import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Judged, type Rule } from '../runner/rules.ts';
 import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
-import { joined, type Pairs } from './http-parser.ts';
 import type { Body, Traffic } from './traffic.ts';
 
 /** What came of a rule, as data without secrets. */

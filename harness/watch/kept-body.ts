@@ -1,7 +1,7 @@
 /** Keeps a body as it comes: whole up to a bound, and beyond it the first bytes and a hash of all. */
 import { createHash, type Hash } from 'node:crypto';
-import { Bytes } from '../client/body.ts';
 import { CODINGS } from '../client/codings.ts';
+import { Bytes } from '../common/bytes.ts';
 import type { Body } from './traffic.ts';
 
 /** A page of a hundred items of usual size has a tenth of it. */

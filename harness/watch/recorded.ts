@@ -2,8 +2,9 @@
  * What a recording holds: lines of JSON. The first one says of what it is, each other one is a piece of traffic as in
  * `traffic.ts`, without secrets.
  */
+
+import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
-import type { Pairs } from './http-parser.ts';
 import type { Body, Traffic } from './traffic.ts';
 
 /** The first line. */

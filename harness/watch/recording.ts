@@ -2,8 +2,8 @@
 import { extname } from 'node:path';
 import { limitIn } from '../client/errors.ts';
 import { type HarExchange, harEntry } from '../client/har-entry.ts';
+import { joined, type Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
-import { joined, type Pairs } from './http-parser.ts';
 import type { Keeping } from './judge-thread.ts';
 import { RecordFile } from './record-file.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';

@@ -1,7 +1,8 @@
 /** Reads an event stream block by block, and keeps the bytes of the block that is not whole yet. */
-import { Bytes } from '../client/body.ts';
+
 import { type SseFrame, SseParser } from '../client/sse-parser.ts';
-import type { Pairs } from './http-parser.ts';
+import { Bytes } from '../common/bytes.ts';
+import type { Pairs } from '../common/http-parser.ts';
 
 /** Of a block that is torn, nobody reads more. */
 const LONGEST_TORN = 4096;

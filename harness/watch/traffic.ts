@@ -2,7 +2,7 @@
  * What is known of the traffic between clients and a server, one thing after the other: what the reader finds in the
  * bytes, what a recording holds, and what is judged.
  */
-import type { Pairs } from './http-parser.ts';
+import type { Pairs } from '../common/http-parser.ts';
 
 /** A body, as far as it is kept. */
 export interface Body {

@@ -5,7 +5,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type buildConnector, type Dispatcher, Pool } from 'undici';
+import { type buildConnector, Pool } from 'undici';
 import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/durations.ts';
 import { tls } from '../../harness/common/node-tls.ts';
@@ -16,10 +16,36 @@ import type { Shape } from '../../harness/contract/shape.ts';
 /** Makes a connection. Its socket emits `connect` when it is ready. */
 export type Dial = (address: { host: string; port: number }) => Socket;
 
+export interface SenderRequest {
+  method: ApiRequest['method'];
+  /** Path and query. */
+  path: string;
+  /** Not changed afterwards. */
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+}
+
+/** Gives a request up. */
+interface Abortable {
+  abort(reason: Error): void;
+}
+
+/** Is told of the answer to one request. Named as undici names it. */
+export interface AnswerHandler {
+  /** The request is handed to a connection now. */
+  onRequestStart(request: Abortable): void;
+  /** May also be called for a 1xx, which comes before the answer. */
+  onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
+  onResponseData(request: Abortable, piece: Buffer): void;
+  onResponseEnd(): void;
+  /** Instead of an end. */
+  onResponseError(request: Abortable | undefined, error: Error): void;
+}
+
 /** What carries requests. */
 export interface Sender {
   /** `patient`: the request is one of many that are asked for all at once, and may wait for its turn. */
-  send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, patient?: boolean): void;
+  send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
   /** Cuts every connection; requests under way fail. */
   destroy(): Promise<void>;
 }
@@ -30,7 +56,7 @@ export interface Answer {
   bytes: Uint8Array;
 }
 
-export interface ExchangeOptions extends Dispatcher.DispatchOptions {
+export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
   /** Called when the first byte of the request is handed to the socket. Not called when that never happens. */
   onSent?: (() => void) | undefined;
@@ -43,9 +69,9 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let answer = { status: 0, headers: {} as Answer['headers'] };
-    let controller: Dispatcher.DispatchController | undefined;
+    let underWay: Abortable | undefined;
     const abort = (): void => {
-      controller?.abort(signal?.reason as Error);
+      underWay?.abort(signal?.reason as Error);
       settle(() => reject(signal?.reason));
     };
     const settle = (end: () => void): void => {
@@ -58,7 +84,7 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
       {
         onRequestStart(started) {
           if (signal?.aborted) return started.abort(signal.reason as Error);
-          controller = started;
+          underWay = started;
           onSent?.();
         },
         onResponseStart(_, status, headers) {

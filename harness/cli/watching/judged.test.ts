@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';
-import type { Pairs } from '../../watch/http-parser.ts';
 import { TrafficJudge } from '../../watch/judging.ts';
 import type { Ended, Traffic } from '../../watch/traffic.ts';
 import { type WatchedApi, watchSuite } from './suite.ts';

@@ -49,9 +49,14 @@ function connectionsTo(origin: string, most: number) {
   });
   cleanUp.push(() => connections.destroy());
   const ask = (path: string, patient = false): Promise<number> =>
-    exchange(connections, { method: 'GET', path, patient, onSent: () => told.sent.push(path) }).then(
-      ({ status }) => status,
-    );
+    exchange(connections, {
+      method: 'GET',
+      path,
+      headers: {},
+      body: null,
+      patient,
+      onSent: () => told.sent.push(path),
+    }).then(({ status }) => status);
   return { connections, told, ask };
 }
 

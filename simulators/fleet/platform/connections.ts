@@ -4,8 +4,9 @@
  * wait is counted.
  */
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
-import type { Sender } from '../../common/platform-http.ts';
+import { buildConnector } from 'undici';
+import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
+import { encodeRequest, RequestConnection } from './request-connection.ts';
 
 interface ConnectionsOptions {
   /** Scheme, host and port. */
@@ -20,15 +21,9 @@ interface ConnectionsOptions {
   onCrowded?(): void;
 }
 
-interface Connection {
-  client: Client;
-  socket: Socket;
-  dead: boolean;
-}
-
 interface Waiting {
-  options: Dispatcher.DispatchOptions;
-  handler: Dispatcher.DispatchHandler;
+  bytes: string | Buffer;
+  handler: AnswerHandler;
 }
 
 /**
@@ -42,13 +37,15 @@ const MOST_SPARE = 256;
 
 export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
+  /** Value of the field Host. */
+  readonly #host: string;
   readonly #connect = buildConnector({ allowH2: false });
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<RequestConnection>();
   /**
    * The next request takes the last one, which was used most recently; the server closes those at the front that stay
    * unused.
    */
-  readonly #idle: Connection[] = [];
+  readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   /** Patient requests, behind all others. */
   readonly #patient: Waiting[] = [];
@@ -57,18 +54,26 @@ export class Connections implements Sender {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#host = new URL(options.origin).host;
   }
 
   /** A `patient` request may wait for a connection; that is not counted. */
-  send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, patient = false): void {
-    const connection = this.#idle.pop();
+  send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
+    let bytes: string | Buffer;
+    try {
+      bytes = encodeRequest(this.#host, request);
+    } catch (error) {
+      handler.onResponseError(undefined, error as Error);
+      return;
+    }
+    const connection = this.#takeIdle();
     if (connection !== undefined) {
-      connection.client.dispatch(options, handler);
+      connection.send(bytes, handler);
     } else if (patient) {
-      this.#patient.push({ options, handler });
+      this.#patient.push({ bytes, handler });
     } else {
       if (this.#options.most - this.#open.size <= this.#waiting.length) this.#options.onCrowded?.();
-      this.#waiting.push({ options, handler });
+      this.#waiting.push({ bytes, handler });
     }
     this.#openAhead();
   }
@@ -77,8 +82,16 @@ export class Connections implements Sender {
   async destroy(): Promise<void> {
     this.#closed = true;
     const error = new Error('the connections were closed');
-    for (const { handler } of [...this.#waiting.splice(0), ...this.#patient.splice(0)]) fail(handler, error);
-    await Promise.all([...this.#open].map(({ client, socket }) => destroyed(client, socket)));
+    for (const { handler } of [...this.#waiting.splice(0), ...this.#patient.splice(0)])
+      handler.onResponseError(undefined, error);
+    await Promise.all([...this.#open].map((connection) => connection.destroy(error)));
+  }
+
+  #takeIdle(): RequestConnection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined || connection.usable) return connection;
+    }
   }
 
   /** Opens what waits and what is to be spare, a few at a time. */
@@ -112,62 +125,31 @@ export class Connections implements Sender {
   #failOne(error: Error): void {
     const waiting = this.#waiting.shift() ?? this.#patient.shift();
     if (waiting === undefined) return;
-    fail(waiting.handler, error);
+    waiting.handler.onResponseError(undefined, error);
     this.#openAhead();
   }
 
   #use(socket: Socket): void {
-    const { origin, timeoutMs } = this.#options;
-    let ready: Socket | undefined = socket;
-    const client = new Client(origin, {
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      allowH2: false,
-      connect: (options, callback) => {
-        const own = ready;
-        ready = undefined;
-        if (own === undefined || own.destroyed) this.#connect(options, callback);
-        // undici expects the answer later.
-        else queueMicrotask(() => callback(null, own));
-      },
+    const connection: RequestConnection = new RequestConnection(socket, {
+      timeoutMs: this.#options.timeoutMs,
+      onReady: () => this.#release(connection),
+      onClosed: () => this.#drop(connection),
     });
-    const connection: Connection = { client, socket, dead: false };
     this.#open.add(connection);
-    socket.on('error', () => {});
-    socket.once('close', () => this.#drop(connection));
-    client.on('drain', () => this.#release(connection));
-    if (this.#closed) {
-      void destroyed(client, socket);
-    } else {
-      this.#release(connection);
-    }
+    if (this.#closed) void connection.destroy(new Error('the connections were closed'));
+    else this.#release(connection);
   }
 
-  #release(connection: Connection): void {
-    if (connection.dead) return;
+  #release(connection: RequestConnection): void {
     const next = this.#waiting.shift() ?? this.#patient.shift();
     if (next === undefined) this.#idle.push(connection);
-    else connection.client.dispatch(next.options, next.handler);
+    else connection.send(next.bytes, next.handler);
   }
 
-  #drop(connection: Connection): void {
-    connection.dead = true;
+  #drop(connection: RequestConnection): void {
     this.#open.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
-    // Waits for a request that undici sends again, and then lets go.
-    void connection.client.close().catch(() => {});
     if (this.#waiting.length + this.#patient.length > 0) this.#openAhead();
   }
-}
-
-/** A client knows its socket from its first request on. */
-function destroyed(client: Client, socket: Socket): Promise<void> {
-  socket.destroy();
-  return client.destroy();
-}
-
-/** The handlers of this project look at the error alone. */
-function fail(handler: Dispatcher.DispatchHandler, error: Error): void {
-  handler.onResponseError?.(undefined as never, error);
 }

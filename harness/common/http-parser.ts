@@ -3,7 +3,7 @@
  * traffic of others: it keeps no more than a head, gives bodies on as they come, and gives up where two readers could
  * differ in what they understand.
  */
-import { Bytes } from '../client/body.ts';
+import { Bytes } from './bytes.ts';
 
 /** Names and values as they came. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
