@@ -25,6 +25,8 @@ interface FleetRun {
   workers?: number;
   /** `embedded`, or a URL; none for robots without an uplink. */
   platform?: string;
+  'agent-url'?: string;
+  mqtt?: string;
   apiKey?: string;
   /** A scenario in YAML. */
   scenario: string;
