@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
-import type { Figure } from '../measure/figure.ts';
+import { atMost, type Figure } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 import { runFleet } from './fleet.ts';
 
@@ -22,9 +22,13 @@ interface Seen {
   wire: number[];
 }
 
+/** So few that each waits for a timer of its own. */
+const AT_REST = 100;
+
 /** About two minutes. */
 export async function benchLateness(rates: readonly number[] = RATES): Promise<Figure[]> {
-  const figures: Figure[] = [];
+  const { p99 = Number.NaN } = (await run(AT_REST, false)).result.metrics['schedule.lateness.ms'] ?? {};
+  const figures = [atMost(`muster fleet: p99 of the lateness at rest, ${AT_REST} requests a second`, p99, 2, 'ms')];
   for (const rate of rates) {
     for (const stalls of [false, true]) figures.push(...figuresOf(rate, stalls, await run(rate, stalls)));
   }

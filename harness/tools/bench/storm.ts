@@ -71,7 +71,8 @@ async function measured(robots: number): Promise<Storm> {
   await using gate = new Task<typeof tasks>(import.meta.url);
   const port = await gate.call('open', Number(new URL(mqtt).port));
   const over = Math.ceil(robots / RAMP_PER_SECOND);
-  const scenario = `name: storm\nkey_bits: 1024\nsubscribers: 0\nphases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
+  const phases = `  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
+  const scenario = `name: storm\nkey_bits: 1024\nsubscribers: 0\nphases:\n${phases}`;
   let storm: Storm | undefined;
   const meanwhile = async (fleet: Running): Promise<void> => {
     await untilOnline(fleet, robots);
