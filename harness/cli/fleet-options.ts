@@ -83,6 +83,9 @@ export const fleetOptions = {
     defaultText: 'what its robots leave of its file descriptors',
   }),
   threshold: RESULT.list("E.g. 'rollout.ms.p99<5s', 'ping.ms.p99.9<1s', 'http.errors.rate<1%', 'ping.ms.count>=100'"),
+  judge: RESULT.flag(
+    "Judge a sample of the platform's answers by the rules of its suite: a MUST that does not hold fails the run",
+  ),
   'abort-on': RESULT.list(
     "End the run early once this has held for the scenario's abort_after (30s), e.g. 'http.errors.rate>50%'",
   ),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
-import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { judgedWith, resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { type Paint, width } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import { endingText, summaryText } from './fleet-summary.ts';
@@ -90,6 +90,16 @@ describe('the summary of a fleet', () => {
       { violations: [{ robot: 3, name: 'robot-3', kind: 'gap', message: 'id 2 missing' }] },
       /✗ the stream of robot-3 was not whole: gap: id 2 missing/,
       /exit 1: an event stream was not whole/,
+    ],
+    [
+      { answers: judgedWith([{ count: 2 }]), verdict: 'invalid', complete: false },
+      /✗ MUST platform\.list\.envelope\.everywhere: 2 answers, first in 2-hold: expected a list; got a map/,
+      /exit 1: .* an answer of the platform was wrong/,
+    ],
+    [
+      { answers: judgedWith([{ level: 'SHOULD' }]) },
+      /judged +10 of 100 answers \(10 %\) · 2 % of a processor\n(.|\n)*! SHOULD .*: one answer, /,
+      /✓ outcome: PASSED/,
     ],
     [
       { missed: ['robot-3'], counters: { 'rollout.attempts': 4, 'rollout.missed': 1 } },

@@ -5,6 +5,7 @@ import process from 'node:process';
 import { costLine } from '../../simulators/fleet/measure/costs.ts';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
+import { foundText, judgedText } from '../../simulators/fleet/result/judged.ts';
 import {
   exitCode,
   type FleetOutcome,
@@ -55,7 +56,7 @@ type Ending = ReturnType<typeof exitCode> | 129 | 130 | 143;
 
 const EXIT_WORDS: Record<Ending, string> = {
   0: '',
-  1: 'an event stream was not whole',
+  1: 'an event stream was not whole, or an answer of the platform was wrong',
   2: 'the run is not complete',
   98: 'the generator saturated',
   99: 'a threshold was missed',
@@ -167,9 +168,11 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   return [paint('dim', head + columns), ...rows, ...told, ...errors];
 }
 
-/** What the processes of the run took. */
-const cost = ({ costs }: FleetResult, paint: Paint): string[] =>
-  costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)];
+/** What the processes of the run took, and how many answers were judged. */
+const cost = ({ costs, answers: judged }: FleetResult, paint: Paint): string[] => [
+  ...(costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)]),
+  ...(judged === undefined ? [] : [paint('dim', `${'judged'.padEnd(NAME_COLUMNS)}${judgedText(judged)}`)]),
+];
 
 const STANDING_FORMATS = { good: 'green', bad: 'red', open: 'dim' } as const;
 const STANDING_COLUMNS = 8;
@@ -192,7 +195,13 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   const shown = streams.slice(0, MOST_LISTED);
   const more = streams.length - shown.length;
   if (more > 0) shown.push(`and ${more} more, in the report`);
-  return [...shown, ...missed].flatMap((line) => hanging(paint('red', '✗'), wrap(line, TEXT_COLUMNS), 0, 2));
+  const { findings = [] } = result.answers ?? {};
+  const of = (wanted: string): string[] => findings.filter(({ level }) => level === wanted).map(foundText);
+  const under = (mark: string) => (line: string) => hanging(mark, wrap(line, TEXT_COLUMNS), 0, 2);
+  return [
+    ...[...shown, ...missed, ...of('MUST')].flatMap(under(paint('red', '✗'))),
+    ...of('SHOULD').flatMap(under(paint('yellow', '!'))),
+  ];
 }
 
 function missedText(result: FleetResult): string {

@@ -16,6 +16,7 @@ writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 writeFileSync(at('tokens.txt'), 'tok_secret # of the first\n');
 const REGIONS = 'name: r\nrobots: 2\nclasses: { a: { share: 100%, region: eu } }\nphases: [{ do: ramp, over: 1s }]\n';
 writeFileSync(at('regions.yaml'), REGIONS);
+writeFileSync(at('still.yaml'), 'name: still\nrobots: 2\nphases: [{ do: ramp, over: 1s }]\n');
 
 it.each([
   [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
@@ -64,6 +65,10 @@ it.each([
   [
     ['fleet', '--uplink', 'none', '--out', at('out')],
     "--uplink none: this 'rollout' phase needs an uplink, but uplink is none; --scenario names another",
+  ],
+  [
+    ['fleet', '--uplink', 'none', '--scenario', at('still.yaml'), '--judge', '--out', at('out')],
+    '--judge: judges the answers of a platform; accepted: robots with an uplink',
   ],
   [
     ['fleet', '--uplink', 'calls', '--scenario', 'storm', '--out', at('out')],

@@ -33,7 +33,7 @@ const EXIT_CODES = {
     code: 1,
     check: 'a MUST failed, or a SHOULD that fails the run',
     compare: 'the gate does not hold',
-    fleet: 'an event stream lost or repeated events',
+    fleet: 'an event stream lost or repeated events, or with --judge an answer broke a MUST',
     mutate: 'a defect survived, the score is too low, or the tests are brittle',
     watch: 'a MUST failed, or a SHOULD that fails the run',
     verify: 'valid, not conformant',

@@ -44,6 +44,19 @@ test('a contradiction names both exchanges and who asked, and only the first is 
   ]);
 });
 
+test('a rule that renews itself tells each contradiction, and counts on', () => {
+  const ended: unknown[] = [];
+  const run = new History([{ id: 'test.rule', rule: sameLength }], (_, { broken }) => ended.push(broken?.finding), {
+    renews: true,
+  });
+  for (const text of ['one', 'three', 'seven', 'four']) run.of('test.check')(answered(text));
+  expect(ended).toEqual([
+    { expected: '3', actual: 5 },
+    { expected: '5', actual: 4 },
+  ]);
+  expect(run.judged('test.rule')).toEqual({ sightings: 4 });
+});
+
 test('an error of a rule reaches no check, and is told as a fault', () => {
   const run = history(() => () => {
     throw new TypeError('of the rule');

@@ -1,7 +1,8 @@
 /**
  * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check
  * of a requirement that asks nothing itself. It gets each whole answer of the HTTP client and each event of its
- * streams as they come, and keeps what it needs. What raw sockets and the `eventsource` package get is not seen.
+ * streams as they come, and keeps what it needs. What raw sockets and the `eventsource` package get is not seen: so no
+ * rule concludes anything from what it has not seen, and each holds of a sample too.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
@@ -44,7 +45,8 @@ export interface Judged {
 }
 
 interface Judging {
-  readonly rule: Rule;
+  readonly make: () => Rule;
+  rule: Rule;
   judged: Judged;
 }
 
@@ -52,21 +54,28 @@ interface Judging {
 export class History {
   readonly #rules = new Map<string, Judging>();
   readonly #ended: (id: string, judged: Judged) => void;
+  readonly #renews: boolean;
 
-  /** `ended`: called when a rule has found its violation, or failed itself. Must not throw. */
+  /**
+   * `ended`: called when a rule has found its violation, or failed itself. Must not throw. `renews`: a rule that has
+   * found its violation begins anew, so that each one is told. By default the first is all that a rule finds.
+   */
   constructor(
     checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
     ended: (id: string, judged: Judged) => void = () => {},
+    { renews = false } = {},
   ) {
     this.#ended = ended;
+    this.#renews = renews;
     for (const { id, rule } of checks)
-      if (rule !== undefined) this.#rules.set(id, { rule: rule(), judged: { sightings: 0 } });
+      if (rule !== undefined) this.#rules.set(id, { make: rule, rule: rule(), judged: { sightings: 0 } });
   }
 
   /** What came of rules elsewhere, by the ids of their checks. */
   static settled(all: Readonly<Record<string, Judged>>): History {
     const history = new History([]);
-    for (const [id, judged] of Object.entries(all)) history.#rules.set(id, { rule: () => {}, judged });
+    for (const [id, judged] of Object.entries(all))
+      history.#rules.set(id, { make: () => () => {}, rule: () => {}, judged });
     return history;
   }
 
@@ -81,7 +90,12 @@ export class History {
       for (const [id, judging] of this.#rules) {
         if (isOver(judging)) continue;
         judge(judging, check, happening);
-        if (isOver(judging)) this.#ended(id, judging.judged);
+        if (!isOver(judging)) continue;
+        this.#ended(id, judging.judged);
+        if (this.#renews && judging.judged.fault === undefined) {
+          judging.rule = judging.make();
+          judging.judged = { sightings: judging.judged.sightings };
+        }
       }
     };
   }

@@ -2,10 +2,9 @@
  * The way from the tap to the thread that judges. What the thread has not taken yet is bounded, for each connection and
  * in all: where it lags behind, connections are no longer judged. When it ends by itself, nothing is judged any more.
  */
-import { Worker } from 'node:worker_threads';
 import { Batch, type Glimpse } from './batch.ts';
-import type { FromThread, ToThread } from './judge-thread.ts';
-import type { Concluded, PlainJudged } from './judging.ts';
+import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
+import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
 /**
@@ -18,28 +17,11 @@ const LOOK_MS = 500;
 const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
-/** A heap that no traffic fills, since all that is kept is bounded. */
-const HEAP_MB = 512;
-/** Milliseconds that the end of the judging may take: what is on its way is bounded. */
-const CONCLUDING_MS = 30_000;
-
-export interface JudgeLinkOptions {
-  /** Calls `serveJudge`. */
-  entry: URL;
-  /** For that. */
-  data: unknown;
-  found(id: string, judged: PlainJudged): void;
-  /** The thread has ended by itself, or something that it does besides has failed. */
-  trouble(why: string): void;
-}
 
 export class JudgeLink implements Tap, AsyncDisposable {
-  readonly #options: JudgeLinkOptions;
-  readonly #worker: Worker;
-  readonly #concluded = Promise.withResolvers<Concluded | undefined>();
+  readonly #worker: JudgeWorker;
   #batch = new Batch();
   #isDue = false;
-  #isOver = false;
   /** Bytes that the thread has not taken, by connection, of each batch that is on its way. */
   readonly #sent: Map<number, number>[] = [];
   #filling = new Map<number, number>();
@@ -48,25 +30,12 @@ export class JudgeLink implements Tap, AsyncDisposable {
   /** Connections of which one side has ended. */
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
-  /** Milliseconds of a processor that the thread has taken: as it said last, and when that was looked at. */
-  #spent: number | undefined;
-  #looked: { spent: number; at: number } | undefined;
   #wasBusy = false;
   /** Bytes since that was looked at, by connection. */
   #recent = new Map<number, number>();
 
-  constructor(options: JudgeLinkOptions) {
-    this.#options = options;
-    this.#worker = new Worker(options.entry, {
-      name: 'judge',
-      workerData: options.data,
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    });
-    this.#worker.on('message', (message: FromThread) => this.#message(message));
-    this.#worker.on('error', (error: unknown) => this.fail(error));
-    this.#worker.on('messageerror', (error) => this.fail(error));
-    this.#worker.on('exit', () => this.#gone('its thread has ended'));
+  constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
+    this.#worker = new JudgeWorker({ ...options, taken: () => this.#taken() });
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
@@ -77,7 +46,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   bytes(connection: number, from: Side, piece: Buffer): void {
     const open = this.#open.get(connection);
-    if (open === undefined || this.#isOver) return;
+    if (open === undefined || this.#worker.isOver) return;
     if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
       this.#drop(connection);
       return;
@@ -102,26 +71,18 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   /** A fault, wherever it was: nothing is judged any more. */
   fail(error: unknown): void {
-    this.#gone(error instanceof Error ? error.message : String(error));
+    this.#worker.fail(error);
   }
 
   /** What came of all that was seen; undefined where the thread has ended before. */
   async conclude(): Promise<Concluded | undefined> {
     this.#flush();
-    this.#post({ kind: 'conclude' });
-    const timer = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
-    try {
-      return await this.#concluded.promise;
-    } finally {
-      clearTimeout(timer);
-    }
+    return await this.#worker.conclude();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
     clearInterval(this.#timer);
-    this.#concluded.resolve(undefined);
-    await this.#worker.terminate();
+    await this.#worker[Symbol.asyncDispose]();
   }
 
   #drop(connection: number): void {
@@ -132,14 +93,10 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   /** Of what came lately, the part that is too much is left to itself: the connections that carry most of it. */
   #look(): void {
-    const before = this.#looked;
     const recent = this.#recent;
     this.#recent = new Map();
-    // Where Node does not tell the processor's time, the time that the thread was not idle stands for it.
-    const spent = this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
-    this.#looked = { spent, at: performance.now() };
-    if (before === undefined) return;
-    const share = (this.#looked.spent - before.spent) / (this.#looked.at - before.at);
+    const share = this.#worker.share();
+    if (share === undefined) return;
     const isBusy = share > MOST_BUSY;
     if (isBusy && this.#wasBusy) this.#shed(recent, 1 - MOST_BUSY / share);
     this.#wasBusy = isBusy;
@@ -162,7 +119,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #add(glimpse: Glimpse): void {
-    if (this.#isOver) return;
+    if (this.#worker.isOver) return;
     this.#batch.add(glimpse);
     if (this.#isDue) return;
     // What comes in one turn of the event loop goes together.
@@ -172,48 +129,18 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   #flush(): void {
     this.#isDue = false;
-    if (this.#batch.length === 0 || this.#isOver) return;
+    if (this.#batch.length === 0) return;
     this.#sent.push(this.#filling);
     this.#filling = new Map();
     const { memory, used } = this.#batch.take();
-    this.#post({ kind: 'batch', memory, used });
+    this.#worker.post({ kind: 'batch', memory, used });
   }
 
-  #post(message: ToThread): void {
-    this.#worker.postMessage(message, message.kind === 'batch' ? [message.memory] : []);
-  }
-
-  #message(message: FromThread): void {
-    try {
-      if (message.kind === 'taken') this.#taken(message.spentMs);
-      else if (message.kind === 'found') this.#options.found(message.id, message.judged);
-      else if (message.kind === 'trouble') this.#options.trouble(message.why);
-      else this.#concluded.resolve(message.concluded);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  #taken(spentMs: number | undefined): void {
-    this.#spent = spentMs;
+  #taken(): void {
     for (const [connection, bytes] of this.#sent.shift() ?? []) {
       this.#all -= bytes;
       const open = this.#open.get(connection);
       if (open !== undefined) this.#open.set(connection, open - bytes);
-    }
-  }
-
-  #gone(why: string): void {
-    this.#concluded.resolve(undefined);
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#batch = new Batch();
-    // Where the thread still runs, it would only take its part of the processor.
-    void this.#worker.terminate();
-    try {
-      this.#options.trouble(`nothing is judged from here on: ${why}`);
-    } catch {
-      // Nobody is left to be told.
     }
   }
 }

@@ -2,17 +2,26 @@
 import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { clipped } from '../common/http-parser.ts';
+import type { Requirement } from '../runner/types.ts';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
 import type { Concluded, PlainJudged, TrafficJudge } from './judging.ts';
 import type { Taking, Traffic } from './traffic.ts';
 
-export type ToThread = { kind: 'batch'; memory: ArrayBuffer; used: number } | { kind: 'conclude' };
+export type ToThread =
+  | { kind: 'batch'; memory: ArrayBuffer; used: number }
+  /** What is known already. It is judged, and not kept. */
+  | { kind: 'traffic'; traffic: readonly Traffic[] }
+  | { kind: 'conclude' };
 
 export type FromThread =
-  /** One batch. With the milliseconds of a processor that the thread has taken in all, where Node tells them. */
-  | { kind: 'taken'; spentMs: number | undefined }
-  | { kind: 'found'; id: string; judged: PlainJudged }
+  /**
+   * One batch, or some traffic. With the milliseconds of a processor that the thread has taken in all, where Node tells
+   * them; of traffic, also with the violations so far, by the ids of their checks.
+   */
+  | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
+  /** `requirement`: for those who do not know the rules. */
+  | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
   | { kind: 'concluded'; concluded: Concluded };
 
@@ -39,6 +48,11 @@ export function serveJudge(
     if (message.kind === 'batch') {
       serving.take(message);
       report({ kind: 'taken', spentMs: spentMs() });
+      return;
+    }
+    if (message.kind === 'traffic') {
+      for (const each of message.traffic) judge.take(each);
+      report({ kind: 'taken', spentMs: spentMs(), broken: judge.broken });
       return;
     }
     isOver = true;

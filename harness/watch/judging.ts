@@ -38,8 +38,10 @@ export interface Concluded {
 export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: AskedPlace;
-  /** Called when a rule has found its first violation. */
+  /** Called when a rule has found its first violation, or failed itself. */
   found(id: string, judged: PlainJudged): void;
+  /** Also counts the violations after the first. Then `judged` has none, and `found` alone tells the first. */
+  counts?: boolean;
 }
 
 /** Who asked, as reports name it. */
@@ -80,6 +82,8 @@ interface Exchange {
 export class TrafficJudge {
   readonly redactor = new TrafficRedactor();
   readonly seen: Seen = { connections: 0, exchanges: 0, events: 0, lost: {}, unread: {} };
+  /** Violations by the ids of their checks; where they are not counted, 1 for those with any. */
+  readonly broken: Record<string, number> = {};
   readonly #options: JudgeOptions;
   readonly #history: History;
   readonly #happened: ReturnType<History['of']>;
@@ -90,7 +94,8 @@ export class TrafficJudge {
 
   constructor(options: JudgeOptions) {
     this.#options = options;
-    this.#history = new History(options.checks, (id, judged) => options.found(id, this.#plain(judged)));
+    const { checks, counts = false } = options;
+    this.#history = new History(checks, (id, judged) => this.#ended(id, judged), { renews: counts });
     this.#happened = this.#history.of(WHO);
   }
 
@@ -113,6 +118,12 @@ export class TrafficJudge {
       const exchange = this.#exchanges.get(traffic.exchange);
       if (exchange !== undefined) this.#ofExchange(traffic, exchange);
     }
+  }
+
+  /** What a finding shows is made for the first alone: it takes longer than to judge. */
+  #ended(id: string, judged: Judged): void {
+    if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
+    if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
   }
 
   #closed(connection: number): void {

@@ -171,6 +171,15 @@ export interface ApiRequest {
   patient?: boolean | undefined;
 }
 
+/** A request as it was sent. */
+interface Sent {
+  method: string;
+  /** Path and query below the base URL. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+}
+
 export interface PlatformHttpOptions {
   /** Base URL of the platform; a path in it is kept. */
   baseUrl: URL;
@@ -184,6 +193,8 @@ export interface PlatformHttpOptions {
   onCrowded?: (() => void) | undefined;
   /** Sends the requests, instead of connections of its own. */
   sender?: Sender;
+  /** Called with each whole answer, its request, and the milliseconds that it took. Must not throw. */
+  onAnswer?: ((request: Sent, answer: Answer, ms: number) => void) | undefined;
   /**
    * Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once.
    */
@@ -198,8 +209,11 @@ export class PlatformHttp {
   readonly #onCrowded: PlatformHttpOptions['onCrowded'];
   #underWay = 0;
   readonly #beforeRetry: PlatformHttpOptions['beforeRetry'];
+  readonly #onAnswer: PlatformHttpOptions['onAnswer'];
 
-  constructor({ baseUrl, ca, connections = 32, dial, onCrowded, sender, beforeRetry }: PlatformHttpOptions) {
+  constructor(options: PlatformHttpOptions) {
+    const { baseUrl, ca, connections = 32, dial, onCrowded, sender, beforeRetry, onAnswer } = options;
+    this.#onAnswer = onAnswer;
     this.#connections = connections;
     this.#onCrowded = onCrowded;
     this.#sender = sender ?? pooled(baseUrl.origin, { connections, ca, dial });
@@ -243,9 +257,12 @@ export class PlatformHttp {
     return this.#sender.destroy();
   }
 
-  async #once({ method, path, headers: given, body, signal, onSent, patient }: ApiRequest): Promise<Uint8Array> {
+  async #once({ method, path, headers: given, body: value, signal, onSent, patient }: ApiRequest): Promise<Uint8Array> {
     signal?.throwIfAborted();
-    const headers = typeof given === 'function' ? await given() : given;
+    const own = typeof given === 'function' ? await given() : given;
+    const headers = value === undefined ? own : { ...own, 'content-type': 'application/json' };
+    const body = value === undefined ? undefined : JSON.stringify(value);
+    const began = performance.now();
     let answer: Answer;
     if (this.#underWay >= this.#connections) this.#onCrowded?.();
     this.#underWay += 1;
@@ -253,8 +270,8 @@ export class PlatformHttp {
       answer = await exchange(this.#sender, {
         method,
         path: this.#prefix + path,
-        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-        body: body === undefined ? null : JSON.stringify(body),
+        headers,
+        body: body ?? null,
         signal,
         onSent,
         patient,
@@ -265,6 +282,7 @@ export class PlatformHttp {
     } finally {
       this.#underWay -= 1;
     }
+    this.#onAnswer?.({ method, path, headers, body }, answer, performance.now() - began);
     const { status, bytes } = answer;
     if (status >= 200 && status < 300) return bytes;
     const { 'retry-after': asked, date } = answer.headers;

@@ -66,13 +66,14 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
   it('does not count what came before the first phase, and says nothing of a run that keeps up', async () => {
     await using page = await shown({});
     const text = await page.locator('main').textContent();
+    expect(text).not.toMatch(/judged/);
     expect(text).toMatch(/elapsed\s*0:04/);
     expect(text).toContain('Nothing went wrong.');
     expect(await page.locator('[data-so-far]').count()).toBe(0);
     expect(text).toMatch(/limit:?\s*–/);
     expect(await page.locator('.standings .good').count()).toBe(1);
-    await using early = await shown({ beginMs: null, phase: 'making keys, 3 of 10' });
-    expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50/);
+    await using early = await shown({ beginMs: null, phase: 'making keys, 3 of 10', judged: '1 of 9 answers' });
+    expect(await early.locator('main').textContent()).toMatch(/preparing\s*0:50(.|\n)*judged\s*1 of 9 answers/);
   });
 
   it('says at once that the result will not count, and calls nothing met', async () => {

@@ -49,6 +49,7 @@ export const fleet = command({
   examples: [
     ['muster fleet --robots 1000 --platform embedded', "Roll out to 1,000 robots of Muster's own platform"],
     ['muster fleet --robots 1000 --platform embedded --ui', 'with a page to watch and drive it'],
+    ['muster fleet --robots 1000 --platform embedded --judge', 'and say whether its answers stay right under load'],
     [
       'muster fleet --uplink calls --robots 2000 --platform https://api.example.com/beta',
       'Lists, reads and pings of devices that exist, on any Platform API',
@@ -170,11 +171,12 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
   const defects = await defectsFrom(args.defect, robots);
+  const platform = platformFrom(args, scenario);
   return {
     ...place,
     scenario,
     robots,
-    platform: platformFrom(args, scenario),
+    platform,
     seed: args.seed,
     keyBits: args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform),
     stateDir: resolve(args.state),
@@ -182,6 +184,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     abortOn: conditionsFrom(args['abort-on'], { option: '--abort-on', scenario }),
     version: VERSION,
     ...soakFrom(args),
+    ...(await judgingFrom(args, platform)),
     force: args.force,
     keep: args.keep,
     ...defined({
@@ -199,6 +202,19 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       metrics: port === undefined ? undefined : { port, host: args['metrics-host'] },
     }),
   };
+}
+
+/** Throws UsageError. */
+async function judgingFrom(
+  { judge }: FleetArguments,
+  platform: RunOptions['platform'],
+): Promise<Pick<RunOptions, 'judging'>> {
+  if (!judge) return {};
+  if (platform === undefined)
+    throw new UsageError('--judge: judges the answers of a platform; accepted: robots with an uplink');
+  // Loaded on demand: most runs have none.
+  const { FleetJudge } = await import('../fleet-judge.ts');
+  return { judging: (address) => new FleetJudge(address) };
 }
 
 /** Throws UsageError. */

@@ -2,24 +2,30 @@
 import { workerData } from 'node:worker_threads';
 import type { AskedPlace } from '../../watch/asked.ts';
 import { serveJudge } from '../../watch/judge-thread.ts';
-import { TrafficJudge } from '../../watch/judging.ts';
+import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import type { RecordingHead } from '../../watch/recorded.ts';
 import { recordTo } from '../../watch/recording.ts';
-import { type WatchedApi, type Way, watchSuite } from './suite.ts';
+import { serverRules, type WatchedApi, type Way, watchSuite } from './suite.ts';
 
 /** What it is told. */
 export interface ThreadData {
   api: WatchedApi;
   way: Way;
   place: AskedPlace;
+  /** Single exchanges come: clients are not judged, and every violation is counted. */
+  sample?: boolean;
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }
 
-const { api, way, place, record } = workerData as ThreadData;
-const { checks } = await watchSuite(api, way);
+const { api, way, place, record, sample: counts = false } = workerData as ThreadData;
+const { checks } = counts ? await serverRules(api) : await watchSuite(api, way);
 
 serveJudge((report) => {
-  const judge = new TrafficJudge({ checks, place, found: (id, judged) => report({ kind: 'found', id, judged }) });
+  const found = (id: string, judged: PlainJudged): void => {
+    const { level, text } = checks.find((check) => check.id === id)?.requirement ?? { level: 'INFO', text: '' };
+    report({ kind: 'found', id, judged, requirement: { level, text } });
+  };
+  const judge = new TrafficJudge({ checks, place, found, counts });
   if (record === undefined) return { judge };
   const trouble = (why: string): void => report({ kind: 'trouble', why });
   return { judge, keeping: recordTo({ ...record, redactor: judge.redactor, trouble }) };

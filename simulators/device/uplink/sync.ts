@@ -2,7 +2,13 @@
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
-import { ApiError, type Dial, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import {
+  ApiError,
+  type Dial,
+  NetworkError,
+  PlatformHttp,
+  type PlatformHttpOptions,
+} from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
@@ -210,6 +216,8 @@ export interface CommonOptions {
   onRetry?: (error: NetworkError) => void;
   /** Called when a request waits because all connections are in use. */
   onCrowded?: () => void;
+  /** Called with each whole answer of the platform. */
+  onAnswer?: PlatformHttpOptions['onAnswer'];
   log?: UplinkLogger;
 }
 
@@ -226,7 +234,7 @@ export interface Shared {
 
 /** What the robots with these options share; connections are opened with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, dial, log, onCrowded, onRetry, time = systemTime } = options;
+  const { ca, connections, dial, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
     onRetry?.(error);
@@ -239,7 +247,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
     random: randomness,
     log,
     get http() {
-      http ??= new PlatformHttp({ baseUrl, ca, connections, dial, onCrowded, beforeRetry });
+      http ??= new PlatformHttp({ baseUrl, ca, connections, dial, onAnswer, onCrowded, beforeRetry });
       return http;
     },
     acquire: () => {

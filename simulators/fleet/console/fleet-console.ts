@@ -11,6 +11,7 @@ import { type Action, serveConsole, wholeNumber } from '../../console/console.ts
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
 import type { StateChanges } from '../host/host.ts';
+import { foundText, judgedText } from '../result/judged.ts';
 import { type FleetResult, standingOf, type Tick } from '../result/result.ts';
 import type { ThresholdResult } from '../result/thresholds.ts';
 import { LIMITS } from '../result/verdict.ts';
@@ -185,8 +186,10 @@ export class FleetConsole {
     };
     this.#feed.change({ append: 'seconds', items: [second], keep: SECONDS_KEPT });
     const { trouble } = record.progress;
+    const judged = this.#fleet?.options.judge?.judged;
     const lines = [
       ...record.violations.map(({ name, message }) => `${name}: ${message}`),
+      ...(judged?.findings.map(foundText) ?? []),
       ...record.errors,
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
@@ -199,13 +202,22 @@ export class FleetConsole {
       soFar: record.verdictSoFar,
       thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
       trouble: lines.slice(0, MOST_TROUBLE),
+      ...(judged !== undefined && { judged: judgedText(judged) }),
     });
     this.#showBands();
   }
 
   /** Takes the result of the run. */
   end(result: FleetResult): void {
-    const { outcome, verdict, verdict_reasons: reasons, incomplete_reasons: incomplete, thresholds } = result;
+    const {
+      outcome,
+      verdict,
+      verdict_reasons: reasons,
+      incomplete_reasons: incomplete,
+      thresholds,
+      answers: judged,
+    } = result;
+    const wrong = judged?.findings.filter(({ level }) => level === 'MUST').map(foundText) ?? [];
     const missed = thresholds.flatMap(({ expr, ok, reason }) =>
       standingOf(result, { ok }).tone !== 'bad'
         ? []
@@ -218,10 +230,11 @@ export class FleetConsole {
       remainingMs: document.remainingMs === null ? null : 0,
       paused: false,
       thresholds: thresholds.map(shown),
+      ...(judged !== undefined && { judged: judgedText(judged) }),
       ending: defined({
         outcome: outcome ?? '',
         verdict,
-        reasons: [...incomplete, ...missed, ...reasons],
+        reasons: [...wrong, ...incomplete, ...missed, ...reasons],
         out: this.#settings.out,
       }),
     });

@@ -5,6 +5,7 @@
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
+import type { AnswersTold } from '../platform/answers.ts';
 import type { PlatformAddress, ReleaseFixture } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
 import type { Violation } from '../result/result.ts';
@@ -62,6 +63,8 @@ export interface Host {
   /** Id of the newest event that the first subscriber of each robot has read, by robot. */
   cursors(): Promise<Record<number, number>>;
   snapshot(): Promise<Snapshot>;
+  /** Sets how many bytes of the platform's answers it tells a second. */
+  sample(bytesPerSecond: number): Promise<void>;
   /** Resident bytes of the host's process. */
   memory(): Promise<number>;
   /** Ends every robot. */
@@ -78,6 +81,7 @@ export const HOST_CALLS = [
   'finish',
   'cursors',
   'snapshot',
+  'sample',
   'memory',
   'stop',
 ] as const satisfies (keyof Host)[];
@@ -120,6 +124,8 @@ export interface HostConfig {
   keep?: boolean;
   /** Tells the states of single robots. */
   watched?: boolean;
+  /** How many bytes of the platform's answers it tells a second, at first, for whoever judges them. Default: none. */
+  sampled?: number;
   /** Which roll-outs carry a `traceparent`. Default: none. */
   traced?: TracedRollouts;
   /** Lists every action in `PhaseOutcome.trace`. */
@@ -136,6 +142,8 @@ export type HostNotice =
   | { violation: Violation }
   /** The first trouble of each kind. */
   | { disturbance: Disturbance }
+  /** Of a fleet whose platform is judged. */
+  | AnswersTold
   /** The states of robots that have changed, of a fleet that is watched. */
   | { states: StateChanges };
 

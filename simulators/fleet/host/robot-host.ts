@@ -9,6 +9,7 @@ import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
 import { Metrics, phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
+import { AnswerSampler } from '../platform/answers.ts';
 import { masked, PlatformClient } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
@@ -56,6 +57,8 @@ export class RobotHost implements Host {
   readonly #abort = new AbortController();
   readonly #deadlines = new Deadlines();
   readonly #client: PlatformClient | undefined;
+  readonly #sampled: AnswerSampler | undefined;
+  #phase = 'preparing';
   #makeUplink: MakeUplink | undefined;
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
@@ -75,12 +78,17 @@ export class RobotHost implements Host {
   constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
     this.#config = config;
     this.#tell = tell;
-    const { platform, connections } = config;
+    const { platform, connections, sampled } = config;
+    if (platform !== undefined && sampled !== undefined) {
+      const phase = (): string => this.#phase;
+      this.#sampled = new AnswerSampler({ platform, bytesPerSecond: sampled, phase, tell });
+    }
     this.#client =
       platform &&
       new PlatformClient({
         ...platform,
         connections,
+        onAnswer: this.#sampled?.take,
         onOpened: (ms) => this.#metrics.of().time('http.connect.ms', ms),
         onCrowded: () => this.#metrics.of().count('http.crowded'),
       });
@@ -144,6 +152,7 @@ export class RobotHost implements Host {
       onRetry: (error, robot) =>
         this.#disturbance('request.retries', error, robot === undefined ? undefined : indexIn(robot)),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
+      onAnswer: this.#sampled?.take,
     });
     this.#actions = new Actions({
       config: this.#config,
@@ -185,7 +194,10 @@ export class RobotHost implements Host {
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
     // A worker that replaces another one starts its robots within a phase of another kind.
     const told = label ?? phaseLabel(index, scenario.phases[index]?.do ?? phase.do);
-    if (byHand !== true) this.#metrics.beginPhase(told, phase.measure !== false);
+    if (byHand !== true) {
+      this.#metrics.beginPhase(told, phase.measure !== false);
+      this.#phase = told;
+    }
     const chosen = new Set(only ?? members);
     const streams = streamsOf(
       {
@@ -238,6 +250,7 @@ export class RobotHost implements Host {
       firstPauseMs: 50,
     }).catch(() => {});
     for (const robot of running) robot.finish();
+    this.#sampled?.flush();
     return this.#actions?.rollouts.takeLate() ?? [];
   }
 
@@ -251,6 +264,11 @@ export class RobotHost implements Host {
 
   snapshot(): Promise<Snapshot> {
     return Promise.resolve(this.#metrics.snapshot());
+  }
+
+  sample(bytesPerSecond: number): Promise<void> {
+    if (this.#sampled !== undefined) this.#sampled.bytesPerSecond = bytesPerSecond;
+    return Promise.resolve();
   }
 
   memory(): Promise<number> {
@@ -364,6 +382,7 @@ export class RobotHost implements Host {
   }
 
   #tick(): void {
+    this.#sampled?.flush();
     const robots: Partial<Record<RobotState, number>> = {};
     for (const { shownState: state } of this.#robots.values()) robots[state] = (robots[state] ?? 0) + 1;
     const waiting = this.#config.members.length - this.#robots.size;

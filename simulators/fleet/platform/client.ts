@@ -17,7 +17,13 @@ import {
   NEWEST_VERSION,
   type SupportedVersion,
 } from '../../../harness/contract/versions.ts';
-import { ApiError, type ApiRequest, NetworkError, PlatformHttp } from '../../common/platform-http.ts';
+import {
+  ApiError,
+  type ApiRequest,
+  NetworkError,
+  PlatformHttp,
+  type PlatformHttpOptions,
+} from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
 // How a platform fails a fleet, and whether the same request may succeed later.
@@ -128,10 +134,18 @@ export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> |
   return printable(redactor.text(text));
 }
 
+/** The same for a text that is to keep its form, such as a body. */
+export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiKey'>): string {
+  redactor.add(apiKey);
+  return redactor.text(text);
+}
+
 /** A process loads one platform. */
 const redactor = new Redactor();
 
-interface PlatformClientOptions extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'> {
+interface PlatformClientOptions
+  extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'>,
+    Pick<PlatformHttpOptions, 'onAnswer'> {
   /** Connections to the platform at most. Default 256. */
   connections?: number | undefined;
   /** Called with the milliseconds that a connection took to open. */
@@ -193,7 +207,7 @@ export class PlatformClient {
 
   constructor(options: PlatformClientOptions) {
     const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION } = options;
-    const { connections: most = 256, setUpMs, onOpened, onCrowded } = options;
+    const { connections: most = 256, setUpMs, onAnswer, onOpened, onCrowded } = options;
     const baseUrl = new URL(url);
     const sender = new Connections({
       origin: baseUrl.origin,
@@ -201,7 +215,7 @@ export class PlatformClient {
       timeoutMs: REQUEST_TIMEOUT_MS,
       ...defined({ onOpened, onCrowded }),
     });
-    this.#http = new PlatformHttp({ baseUrl, sender });
+    this.#http = new PlatformHttp({ baseUrl, sender, onAnswer });
     this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
     this.#apiKey = apiKey;
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../harness/common/terminal.ts';
-import { tickWith } from '../result/testing/result.ts';
+import { judgedWith, tickWith } from '../result/testing/result.ts';
 import { type LiveState, LiveView } from './live.ts';
 
 const screen = (isTTY: boolean): Output & { text: string } => ({
@@ -60,6 +60,18 @@ describe('the live view', () => {
     expect(on.text).toContain(
       'phase 2/4 hold · robots online 4998  down 2 · p99 ping.ms 12.5 ms · errors 1 · violations 0',
     );
+  });
+
+  it('says how much was judged and how many rules were broken, where somebody judges', () => {
+    for (const isTTY of [true, false]) {
+      const { on, view } = viewOn(isTTY);
+      view.show({ ...state(1000), judged: judgedWith([{}]) });
+      expect(on.text).toContain('rules broken 1');
+      if (isTTY) expect(on.text).toContain('10 of 100 answers (10 %)');
+    }
+    const { on, view } = viewOn(true);
+    view.show({ ...state(1000), judged: judgedWith([]) });
+    expect(on.text).not.toContain('rules broken');
   });
 
   it('says how fast robots start, and how long the others take', () => {

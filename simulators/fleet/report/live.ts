@@ -5,6 +5,7 @@ import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';
 import { ofWhole } from '../measure/metrics.ts';
+import { type Judged, judgedText } from '../result/judged.ts';
 import type { Tick } from '../result/result.ts';
 import type { ThresholdResult } from '../result/thresholds.ts';
 
@@ -18,6 +19,8 @@ export interface LiveState {
   remainingMs: number;
   errors: number;
   violations: number;
+  /** Of the platform's answers, where they are judged. */
+  judged?: Judged | undefined;
   /** As they stand. */
   thresholds: readonly ThresholdResult[];
   /** Why robots that should be online are not, if known. */
@@ -63,7 +66,7 @@ const SPARKS = 24;
 const LABEL = 9;
 
 function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
-  const { title, tick, phase, elapsedMs, remainingMs, errors, violations, thresholds, trouble } = state;
+  const { title, tick, phase, elapsedMs, remainingMs, errors, violations, judged, thresholds, trouble } = state;
   const where = `${phase.number}/${phase.of} ${phase.name} of ${title}`;
   const done = bar(elapsedMs, elapsedMs + remainingMs, { columns: 12 });
   const rates = Object.fromEntries(Object.entries(tick.rates).filter(([, rate]) => rate > 0));
@@ -77,11 +80,15 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
     ['p99', entries(ofWhole(tick.p99), readableDuration)],
     ['so far', thresholds.map(standing).join('  ')],
     ['errors', `${errors}  violations ${violations}`],
+    ['judged', judged === undefined ? '' : [judgedText(judged), ...broken(judged)].join('  ')],
     ['load', `cpu ${tick.cpu.toFixed(2)} cores  memory ${memory}  stall ${readableDuration(tick.loop_max_ms)}`],
     ['offline', trouble === undefined ? '' : `not online: ${trouble}`],
   ];
   return rows.filter(([, text]) => text !== '');
 }
+
+const broken = (judged: Judged | undefined): string[] =>
+  judged === undefined || judged.findings.length === 0 ? [] : [`rules broken ${judged.findings.length}`];
 
 const standing = ({ expr, value, ok }: ThresholdResult): string => `${value === null ? '·' : ok ? '✓' : '✗'} ${expr}`;
 
@@ -94,7 +101,7 @@ function starting(ticks: readonly Tick[]): string {
   return pace((1000 * (online(last) - online(first))) / (last.at_ms - first.at_ms), all - online(last));
 }
 
-function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trouble }: LiveState): string {
+function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, judged, trouble }: LiveState): string {
   return [
     times(elapsedMs, remainingMs),
     `phase ${phase.number}/${phase.of} ${phase.name}`,
@@ -102,6 +109,7 @@ function oneLine({ tick, phase, elapsedMs, remainingMs, errors, violations, trou
     `p99 ${entries(ofWhole(tick.p99), readableDuration) || '-'}`,
     `errors ${errors}`,
     `violations ${violations}`,
+    ...broken(judged),
     ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
   ].join(' · ');
 }

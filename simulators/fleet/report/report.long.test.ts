@@ -15,6 +15,7 @@ import {
   SKIPPED,
 } from '../../../harness/common/testing/browser.ts';
 import type { FleetResult } from '../result/result.ts';
+import { judgedWith } from '../result/testing/result.ts';
 import { resultOf } from '../run/outputs.ts';
 import { useFleets } from '../run/testing/fleets.ts';
 import { reportHtml } from './report.ts';
@@ -39,7 +40,13 @@ async function realRun(): Promise<FleetResult> {
   await fleet.run({ do: 'stop', over: '0s' });
   await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
   await fleet.finish();
-  const run = { startedAt: new Date().toISOString(), workers: 1, interrupted: false, notes: [] };
+  const run = {
+    startedAt: new Date().toISOString(),
+    workers: 1,
+    interrupted: false,
+    notes: [],
+    judged: judgedWith([{ level: 'SHOULD' }]),
+  };
   const options = { ...fleet.options, thresholds: ['ping.ms.p95<1m'], version: '0.0.0' };
   return resultOf(options, fleet, await fleet.measured(), run);
 }
@@ -65,7 +72,13 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
     // A machine with other work may not keep up: then no threshold counts.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
-    for (const words of ['6 of 30 arrived in time', '12 of 30 arrived late', '12 of 30 never arrived', 'p95'])
+    for (const words of [
+      '6 of 30 arrived in time',
+      '12 of 30 arrived late',
+      '12 of 30 never arrived',
+      'p95',
+      'got a map',
+    ])
       expect(text).toContain(words);
     expect(await page.locator('[data-chart] svg path:not(.grid)').count()).toBeGreaterThan(5);
     expect(await page.locator('[data-map] path.late').count()).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { reachOf } from '../result/result.ts';
-import { costPartWith, resultWith, tickWith } from '../result/testing/result.ts';
+import { costPartWith, judgedWith, resultWith, tickWith } from '../result/testing/result.ts';
 import { percentText, reachPlot } from './plots.ts';
 import { reportHtml, thresholdValue } from './report.ts';
 
@@ -72,6 +72,17 @@ describe('the report page', () => {
     expect(text).toMatch(/<tr><th scope="row">workers<\/th>.*3 MiB.*1 MiB.*1\.3 s.*50\.0 KiB.*2\.0 KiB/);
     expect(text).toMatch(/<tr class="sum"><th scope="row">whole<\/th>.*8\.0 KiB.*RSS.*over 1,200 robots/s);
     expect(text).toMatch(/<b>50\.0 KiB<\/b><span>memory per robot/);
+  });
+
+  it('says how much was judged, and what of it was wrong, whatever the generator did', () => {
+    expect(page).not.toContain('Answers under load');
+    const of = (findings: Parameters<typeof judgedWith>[0]): string =>
+      reportHtml({ ...whole, violations: [], verdict: 'invalid', answers: judgedWith(findings) });
+    expect(of([])).toMatch(/Judged: 10 of 100 answers \(10 %\) · 2 % of a processor\. None broke a rule\./);
+    const wrong = of([{ actual: '<i>', phase: '2-hold' }]);
+    expect(wrong).toMatch(/<h1>FAILED<\/h1><p>Answers of the platform broke a MUST under load\./);
+    expect(wrong).toMatch(/platform\.list\.envelope\.everywhere.*MUST.*2-hold.*got &lt;i&gt;.*curl http/s);
+    expect(of([{ level: 'SHOULD' }])).toMatch(/<h1>INCOMPLETE</);
   });
 
   it('shows thresholds and violations, and lets no text become markup', () => {

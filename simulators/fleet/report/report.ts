@@ -6,6 +6,7 @@ import { printableJson } from '../../../harness/common/terminal.ts';
 import { mebibytes } from '../measure/cgroup.ts';
 import { costParts, kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
 import { decode, ofWhole, percentileMs } from '../measure/metrics.ts';
+import { isWrong, judgedText } from '../result/judged.ts';
 import {
   type FleetOutcome,
   type FleetResult,
@@ -165,6 +166,7 @@ ${banner(result, outcome)}
 ${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
+${answers(result)}
 ${titled('Thresholds', thresholds(result))}
 ${voidNote(result)}${rolloutPart(result, reach, map)}
 ${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
@@ -207,6 +209,7 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
       `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or ` +
       'reordered events'
     );
+  if (isWrong(result.answers)) return wrongText(result);
   if (!complete) return 'The run did not do all that it should, so nothing is decided';
   if (outcome === 'INCOMPLETE') return 'The load generator could not keep up, so its figures decide nothing';
   if (!isJudged(result))
@@ -295,6 +298,28 @@ function violations({ violations: found }: FleetResult): Markup {
   ]);
   const table = tableOf('Event streams', ['robot', 'kind', 'what happened'], rows);
   return html`<h2>Event streams that lost, repeated or reordered events</h2>${table}`;
+}
+
+const wrongText = ({ answers: judged }: FleetResult): string => {
+  const wrong = (judged?.findings ?? []).filter(({ level }) => level === 'MUST');
+  return `Answers of the platform broke ${wrong.length === 1 ? 'a MUST' : `${wrong.length} MUSTs`} under load`;
+};
+
+/** Whether the platform's answers stayed right. */
+function answers({ answers: judged }: FleetResult): Markup {
+  if (judged === undefined) return NOTHING;
+  const rows = judged.findings.map(({ level, id, requirement, count, phase, expected, actual, request, curl }) => [
+    html`<th scope="row" class="wide"><code>${id}</code><small>${requirement}</small></th>`,
+    html`<td class="tone ${level === 'MUST' ? 'fail' : 'warn'}">${level}</td>`,
+    thousands(count),
+    phase,
+    html`<td class="wide">expected ${expected}<br>got ${actual}<small>${request}<br><code>${curl}</code></small></td>`,
+  ]);
+  const columns = ['rule', 'level', 'answers#', 'first in', 'the first one'];
+  const table = tableOf('Answers that broke a rule', columns, rows);
+  const right = rows.length === 0 && judged.judged > 0 ? ' None broke a rule.' : '';
+  return html`<h2 id="answers">Answers under load</h2><p class="soft">Judged: ${judgedText(judged)}.${right}</p>
+${table}`;
 }
 
 const STANDING_TONES = { good: 'pass', bad: 'fail', open: 'soft' } as const;

@@ -4,7 +4,7 @@ import { Metrics, summariesOf } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
 import { exitCode, outcomeOf } from './result.ts';
 import { cellsOf, mapRollouts, mergeMaps } from './rollout-map.ts';
-import { costPartWith, resultWith, tickWith } from './testing/result.ts';
+import { costPartWith, judgedWith, resultWith, tickWith } from './testing/result.ts';
 
 const shard = (index: number, count: number, samples: number[], more: Parameters<typeof resultWith>[0] = {}): Part => {
   const metrics = new Metrics();
@@ -72,6 +72,21 @@ describe('merging shards', () => {
       { expr: 'rollout.ms.count==21', value: 21, ok: true },
     ]);
     expect(exitCode(merged)).toBe(99);
+  });
+
+  it('adds what was judged, rule by rule, with the first of each; a wrong answer of one shard fails all', () => {
+    const judged = (count: number, phase: string) => ({ ...judgedWith([{ count, phase }]), cpu_share: 0.01 * count });
+    const right = { ...judgedWith([]), dropped: 3 };
+    const merged = mergeResults([
+      shard(1, 4, [1], { answers: right }),
+      shard(2, 4, [1], { answers: judged(2, '1-ramp') }),
+      shard(3, 4, [1], { answers: judged(3, '2-hold') }),
+      shard(4, 4, [1]),
+    ]);
+    expect(merged.answers).toMatchObject({ seen: 300, judged: 30, dropped: 3, cpu_share: 0.03 });
+    expect(merged.answers?.findings).toMatchObject([{ count: 5, phase: '1-ramp' }]);
+    expect(exitCode(merged)).toBe(1);
+    expect(mergeResults([shard(1, 1, [1])])).not.toHaveProperty('answers');
   });
 
   it('names a missing and a dead shard, and is incomplete', () => {

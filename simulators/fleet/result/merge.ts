@@ -3,6 +3,7 @@
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
+import { mergeJudged } from './judged.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { mergeMaps } from './rollout-map.ts';
 import { evaluate, measuredIn, parseThreshold } from './thresholds.ts';
@@ -61,6 +62,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     verdict: worst(results.map((result) => result.verdict)),
     complete: incomplete.length === 0,
     violations: results.flatMap((result) => result.violations).slice(0, 100),
+    answers: mergeJudged(results.map((result) => result.answers)),
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const { rollouts: _, costs: _costs, ...head } = first.result;

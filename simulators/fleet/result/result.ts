@@ -5,6 +5,7 @@ import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { runCosts } from '../measure/costs.ts';
 import { summaryFields } from '../measure/metrics.ts';
+import { isWrong, judged } from './judged.ts';
 import { rolloutMap } from './rollout-map.ts';
 import { VERDICTS } from './verdict.ts';
 
@@ -111,6 +112,7 @@ export const fleetResult = shape(
     violations: Type.Array(violation, {
       description: 'The first hundred; the counter subscriber.violations counts all',
     }),
+    answers: Type.Optional(judged),
     missed: Type.Array(Type.String(), {
       description: 'Names of the first hundred robots that missed their roll-out',
     }),
@@ -147,18 +149,20 @@ export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): bool
   Object.keys(metrics).length === 0;
 
 /** The parts of a result that decide how the run ended. */
-type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'>;
+type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'> & {
+  answers?: FleetResult['answers'] | undefined;
+};
 
 /** Whether thresholds decide it. Those of a shard are for the whole fleet: `muster merge` alone can tell. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * The exit code of `muster fleet`. 1: a subscriber saw a violation. 2: incomplete. 98: the generator saturated, so the
- * figures mean nothing. 99: a threshold was missed, never by a shard. Violations matter more than figures, and a
- * saturated generator more than thresholds.
+ * The exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete. 98: the
+ * generator saturated, so the figures mean nothing. 99: a threshold was missed, never by a shard. Violations and wrong
+ * answers are facts whatever the generator did: they matter more than figures, and it more than thresholds.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
-  if (result.violations.length > 0) return 1;
+  if (result.violations.length > 0 || isWrong(result.answers)) return 1;
   if (!result.complete) return 2;
   if (result.verdict === 'invalid') return 98;
   if (isJudged(result) && result.thresholds.some(({ ok }) => !ok)) return 99;

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../../../harness/common/user-files.ts';
-import type { Dial } from '../../common/platform-http.ts';
+import type { Dial, PlatformHttpOptions } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
 import {
@@ -56,6 +56,8 @@ interface UplinkEvents {
   onRetry(error: Error, robot?: string): void;
   /** A request of a robot waits, because the robots of this process have all their connections in use. */
   onCrowded(): void;
+  /** A whole answer of the Platform API to a robot that polls. */
+  onAnswer: PlatformHttpOptions['onAnswer'];
 }
 
 /** Undefined for robots without an uplink. */
@@ -86,9 +88,9 @@ export function fleetUplinks(
 function uplinkOptions(
   kind: UplinkOptions['kind'],
   platform: PlatformAddress,
-  { offer = {}, scenario, seed, keyBits }: UplinkSettings,
+  { offer = {}, scenario, seed, keyBits, platform: main }: UplinkSettings,
   client: PlatformClient,
-  { onRetry, onCrowded, signal }: UplinkEvents,
+  { onRetry, onCrowded, onAnswer, signal }: UplinkEvents,
 ): UplinkOptions {
   const { devices = [], takesStaged } = offer;
   const { dialect = 'spec', apiVersion } = platform;
@@ -98,6 +100,8 @@ function uplinkOptions(
       ...shared,
       kind,
       platform: platform.url,
+      // A finding names the address of the platform: it is not that of a region.
+      onAnswer: platform.url === main?.url ? onAnswer : undefined,
       apiKey: platform.apiKey,
       intervalMs: scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every),
       deviceOf: (name) => devices[indexIn(name)],

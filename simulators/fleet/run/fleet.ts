@@ -8,6 +8,7 @@ import { ownedFolder } from '../../../harness/common/owner.ts';
 import { random } from '../../common/random.ts';
 import type { Host, HostConfig, HostNotice, PhaseRequest, StopMode } from '../host/host.ts';
 import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
+import { AnswerSampler } from '../platform/answers.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { FleetResult } from '../result/result.ts';
@@ -28,6 +29,8 @@ const LEAD_MS = 50;
 /** What one kind of action of one robot takes to draw, in code that has not run before. */
 const STREAM_MS = 0.02;
 const SECOND_MS = 1000;
+/** A part by which the sample of answers may be off. */
+const SLIGHT = 0.1;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
 export class Fleet implements AsyncDisposable {
@@ -44,6 +47,8 @@ export class Fleet implements AsyncDisposable {
   #stopping: Promise<void> | undefined;
   readonly #releases = new Releases((label) => this.createRelease(label));
   #idleRss = 0;
+  /** Bytes of answers that the hosts tell a second, for the judge. */
+  #sampled: number;
 
   constructor(options: FleetOptions) {
     this.options = options;
@@ -56,7 +61,19 @@ export class Fleet implements AsyncDisposable {
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
     this.record.fleetRobots = robots;
-    this.#client = options.platform && new PlatformClient(defined({ ...options.platform, connections: 8, setUpMs }));
+    const { platform, judge } = options;
+    this.#sampled = judge?.bytesPerSecond() ?? 0;
+    const sampler =
+      platform &&
+      judge &&
+      new AnswerSampler({
+        platform,
+        bytesPerSecond: this.#sampled,
+        phase: () => this.record.phase,
+        tell: (told) => judge.take(told),
+      });
+    const onAnswer = sampler?.take;
+    this.#client = platform && new PlatformClient(defined({ ...platform, connections: 8, setUpMs, onAnswer }));
     this.#hosts = new Hosts({
       configs: this.#hostConfigs(connections),
       processes: options.workers > 0,
@@ -86,7 +103,8 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates, source, traced } = this.options;
+    const { trace, defects, keep, offer, onStates, source, traced, judge } = this.options;
+    const sampled = judge && this.#sampled / this.#hostCount;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
@@ -100,7 +118,16 @@ export class Fleet implements AsyncDisposable {
       stateDir,
       robotsDir: join(this.dir, 'r', String(number)),
       socketsDir: join(this.dir, 's', String(number)),
-      ...defined({ trace, defects, keep, offer, source, traced, watched: onStates === undefined ? undefined : true }),
+      ...defined({
+        trace,
+        defects,
+        keep,
+        offer,
+        source,
+        traced,
+        sampled,
+        watched: onStates === undefined ? undefined : true,
+      }),
     }));
   }
 
@@ -340,6 +367,7 @@ export class Fleet implements AsyncDisposable {
       record.addViolation(notice.violation);
       options.onViolation?.(notice.violation);
     } else if ('disturbance' in notice) record.addDisturbance(notice.disturbance);
+    else if ('answers' in notice) options.judge?.take(notice);
     else options.onStates?.(notice.states);
   }
 
@@ -354,7 +382,17 @@ export class Fleet implements AsyncDisposable {
     return (await this.#hosts.each((host) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
   }
 
+  /** Tells the hosts how much the judge can take, where that has changed. */
+  #pace(): void {
+    const wanted = this.options.judge?.bytesPerSecond() ?? 0;
+    if (Math.abs(wanted - this.#sampled) <= SLIGHT * this.#sampled) return;
+    this.#sampled = wanted;
+    // A host that is lost is told of by whoever awaits something of it.
+    this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});
+  }
+
   #second(): void {
+    this.#pace();
     const tick = this.record.second(this.robots);
     this.options.onSecond?.(tick);
   }

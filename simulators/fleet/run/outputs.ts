@@ -8,6 +8,7 @@ import type { RolloutRow } from '../host/host.ts';
 import type { RunCosts } from '../measure/costs.ts';
 import { thousands } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
+import type { Judged } from '../result/judged.ts';
 import { type FleetResult, outcomeOf } from '../result/result.ts';
 import {
   ALIVE_FILE,
@@ -43,6 +44,8 @@ export interface RunFacts {
   notes: readonly string[];
   /** What its processes took; undefined where the system does not say. */
   costs?: RunCosts | undefined;
+  /** What came of the platform's answers, where they are judged. */
+  judged?: Judged | undefined;
   /** Of a run with `--for`. */
   soak?: FleetResult['soak'];
   /** It goes on: this is the result of the time until now. */
@@ -65,6 +68,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     complete: incomplete.length === 0,
     verdict: measured.verdict,
     violations: record.violations,
+    answers: run.judged,
     thresholds: evaluatedThresholds(options, measuredIn(measured)),
   };
   return defined({

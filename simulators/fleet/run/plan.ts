@@ -3,7 +3,9 @@
 import type { Send } from '../../../harness/common/otlp.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
+import type { AnswersTold } from '../platform/answers.ts';
 import type { PlatformAddress } from '../platform/client.ts';
+import type { Judged } from '../result/judged.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Shard } from '../schedule/schedule.ts';
 
@@ -11,6 +13,19 @@ type OfHosts = Pick<
   HostConfig,
   'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'traced' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
+
+/** Judges answers of a platform. Whoever starts a run brings one: a fleet knows no requirement. */
+export interface AnswerJudge extends AsyncDisposable {
+  take(told: AnswersTold): void;
+  /** What it can take, bytes a second, by what it took of a processor so far. */
+  bytesPerSecond(): number;
+  /** What came of the answers so far. */
+  readonly judged: Judged;
+  /** What could not be judged, a sentence each. */
+  readonly notes: readonly string[];
+  /** Resolves when all that it took is judged. */
+  settle(): Promise<void>;
+}
 
 /** What a fleet and a run of it have in common. */
 interface CommonOptions extends OfHosts {
@@ -37,6 +52,8 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
   onViolation?(violation: Violation): void;
   /** Is told the states of single robots. */
   onStates?(changes: StateChanges): void;
+  /** Judges a sample of the platform's answers. */
+  judge?: AnswerJudge;
 }
 
 /** Of which run a shard is a part. */
@@ -81,6 +98,8 @@ export interface RunOptions extends CommonOptions {
   otlp?: Send;
   /** Where to serve the console; port 0: any free one. Default: nowhere. */
   ui?: { port: number };
+  /** Makes the judge of what this platform answers under load. Default: nobody judges it. */
+  judging?: (platform: PlatformAddress) => AnswerJudge;
   /** Starts although preflight says that the machine is too small. */
   force?: boolean;
   /** Repeats the scenario for so long. Default: it is carried out once. */

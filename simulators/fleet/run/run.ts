@@ -10,6 +10,7 @@ import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
+import { mergeJudged } from '../result/judged.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
 import type { Phase } from '../scenario/scenario.ts';
@@ -28,7 +29,7 @@ import {
 import { closedGate, EarlyEnd, ENDED_EARLY } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, type RunFacts, resultOf } from './outputs.ts';
-import type { RunOptions } from './plan.ts';
+import type { AnswerJudge, RunOptions } from './plan.ts';
 import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
@@ -45,7 +46,7 @@ function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['cos
 }
 
 /** For the lines and pages that people watch. */
-function liveState({ record }: Fleet, options: RunOptions, tick: Tick, soak: Soak | undefined): LiveState {
+function liveState({ record, options: { judge } }: Fleet, options: RunOptions, tick: Tick, soak?: Soak): LiveState {
   const { scenario } = options;
   const number = Math.min(record.place, scenario.phases.length - 1);
   const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
@@ -58,6 +59,7 @@ function liveState({ record }: Fleet, options: RunOptions, tick: Tick, soak: Soa
     remainingMs: soak?.leftMs ?? Math.max(0, left - record.phaseElapsedMs),
     errors: errors.reduce((sum, [, count]) => sum + count, 0),
     violations: record.violations.length,
+    judged: judge?.judged,
     thresholds: evaluatedThresholds(options, record.standing),
     trouble: record.progress.trouble,
   };
@@ -78,15 +80,18 @@ interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
   byHand: ByHand;
   costs: CostSampler;
   soak: Soak | undefined;
+  judge: AnswerJudge | undefined;
 }
 
 function resultSoFar(
-  { options, fleet, outputs, costs, soak, notes, ...facts }: Run,
+  { options, fleet, outputs, costs, soak, judge, notes, ...facts }: Run,
   measured: Measured,
   how: Pick<RunFacts, 'goesOn' | 'interrupted'>,
 ): FleetResult {
-  const all = [...notes, ...outputs.notes, ...(soak?.notes ?? [])];
-  return resultOf(options, fleet, measured, { ...facts, ...how, notes: all, costs: costs.costs, soak: soak?.told });
+  const all = [...notes, ...outputs.notes, ...(soak?.notes ?? []), ...(judge?.notes ?? [])];
+  const judged = mergeJudged([soak?.earlier?.answers, judge?.judged]);
+  const told = { notes: all, costs: costs.costs, soak: soak?.told, judged };
+  return resultOf(options, fleet, measured, { ...facts, ...how, ...told });
 }
 
 /**
@@ -115,6 +120,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const outputs = stack.use(new Outputs(options.out, soak?.earlier !== undefined));
   const { address, pid: platformPid, died, survey } = await openPlatform(options, stack, soak);
   signal.throwIfAborted();
+  const judge = options.judging && address && stack.use(options.judging(address));
   const fleet = new Fleet({
     ...options,
     platform: address,
@@ -131,25 +137,24 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
       view.show(state);
       shown?.second(tick, state.remainingMs);
     },
-    ...defined({ offer: survey?.offer, onStates: shown?.states }),
+    ...defined({ offer: survey?.offer, onStates: shown?.states, judge }),
   });
   record = fleet.record;
   if (soak !== undefined) fleet.soak(soak.earlier);
   costs.start(processesOf(fleet, platformPid), signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
   const notes = [...claimed, ...(survey?.notes ?? [])];
-  const run: Run = { options, fleet, outputs, view, byHand, costs, soak, startedAt, workers, notes };
+  const run: Run = { options, fleet, outputs, view, byHand, costs, soak, judge, startedAt, workers, notes };
   await shown?.serve(fleet, byHand, stack);
-  if (options.keep === true) screen.write(`files of robots: ${fleet.dir}\n`);
   void died?.then((how) => record.incomplete.push(how));
   const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  if (options.shard !== undefined) outputs.signOfLife(options.shard, () => record.phase);
   const interrupted = await interruptible(signal, fleet, () =>
     carryOut(run).catch((error: unknown) => endEarly(fleet, error)),
   );
   view.end();
   if (soak === undefined) addLastRollouts(record, outputs);
+  await judge?.settle();
   const wasInterrupted = given.signal.aborted && interrupted !== undefined;
   const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
   options.onResult?.(result);
@@ -239,7 +244,9 @@ function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
 }
 
 async function carryOut({ options, fleet, outputs, view, byHand, costs, soak }: Run): Promise<void> {
-  const { screen, signal } = options;
+  const { screen, signal, shard } = options;
+  if (options.keep === true) screen.write(`files of robots: ${fleet.dir}\n`);
+  if (shard !== undefined) outputs.signOfLife(shard, () => fleet.record.phase);
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);

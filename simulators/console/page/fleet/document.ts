@@ -75,6 +75,8 @@ export interface FleetDocument {
   thresholds: Standing[];
   /** What went wrong first: violations of streams, failures, why robots are not online. */
   trouble: string[];
+  /** How many answers of the platform were judged, in words; undefined where nobody judges them. */
+  judged?: string;
   ending: Ending | null;
   /** Whether the page may end the run. */
   endable?: boolean;

@@ -155,7 +155,7 @@ const minutes = (ms: number): string => {
 const TONES: Readonly<Record<string, string>> = { PASSED: 'good', FAILED: 'bad', INCOMPLETE: 'warn' };
 
 function RunCard({ document }: PageProps<FleetDocument>): VNode {
-  const { phase, beginMs, elapsedMs, remainingMs, paused, ending, seconds, links } = document;
+  const { phase, beginMs, elapsedMs, remainingMs, paused, ending, seconds, judged, links } = document;
   const ranMs = beginMs === null ? 0 : elapsedMs - beginMs;
   const { attempts = 0, reached = 0, missed = 0 } = seconds.at(-1) ?? {};
   const outcome = ending?.outcome ?? '';
@@ -176,6 +176,7 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
       ${remainingMs === null ? '' : html`<div><dt>to go</dt><dd>${toGo}</dd></div>`}
       <div><dt>roll-outs</dt>
         <dd>${thousands(reached)} of ${thousands(attempts)} reached, ${thousands(missed)} missed</dd></div>
+      ${judged === undefined ? '' : html`<div><dt>judged</dt><dd>${judged}</dd></div>`}
       ${ending === null ? '' : html`<div><dt>load generator</dt><dd>${ending.verdict}</dd></div>`}
       ${ending?.out === undefined ? '' : html`<div><dt>results</dt><dd class="code">${ending.out}</dd></div>`}
       ${links.map(

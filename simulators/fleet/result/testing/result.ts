@@ -1,6 +1,7 @@
 /** Small results of a fleet, and what they hold. For tests. */
 import type { CostPart } from '../../measure/costs.ts';
 import type { LoadSample } from '../../measure/saturation.ts';
+import type { Judged } from '../judged.ts';
 import { type FleetResult, outcomeOf, type Tick } from '../result.ts';
 
 export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
@@ -37,6 +38,26 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
   };
   return { outcome: outcomeOf(result), ...result };
 }
+
+/** A hundred answers, ten of them judged, and what was found. */
+export const judgedWith = (findings: readonly Partial<Judged['findings'][number]>[]): Judged => ({
+  seen: 100,
+  judged: 10,
+  dropped: 0,
+  cpu_share: 0.02,
+  findings: findings.map((change) => ({
+    id: 'platform.list.envelope.everywhere',
+    level: 'MUST',
+    requirement: 'Every list is one.',
+    count: 1,
+    phase: '2-hold',
+    expected: 'a list',
+    actual: 'a map',
+    request: 'GET http://localhost/beta/devices',
+    curl: 'curl http://localhost/beta/devices',
+    ...change,
+  })),
+});
 
 /** The first second of a run. */
 export const tickWith = (change: Partial<Tick> = {}): Tick => ({

@@ -1,0 +1,159 @@
+/** What is found in the answers to a fleet, and that nothing is where the platform is only busy. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { platformDefect } from '../../simulators/defects/platform/index.ts';
+import type { Exchange } from '../../simulators/fleet/platform/answers.ts';
+import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
+import type { Judged } from '../../simulators/fleet/result/judged.ts';
+import type { FleetResult } from '../../simulators/fleet/result/result.ts';
+import { runFleet } from '../../simulators/fleet/run/run.ts';
+import { runOptionsIn } from '../../simulators/fleet/run/testing/fleets.ts';
+import { useFolder } from '../../simulators/fleet/testing/scratch.ts';
+import { parseFaults } from '../../simulators/platform/faults.ts';
+import { type PlatformOptions, type SimulatedPlatform, simulatePlatform } from '../../simulators/platform/index.ts';
+import { referenceBehaviour } from '../../simulators/platform/reference.ts';
+import { FleetJudge } from './fleet-judge.ts';
+import { useFleetRuns } from './testing/muster.ts';
+
+const fleets = useFleetRuns();
+const folder = useFolder();
+const KEY = 'mk_judged_k7Q2xW9zBf4vN8';
+
+/** Robots that poll and take a roll-out, while operators list and read devices. */
+const LOAD = `
+uplink: polling
+poll_every: 500ms
+phases:
+  - { do: ramp, over: 500ms }
+  - { do: rollout, over: 500ms, within: 5s, lists: 20/s, reads: 20/s }
+  - { do: hold, for: 2s, lists: 20/s, reads: 20/s }
+`;
+
+const judgedRun = (platform: PlatformAddress, scenario = LOAD): Promise<FleetResult> =>
+  runFleet({
+    ...runOptionsIn(folder(), scenario, { platform, robots: 10 }),
+    judging: (address) => new FleetJudge(address),
+  });
+
+const platformWith = (options: Partial<PlatformOptions>) =>
+  simulatePlatform({ devices: 130, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }], ...options });
+const wrong = (name: string) => platformWith({ behaviour: platformDefect(name).behaviour(referenceBehaviour) });
+
+async function judgedOf(made: Promise<SimulatedPlatform>): Promise<FleetResult> {
+  await using platform = await made;
+  return await judgedRun(platform);
+}
+
+const idsOf = ({ answers }: FleetResult): string[] => (answers?.findings ?? []).map(({ id }) => id);
+
+describe('of a platform under load', { timeout: 120_000 }, () => {
+  it.each([
+    ['timestamps-in-seconds', 'platform.timestamps.everywhere'],
+    ['page-too-long', 'platform.list.page-size.everywhere'],
+    ['status-error-always', 'platform.deployment.merge.everywhere'],
+  ])('%s is found', async (name, id) => {
+    const result = await judgedOf(wrong(name));
+    const finding = result.answers?.findings.find((each) => each.id === id);
+    expect(finding).toMatchObject({ level: 'MUST', phase: expect.stringMatching(/^\d-|^ramp$|^preparing$/) });
+    expect(finding?.count).toBeGreaterThan(1);
+    expect(finding?.curl).toContain('$MUSTER_API_KEY');
+    expect(JSON.stringify(result)).not.toContain(KEY);
+    expect(result.outcome).toBe('FAILED');
+  });
+
+  it.each([
+    ['keeps up', undefined],
+    ['is busy', '5xx=503@0.15,429@0.1'],
+    ['breaks off', 'reset@0.1,latency=200@0.2,slow-body=20@0.2'],
+  ])('that %s nothing is found', async (_, faults) => {
+    const result = await judgedOf(platformWith(faults === undefined ? {} : { faults: parseFaults(faults) }));
+    expect(idsOf(result)).toEqual([]);
+    expect(result.answers?.judged).toBeGreaterThan(20);
+    expect(result.notes.filter((note) => note.startsWith('--judge'))).toEqual([]);
+  });
+});
+
+it('the command exits with 1, tells rule and first answer, and leaves both in its report', {
+  timeout: 60_000,
+}, async () => {
+  await using platform = await wrong('total-count-unasked');
+  const words = '  - { do: hold, for: 1s, lists: 30/s }\n';
+  const run = fleets.words(words, { platform: platform.url, uplink: 'calls', 'api-key': KEY });
+  const { code, stdout } = await fleets.run([...run, '--judge']);
+  expect(stdout).toMatch(/✗ MUST platform\.list\.total-count\.everywhere: \d+ answers, first in 2-hold: expected no/);
+  expect(stdout).toMatch(/judged +\d+ of \d+ answers/);
+  expect(stdout).toContain('exit 1: ');
+  expect(code).toBe(1);
+  expect(readFileSync(fleets.path('out', 'report.html'), 'utf8')).toContain('platform.list.total-count.everywhere');
+});
+
+const PLAIN = fileURLToPath(new URL('../../simulators/plain/platform.ts', import.meta.url));
+
+it('nothing is found of the plain platform, which is asked for more than it can', { timeout: 120_000 }, async () => {
+  const scopes = 'devices:read,devices:write,deployments:read,deployments:write';
+  const child = spawn(process.execPath, [PLAIN, '--key', `${KEY}=${scopes}`, '--devices', '120'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const { url } = JSON.parse(line) as { url: string };
+  const load =
+    'uplink: calls\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 2s, lists: 3000/s, arrivals: constant }]\n';
+  const result = await judgedRun({ url, agentUrl: url, apiKey: KEY }, load);
+  expect(result.answers?.findings).toEqual([]);
+  expect(result.answers?.judged).toBeGreaterThan(5);
+  expect(result.answers?.judged).toBeLessThan(result.answers?.seen ?? 0);
+});
+
+/** A page of a hundred items, which are right but for `object`. */
+function page(object: string, phase: string): Exchange {
+  const item = { object: 'device', id: 'dvc_1', name: 'robot', created_at: '2026-01-01T00:00:00Z' };
+  const data = Array.from({ length: 100 }, (_, at) => ({ ...item, id: `dvc_${at}` }));
+  const head = { at: Date.now(), ms: 1, method: 'GET', path: '/devices?limit=100&offset=0', headers: {}, phase };
+  const body = JSON.stringify({ object, limit: 100, offset: 0, has_more: false, data });
+  return { ...head, status: 200, answered: { 'content-type': 'application/json' }, body };
+}
+
+const judgeOf = (): FleetJudge => new FleetJudge({ url: 'http://localhost/beta' });
+const untilJudged = async (judge: FleetJudge, holds: (judged: Judged) => boolean): Promise<void> => {
+  while (!holds(judge.judged)) await new Promise((resolve) => void setTimeout(resolve, 5));
+};
+
+it('counts every answer that breaks a rule, and keeps the first', { timeout: 60_000 }, async () => {
+  await using judge = judgeOf();
+  for (const [at, object] of ['list', 'page', 'list', 'page'].entries())
+    judge.take({ answers: 2, exchange: page(object, `${at}-hold`) });
+  await untilJudged(judge, ({ judged }) => judged === 4);
+  expect(judge.judged).toMatchObject({
+    ...{ seen: 8, judged: 4, dropped: 0 },
+    findings: [{ id: 'platform.list.envelope.everywhere', count: 2, phase: '1-hold' }],
+  });
+});
+
+it('takes a twentieth of a processor, and asks for less where the answers take more', { timeout: 60_000 }, async () => {
+  await using judge = judgeOf();
+  const first = judge.bytesPerSecond();
+  judge.take({ answers: 1, exchange: page('list', '') });
+  await untilJudged(judge, ({ judged }) => judged === 1);
+  const end = performance.now() + 6000;
+  const asked: number[] = [];
+  for (let next = 0; performance.now() < end; ) {
+    judge.take({ answers: 1, exchange: page('list', '') });
+    if (performance.now() > next) {
+      asked.push(judge.bytesPerSecond());
+      next = performance.now() + 1000;
+    }
+    await new Promise((resolve) => void setTimeout(resolve, 1));
+  }
+  const { cpu_share: share, judged, dropped } = judge.judged;
+  expect(share).toBeLessThan(0.1);
+  expect(dropped).toBeGreaterThan(judged);
+  expect(Math.min(...asked)).toBeLessThan(first);
+});

@@ -1,0 +1,182 @@
+/**
+ * `muster fleet --judge`: has the rules of the platform suite judge a sample of what the platform answers to a fleet.
+ * It takes a twentieth of a processor at most: what is more is not judged, and workers are asked for less.
+ */
+import { extname } from 'node:path';
+import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
+import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
+import type { Judged } from '../../simulators/fleet/result/judged.ts';
+import type { AnswerJudge } from '../../simulators/fleet/run/plan.ts';
+import { defined } from '../common/defined.ts';
+import { poll } from '../common/waiting.ts';
+import type { Requirement } from '../runner/types.ts';
+import { show } from '../runner/violation.ts';
+import type { AskedPlace } from '../watch/asked.ts';
+import { JudgeWorker } from '../watch/judge-worker.ts';
+import type { PlainJudged } from '../watch/judging.ts';
+import type { Traffic } from '../watch/traffic.ts';
+import type { ThreadData } from './watching/thread.ts';
+
+/** The part of a processor that the judging may take. */
+const MOST_BUSY = 0.05;
+/** Of that, what the sample is to need: it is only known afterwards what it took. */
+const AIM = 0.8 * MOST_BUSY;
+/** What of its part it may save up for a burst, milliseconds, and what it has at first. */
+const MOST_SAVED_MS = 250;
+const FIRST_SAVED_MS = 50;
+/** Exchanges that are on their way to the thread. */
+const MOST_UNDER_WAY = 16;
+/** Bytes a second: at first, at least and at most. */
+const FIRST_BYTES = 256 * 1024;
+const LEAST_BYTES = 8 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
+/** The most by which the sample grows or shrinks at once. */
+const STEP = 2;
+const SETTLING_MS = 5000;
+
+type Finding = Judged['findings'][number];
+
+export class FleetJudge implements AnswerJudge {
+  readonly #worker: JudgeWorker;
+  readonly #base: string;
+  /** What could not be judged, a sentence each. */
+  readonly notes: string[] = [];
+  readonly #findings = new Map<string, Omit<Finding, 'count'>>();
+  #broken: Readonly<Record<string, number>> = {};
+  /** Phases of the exchanges that the thread has not taken yet. */
+  readonly #underWay: string[] = [];
+  #exchanges = 0;
+  #answers = 0;
+  #judged = 0;
+  #dropped = 0;
+  #bytesPerSecond = FIRST_BYTES;
+  #bytes = 0;
+  /** When the thread was ready, and what it had taken of a processor by then. */
+  #ready: { at: number; spentMs: number } | undefined;
+  /** Milliseconds of a processor that the judging may take now, and when and after what that was reckoned. */
+  #saved = { ms: FIRST_SAVED_MS, at: 0, spentMs: 0 };
+
+  constructor({ url }: Pick<PlatformAddress, 'url'>) {
+    const { origin, pathname } = new URL(url);
+    this.#base = pathname.replace(/\/$/, '');
+    const place: AskedPlace = { base: this.#base, origin, variable: 'MUSTER_API_KEY' };
+    this.#worker = new JudgeWorker({
+      entry: new URL(`./watching/thread${extname(import.meta.url)}`, import.meta.url),
+      data: { api: 'platform', way: 'url', place, sample: true } satisfies ThreadData,
+      taken: (broken) => this.#taken(broken),
+      found: (id, judged, requirement) => this.#found(id, judged, requirement),
+      trouble: (why) => this.notes.push(`--judge: ${why}`),
+    });
+    // Answered as soon as the thread has loaded the rules.
+    this.#worker.post({ kind: 'traffic', traffic: [] });
+  }
+
+  take({ answers, exchange }: AnswersTold): void {
+    this.#answers += answers;
+    if (exchange === undefined) return;
+    if (this.#worker.isOver || this.#underWay.length >= MOST_UNDER_WAY || this.#savedMs() < 0) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#exchanges += 1;
+    this.#bytes += exchange.body.length;
+    this.#underWay.push(exchange.phase);
+    this.#worker.post({ kind: 'traffic', traffic: trafficOf(exchange, this.#exchanges, this.#base) });
+  }
+
+  /** Follows what the last second's sample took. */
+  bytesPerSecond(): number {
+    if (this.#worker.isOver) return 0;
+    const share = this.#worker.share();
+    const wanted = this.#bytes > this.#bytesPerSecond / STEP;
+    this.#bytes = 0;
+    if (share === undefined || this.#ready === undefined || (share < AIM && !wanted)) return this.#bytesPerSecond;
+    const factor = Math.min(STEP, Math.max(1 / STEP, AIM / Math.max(share, Number.EPSILON)));
+    this.#bytesPerSecond = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#bytesPerSecond * factor));
+    return this.#bytesPerSecond;
+  }
+
+  get judged(): Judged {
+    const findings = [...this.#findings.values()].map((each) => ({ ...each, count: this.#broken[each.id] ?? 1 }));
+    const { spentMs, elapsedMs } = this.#took;
+    return {
+      seen: this.#answers,
+      judged: this.#judged,
+      dropped: this.#dropped + (this.#worker.isOver ? this.#underWay.length : 0),
+      cpu_share: elapsedMs === 0 ? 0 : Number((spentMs / elapsedMs).toPrecision(3)),
+      findings,
+    };
+  }
+
+  async settle(): Promise<void> {
+    const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
+    // What is not judged by then is not told as judged.
+    await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker[Symbol.asyncDispose]();
+  }
+
+  /** Since the thread was ready. */
+  get #took(): { spentMs: number; elapsedMs: number } {
+    if (this.#ready === undefined) return { spentMs: 0, elapsedMs: 0 };
+    return { spentMs: this.#worker.spentMs - this.#ready.spentMs, elapsedMs: performance.now() - this.#ready.at };
+  }
+
+  /** Milliseconds of a processor that the judging may take now. */
+  #savedMs(): number {
+    const { spentMs, elapsedMs: at } = this.#took;
+    const { ms, ...before } = this.#saved;
+    const gained = Math.min(MOST_SAVED_MS, ms + MOST_BUSY * (at - before.at));
+    this.#saved = { ms: gained - (spentMs - before.spentMs), at, spentMs };
+    return this.#saved.ms;
+  }
+
+  #taken(broken: Readonly<Record<string, number>>): void {
+    if (this.#ready === undefined) {
+      this.#ready = { at: performance.now(), spentMs: this.#worker.spentMs };
+      return;
+    }
+    this.#judged += 1;
+    this.#broken = broken;
+    this.#underWay.shift();
+  }
+
+  /** Comes before the exchange that it is about is taken. */
+  #found(
+    id: string,
+    { broken, fault }: PlainJudged,
+    requirement: Pick<Requirement, 'level' | 'text'> | undefined,
+  ): void {
+    const { level, text } = requirement ?? { level: 'INFO', text: '' };
+    if (fault !== undefined) this.notes.push(`--judge: the rule ${id} has failed, and judges nothing more: ${fault}`);
+    if (broken === undefined || level === 'INFO') return;
+    const { expected, actual, counterexample } = broken.finding;
+    const asked = broken.seen.at(-1)?.asked;
+    this.#findings.set(id, {
+      ...{ id, level, requirement: text, expected, actual: short(show(actual)), phase: this.#underWay[0] ?? '' },
+      ...defined({ counterexample: counterexample === undefined ? undefined : short(show(counterexample)) }),
+      ...{ request: asked === undefined ? '' : `${asked.method} ${asked.url}`, curl: asked?.curl ?? '' },
+    });
+  }
+}
+
+/** Characters of a value that a finding shows. */
+const LONGEST = 500;
+const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
+
+/** An exchange as a relay would have seen it, on a connection of its own. */
+function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
+  const { at, ms, method, path, headers, status, answered, sent, body } = of;
+  const end = at + ms;
+  const bodyOf = (text: string | undefined) => (text ? { body: { text, size: text.length } } : {});
+  const head = { connection: exchange, exchange, method, target: base + path, headers: Object.entries(headers) };
+  return [
+    { kind: 'request', at, ...head },
+    { kind: 'asked', at, exchange, ...bodyOf(sent) },
+    { kind: 'response', at: end, exchange, status, headers: Object.entries(answered) },
+    { kind: 'over', at: end, exchange, ended: 'whole', ...bodyOf(body) },
+    { kind: 'closed', at: end, connection: exchange },
+  ];
+}
