@@ -287,7 +287,8 @@ test('an option of the other API, and a name that there is not, are refused befo
     [['--api', 'device', '--test-timeout', '5'], /--test-timeout 5: '5' is no duration/],
     [['--api', 'device', '--since', join(folder.path, 'r.json')], /is no report of muster mutate/],
     [['--api', 'platform', '--since', join(folder.path, 'device.json')], /is of mutate client --api device/],
-    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits both/],
+    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits all that were given/],
+    [['--api', 'device', '--kind', 'variant', '--min-score', '80'], /--min-score: needs defects/],
     [['--api', 'device', '--update-baseline'], /--update-baseline: needs --baseline FILE/],
     [['--api', 'platform', '--seed-file', join(folder.path, 'none')], /--seed-file/],
   ];

@@ -5,7 +5,7 @@
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
-import { ordered } from './plan.ts';
+import { type First, ordered } from './plan.ts';
 import type { Server, Subject, Traffic, World } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
@@ -29,7 +29,7 @@ export interface MutateOptions {
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
   /** Those that are to run first. */
-  readonly first: ReadonlySet<string>;
+  readonly first: First;
   /** Chooses among those that the tests can see. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;

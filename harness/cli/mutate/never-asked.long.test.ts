@@ -29,7 +29,7 @@ const run = (world: World, line: string): Promise<Found> =>
     testTimeoutMs: 120_000,
     firstTimeoutMs: 120_000,
     signal: new AbortController().signal,
-    first: new Set(),
+    first: [],
     choose: (subjects) => [...subjects],
     listener: SILENT,
   });

@@ -12,10 +12,10 @@ import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
-import { drawn, ordered, wantedOf } from '../../mutate/plan.ts';
+import { drawn, type First, ordered, wantedOf } from '../../mutate/plan.ts';
 import { type Found, mutate } from '../../mutate/run.ts';
 import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/settle.ts';
-import { CannotStart, type World } from '../../mutate/subject.ts';
+import { CannotStart, type Subject, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { isFinding, mutationReportShape } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
@@ -31,6 +31,7 @@ export interface MutateArguments {
   readonly setup?: string;
   readonly only?: readonly string[];
   readonly section?: readonly string[];
+  readonly kind?: Subject['kind'];
   readonly sample?: number;
   readonly since?: string;
   readonly jobs?: number;
@@ -60,6 +61,8 @@ export async function runMutate(
   const [first, names] = [firstOf(args.since, sides), args.only];
   const seed = args.seed ?? randomInt(2 ** 31);
   const [testTimeoutMs, firstTimeoutMs] = [timeoutOf(args), timeOf('--max-first', args['max-first'])];
+  if (args.kind === 'variant' && args['min-score'] !== undefined)
+    throw new UsageError('--min-score: needs defects, which --kind variant leaves out');
   const baseline = baselineOf(args);
   const startedAt = new Date();
   const jobs = args.jobs ?? availableParallelism();
@@ -71,7 +74,7 @@ export async function runMutate(
   const { signal } = interrupt;
   const world = await worldOf(seed);
   hide(world.secrets ?? []);
-  const wanted = wantedOf(world.subjects, defined({ only: names, sections: args.section }));
+  const wanted = wantedOf(world.subjects, defined({ only: names, sections: args.section, kind: args.kind }));
   let found: Found;
   try {
     found = await mutate(
@@ -93,14 +96,8 @@ export async function runMutate(
       },
     );
   } catch (error) {
-    if (error instanceof CannotStart) {
-      progress.end();
-      say(`muster: ${error.message}`);
-      return EXIT.incomplete;
-    }
-    if (!signal.aborted || error !== signal.reason) throw error;
-    say('muster: interrupted before the first run of the tests was over; nothing is left running');
-    return interruptedCode(signal);
+    progress.end();
+    return endedBefore(error, signal, say);
   } finally {
     progress.end();
   }
@@ -116,11 +113,23 @@ export async function runMutate(
     duration_ms: Date.now() - startedAt.getTime(),
     jobs,
     minScore: args['min-score'],
+    kind: args.kind,
   };
   const settled = updated(args, sides, found, use, say);
   const report = redactor.value(reportOf(found, about, settled, signal));
   write(report, { stdout, env, columns: columns(), verbose: args.verbose, sourceOf });
   return report.exit_code;
+}
+
+/** The exit code of a run that ended before its first run of the tests did. Throws what is no such end. */
+function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
+  if (error instanceof CannotStart) {
+    say(`muster: ${error.message}`);
+    return EXIT.incomplete;
+  }
+  if (!signal.aborted || error !== signal.reason) throw error;
+  say('muster: interrupted before the first run of the tests was over; nothing is left running');
+  return interruptedCode(signal);
 }
 
 const today = (): string => new Date().toISOString().slice(0, 10);
@@ -163,14 +172,14 @@ function timeOf(option: string, text: string): number {
 }
 
 /** Names of what an earlier report found. Throws UsageError for what is no report, or one of other defects. */
-function firstOf(file: string | undefined, { side, api }: Sides): ReadonlySet<string> {
-  if (file === undefined) return new Set();
+function firstOf(file: string | undefined, { side, api }: Sides): First {
+  if (file === undefined) return [];
   const value = usage(`--since ${file}`, () => JSON.parse(readInputText(file)) as unknown);
   if (!mutationReportShape.is(value))
     throw new UsageError(`--since ${file}: is no report of muster mutate; --report json=FILE writes one`);
   if (value.side !== side || value.api !== api)
     throw new UsageError(`--since ${file}: is of mutate ${value.side} --api ${value.api}, whose defects are others`);
-  return new Set(value.subjects.filter(isFinding).map(({ name }) => name));
+  return [new Set(value.subjects.filter(isFinding).map(({ name }) => name))];
 }
 
 /** The tests have all of it, and may write it. */
