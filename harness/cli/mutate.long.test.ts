@@ -89,6 +89,8 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
 });
 
 const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q \'^{"object"\'';
+const HEADERS = 'curl -sS --max-time 5 -D - "$MUSTER_URL/deployments/current"';
+const AS_JSON = `${SHAPE} && ${HEADERS} | grep -qi 'type: application/json'`;
 
 /** What a process runs; '' for one that is gone. */
 const commandOf = (pid: string): string =>
@@ -165,6 +167,14 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(second.stderr).toContain('+ mutate-device.deployment-as-text');
     expect(second.stderr.match(/^\w+ [\w-]+(?=:)/m)?.[0]).toBe('survived deployment-as-text');
     expect(readFileSync(baseline, 'utf8')).toContain('unassigned');
+    const better = await mutate(device(AS_JSON, names, '--since', last, '--sample', '1'));
+    expect(better.report.since).toMatchObject({
+      newly_killed: ['deployment-as-text'],
+      newly_survived: [],
+      differs: [`ran other tests: ${SHAPE}`],
+    });
+    const others = better.report.subjects.filter((one) => one.last !== undefined);
+    expect(others).toMatchObject([{ state: 'not_run', last: { state: 'killed' } }, { last: { state: 'killed' } }]);
   });
 
   test('that is interrupted tells what it has, and leaves nothing', async () => {

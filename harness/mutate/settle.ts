@@ -18,6 +18,7 @@ import {
 import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
+import { type Earlier, since } from './since.ts';
 import type { Subject } from './subject.ts';
 
 /** What a report says beside what was found. */
@@ -28,6 +29,10 @@ export type About = Pick<
   readonly minScore: number | undefined;
   /** Asked for; undefined: both. */
   readonly kind: Subject['kind'] | undefined;
+  /** What this run is compared with. */
+  readonly earlier: Earlier | undefined;
+  /** All that can be planted, also what did not run. */
+  readonly all: readonly Subject[];
 };
 
 /** Whose tests, and what the defects are in. */
@@ -117,7 +122,7 @@ export function excused(
 /** The whole report. `signal` is that which may have ended the run. */
 export function reportOf(
   found: Found,
-  { minScore, kind, ...about }: About,
+  { minScore, kind, earlier, all, ...about }: About,
   use: BaselineUse | undefined,
   signal: AbortSignal,
 ): MutationReport {
@@ -144,7 +149,8 @@ export function reportOf(
     ...(signal.aborted ? { interrupted: true as const } : {}),
     subjects,
   };
-  return { ...report, ...verdictOn(report, kind, signal) };
+  const compared = earlier === undefined ? {} : since(report, earlier, all);
+  return { ...report, ...compared, ...verdictOn(report, kind, signal) };
 }
 
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;

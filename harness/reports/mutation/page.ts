@@ -10,6 +10,7 @@ import {
   type MutationSubject,
   STATE_WORDS,
 } from './report.ts';
+import { lastWords, sinceLines } from './since.ts';
 
 /** The colour of each state: a name of `palette.css`. */
 const TONES: Readonly<Record<MutationState, string>> = {
@@ -53,6 +54,7 @@ function banner(report: MutationReport, title: string): Markup {
   return html`<div class="banner ${tone}"><h1>${title}</h1>
 <p>Exit ${code}: ${meaning}.</p>
 <p>${countsOf(report)}, of defects and variants of the ${api}, in ${readableDuration(ms)}.</p>
+${sinceLines(report).map((line) => html`<p>${line}</p>`)}
 <dl><dt>tests</dt><dd><code>${command}</code></dd>
 <dt>first run</dt><dd>${first.how}, ${readableDuration(first.duration_ms)}${wrote}</dd>
 <dt>asked</dt><dd>${asked.map(({ operation, times }) => html`<code>${operation}</code> (${times}) `)}</dd>
@@ -80,7 +82,9 @@ function subjectTable(state: MutationState, { subjects }: MutationReport): Marku
 function row(subject: MutationSubject): Markup {
   const { name, kind, section, summary, requirements, by_hand: byHand, how, wrote, reason, state } = subject;
   const required = requirements.map(({ id, text }) => html`<p>${text} <span class="soft">${id}</span></p>`);
-  const ended = [reason, isFinding(subject) || state === 'timed_out' ? how : undefined].filter((part) => part);
+  const ended = [reason, lastWords(subject), isFinding(subject) || state === 'timed_out' ? how : undefined].filter(
+    (part) => part,
+  );
   return html`<tr id="${name}"><th scope="row" class="outcome ${TONES[state]}"><code>${name}</code>
 <span class="soft">${kind} · ${section}</span><p>${summary}</p></th>
 <td>${required.length === 0 ? 'The specification leaves it open.' : required}</td>
