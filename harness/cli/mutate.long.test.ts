@@ -33,7 +33,8 @@ async function mutate(words: readonly string[], env: Record<string, string> = {}
 }
 
 const device = (command: string, names: readonly string[], ...more: string[]): string[] => [
-  ...['--api', 'device', '--heartbeat', '200ms', '--command', command, '--only', ...names, ...more],
+  ...['--api', 'device', '--command', command, '--only', ...names],
+  ...(more.includes('--heartbeat') ? more : ['--heartbeat', '200ms', ...more]),
 ];
 const platform = (command: string, names: readonly string[], ...more: string[]): string[] => [
   ...['--api', 'platform', '--command', command, '--only', ...names, ...more],
@@ -147,6 +148,17 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
 });
 
 describe('a run', { timeout: 120_000 }, () => {
+  test('says at once how long it takes, and what makes it shorter', async () => {
+    const names = ['heartbeat-none', 'deployment-wrapped'];
+    const line = `${SHAPE}; curl -sS -m 1 "$MUSTER_URL/events"; true`;
+    const told = /now 2 others, \d at a time: about \d+ (s|min .*), .* at most for each$/m;
+    const quick = await mutate(device(line, names));
+    expect(quick.stderr).toMatch(told);
+    expect(quick.stderr).not.toContain('--heartbeat');
+    const slow = await mutate(device(line, names, '--heartbeat', '30s'));
+    expect(slow.stderr).toMatch(/^heartbeats come every 30 s, and are other ones on 1 server: .* --heartbeat/m);
+  });
+
   test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
     const line = 'curl -sS -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36"';

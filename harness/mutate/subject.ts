@@ -46,6 +46,8 @@ export interface World {
   readonly subjects: readonly Subject[];
   /** What must not be shown before a server is up either. */
   readonly secrets?: readonly string[];
+  /** How tests that meet these may be over sooner. */
+  advice?(chosen: readonly Subject[]): string | undefined;
   /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart, or as a subject does. */
   faithful(signal: AbortSignal): Promise<Server & { readonly traffic: Traffic }>;
 }
