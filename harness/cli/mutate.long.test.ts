@@ -161,10 +161,12 @@ describe('a run', { timeout: 120_000 }, () => {
 
   test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
-    const line = 'curl -sS -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36"';
+    const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
+    const line = `curl -s -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36" || ${caught}`;
     const run = await mutate(device(line, ['replay-limited'], '--setup', setup));
     expect(run.report.first_run.passed).toBe(true);
     expect(run.in('killed')).toEqual(['replay-limited']);
+    expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
   });
 
   test('begins with what the last one found, and keeps what the baseline accepts', async () => {

@@ -223,12 +223,11 @@ async function meetOnce(subject: Subject, run: Run, { signal, listener }: Mutate
   try {
     const end = await run(server, subject.kind);
     const state = stateOf(subject, end);
-    const isFinding = state === 'survived' || state === 'brittle';
     return {
       ...told(subject, state),
       duration_ms: Math.round(end.durationMs),
       how: end.how,
-      ...(isFinding && end.wrote !== '' ? { wrote: end.wrote } : {}),
+      ...(state !== 'accepted' && end.wrote !== '' ? { wrote: end.wrote } : {}),
     };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return told(subject, 'not_run');

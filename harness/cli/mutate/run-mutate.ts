@@ -17,6 +17,7 @@ import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/
 import { firstOf, readEarlier } from '../../mutate/since.ts';
 import { CannotStart, type Subject, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
+import { shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
 import { columns } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
@@ -114,7 +115,7 @@ export async function runMutate(
     all: world.subjects,
   };
   const settled = updated(args, sides, found, use, say);
-  const report = redactor.value(reportOf(found, about, settled, signal));
+  const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
   write(report, { stdout, env, columns: columns(), verbose: args.verbose, sourceOf });
   return report.exit_code;
 }

@@ -61,9 +61,11 @@ function list(title: string, subjects: readonly MutationSubject[]): string[] {
 function item(subject: MutationSubject): string {
   const { name, section, summary, by_hand: byHand, reason } = subject;
   const required = requirementOf(subject);
+  const [{ clause, section: of } = {}] = subject.requirements;
   return [
     `- **${cell(name)}** (${section}): ${cell(summary)}`,
     ...(required === '' ? [] : [`  Required: ${cell(required)}`]),
+    ...(clause === undefined ? [] : [`  Specification, section ${of}: ${cell(clause)}`]),
     ...(reason === undefined ? [] : [`  Baseline: ${cell(reason)}`]),
     `  By hand: ${inline(byHand)}`,
   ].join('  \n');

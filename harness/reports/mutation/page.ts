@@ -1,10 +1,12 @@
 /** The report as one HTML file. It loads nothing and needs no script. */
 import { readableDuration } from '../../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
+import { clause } from '../html.ts';
 import {
   countsOf,
   inPercent,
   isFinding,
+  isKilled,
   type MutationReport,
   type MutationState,
   type MutationSubject,
@@ -65,8 +67,8 @@ ${sinceLines(report).map((line) => html`<p>${line}</p>`)}
 function sectionTable({ sections }: MutationReport): Markup {
   const rows = sections.map(
     ({ section, title, score, killed, survived, known, brittle, never_asked: never }) =>
-      html`<tr><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td><td>${killed}</td>
-<td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
+      html`<tr id="section-${section}"><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td>
+<td>${killed}</td><td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
   );
   const heads = ['Section', 'Score', 'Killed', 'Survived', 'Baseline', 'Brittle', 'Never asked'];
   return folded('Score by section', sections.length, true, heads, rows, 'scores');
@@ -81,8 +83,10 @@ function subjectTable(state: MutationState, { subjects }: MutationReport): Marku
 
 function row(subject: MutationSubject): Markup {
   const { name, kind, section, summary, requirements, by_hand: byHand, how, wrote, reason, state } = subject;
-  const required = requirements.map(({ id, text }) => html`<p>${text} <span class="soft">${id}</span></p>`);
-  const ended = [reason, lastWords(subject), isFinding(subject) || state === 'timed_out' ? how : undefined].filter(
+  const required = requirements.map(
+    ({ id, text, ...of }) => html`<p>${text} <span class="soft">${id}</span></p>${clause(of)}`,
+  );
+  const ended = [reason, lastWords(subject), isFinding(subject) || isKilled(subject) ? how : undefined].filter(
     (part) => part,
   );
   return html`<tr id="${name}"><th scope="row" class="outcome ${TONES[state]}"><code>${name}</code>

@@ -54,12 +54,20 @@ const subject = Type.Object({
   state: oneOf(MUTATION_STATES),
   section: text,
   summary: Type.String({ description: 'What differs from the reference, in one sentence' }),
-  requirements: Type.Array(Type.Object({ id: text, text }), { description: 'What a defect breaks' }),
+  requirements: Type.Array(
+    Type.Object({
+      id: text,
+      section: text,
+      text,
+      clause: told('The sentence of the specification that it rests on, quoted'),
+    }),
+    { description: 'What a defect breaks' },
+  ),
   file: Type.String({ description: 'Where it is declared' }),
   by_hand: Type.String({ description: 'Command line that starts a server that deviates so' }),
   duration_ms: Type.Optional(milliseconds),
   how: told('How the tests ended'),
-  wrote: told('The last lines that the tests wrote, where they ended otherwise than they should'),
+  wrote: told('The last lines that the tests wrote; where they killed it, 2000 characters at most'),
   reason: told('Why it did not run, was never asked, or is excused'),
   last: Type.Optional(
     Type.Object(
@@ -140,6 +148,19 @@ export type MutationReport = Static<typeof mutationReportShape.schema>;
 
 const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
+
+/** As much as shows which test failed, in a report that has hundreds of them. */
+const KILLED_CHARACTERS = 2000;
+
+/** Where a defect was killed, only the end of what the tests wrote. It cuts anywhere: secrets are masked before. */
+export const shortened = (report: MutationReport): MutationReport => ({
+  ...report,
+  subjects: report.subjects.map((subject) => {
+    const { wrote = '' } = subject;
+    if (!isKilled(subject) || wrote.length <= KILLED_CHARACTERS) return subject;
+    return { ...subject, wrote: `…${wrote.slice(-KILLED_CHARACTERS)}` };
+  }),
+});
 
 /** What the reader has to do something about. */
 export const isFinding = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
