@@ -33,7 +33,8 @@ async function mutate(words: readonly string[], env: Record<string, string> = {}
 }
 
 const device = (command: string, names: readonly string[], ...more: string[]): string[] => [
-  ...['--api', 'device', '--heartbeat', '200ms', '--command', command, '--only', ...names, ...more],
+  ...['--api', 'device', '--command', command, '--only', ...names],
+  ...(more.includes('--heartbeat') ? more : ['--heartbeat', '200ms', ...more]),
 ];
 const platform = (command: string, names: readonly string[], ...more: string[]): string[] => [
   ...['--api', 'platform', '--command', command, '--only', ...names, ...more],
@@ -89,6 +90,8 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
 });
 
 const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q \'^{"object"\'';
+const HEADERS = 'curl -sS --max-time 5 -D - "$MUSTER_URL/deployments/current"';
+const AS_JSON = `${SHAPE} && ${HEADERS} | grep -qi 'type: application/json'`;
 
 /** What a process runs; '' for one that is gone. */
 const commandOf = (pid: string): string =>
@@ -145,12 +148,25 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
 });
 
 describe('a run', { timeout: 120_000 }, () => {
+  test('says at once how long it takes, and what makes it shorter', async () => {
+    const names = ['heartbeat-none', 'deployment-wrapped'];
+    const line = `${SHAPE}; curl -sS -m 1 "$MUSTER_URL/events"; true`;
+    const told = /now 2 others, \d at a time: about \d+ (s|min .*), .* at most for each$/m;
+    const quick = await mutate(device(line, names));
+    expect(quick.stderr).toMatch(told);
+    expect(quick.stderr).not.toContain('--heartbeat');
+    const slow = await mutate(device(line, names, '--heartbeat', '30s'));
+    expect(slow.stderr).toMatch(/^heartbeats come every 30 s, and are other ones on 1 server: .* --heartbeat/m);
+  });
+
   test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
-    const line = 'curl -sS -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36"';
+    const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
+    const line = `curl -s -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36" || ${caught}`;
     const run = await mutate(device(line, ['replay-limited'], '--setup', setup));
     expect(run.report.first_run.passed).toBe(true);
     expect(run.in('killed')).toEqual(['replay-limited']);
+    expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
   });
 
   test('begins with what the last one found, and keeps what the baseline accepts', async () => {
@@ -165,6 +181,14 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(second.stderr).toContain('+ mutate-device.deployment-as-text');
     expect(second.stderr.match(/^\w+ [\w-]+(?=:)/m)?.[0]).toBe('survived deployment-as-text');
     expect(readFileSync(baseline, 'utf8')).toContain('unassigned');
+    const better = await mutate(device(AS_JSON, names, '--since', last, '--sample', '1'));
+    expect(better.report.since).toMatchObject({
+      newly_killed: ['deployment-as-text'],
+      newly_survived: [],
+      differs: [`ran other tests: ${SHAPE}`],
+    });
+    const others = better.report.subjects.filter((one) => one.last !== undefined);
+    expect(others).toMatchObject([{ state: 'not_run', last: { state: 'killed' } }, { last: { state: 'killed' } }]);
   });
 
   test('that is interrupted tells what it has, and leaves nothing', async () => {
@@ -287,7 +311,8 @@ test('an option of the other API, and a name that there is not, are refused befo
     [['--api', 'device', '--test-timeout', '5'], /--test-timeout 5: '5' is no duration/],
     [['--api', 'device', '--since', join(folder.path, 'r.json')], /is no report of muster mutate/],
     [['--api', 'platform', '--since', join(folder.path, 'device.json')], /is of mutate client --api device/],
-    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits both/],
+    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits all that were given/],
+    [['--api', 'device', '--kind', 'variant', '--min-score', '80'], /--min-score: needs defects/],
     [['--api', 'device', '--update-baseline'], /--update-baseline: needs --baseline FILE/],
     [['--api', 'platform', '--seed-file', join(folder.path, 'none')], /--seed-file/],
   ];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drawn, ordered, sampled, wantedOf } from './plan.ts';
+import { drawn, ordered, wantedOf } from './plan.ts';
 import type { Subject } from './subject.ts';
 
 const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject => ({
@@ -24,26 +24,45 @@ const ALL = [
 ];
 const names = (subjects: readonly Subject[]): string[] => subjects.map(({ name }) => name);
 
-test('a run looks at each section in turn, at variants last, and first at what the last run found', () => {
-  expect(names(ordered(ALL, new Set()))).toEqual(['a1', 'b1', 'c1', 'a2', 'a3', 'v1']);
-  expect(names(ordered(ALL, new Set(['a3', 'v1'])))).toEqual(['a3', 'v1', 'a1', 'b1', 'c1', 'a2']);
+const only = (...first: string[]) => [new Set(first)];
+
+test('a run looks at each section in turn, at variants among defects, and first at what the last run found', () => {
+  expect(names(ordered(ALL, []))).toEqual(['a1', 'b1', 'c1', 'v1', 'a2', 'a3']);
+  expect(names(ordered(ALL, only('a3', 'v1')))).toEqual(['a3', 'v1', 'a1', 'b1', 'c1', 'a2']);
+  expect(names(ordered(ALL, [new Set(['a3']), new Set(['c1', 'v1', 'a3'])]))).toEqual([
+    ...['a3', 'c1', 'v1'],
+    ...['a1', 'b1', 'a2'],
+  ]);
+});
+
+test('each part of a run has of the variants what is their share', () => {
+  const many = [
+    ...Array.from({ length: 30 }, (_, at) => subject(`d${at}`, '6.1')),
+    ...Array.from({ length: 10 }, (_, at) => subject(`v${at}`, '6.1', 'variant')),
+  ];
+  const order = ordered(many, []);
+  for (let end = 4; end <= 40; end += 4)
+    expect(order.slice(0, end).filter(({ kind }) => kind === 'variant')).toHaveLength(end / 4);
 });
 
 test('names and sections choose, and what none has is refused with what is meant', () => {
   expect(names(wantedOf(ALL, { only: ['a*', 'c1'] }))).toEqual(['a1', 'a2', 'a3', 'c1']);
   expect(names(wantedOf(ALL, { only: ['a1,b1'] }))).toEqual(['a1', 'b1']);
   expect(names(wantedOf(ALL, { sections: ['6'] }))).toEqual(['b1', 'v1']);
+  expect(names(wantedOf(ALL, { sections: ['6'], kind: 'variant' }))).toEqual(['v1']);
   expect(() => wantedOf(ALL, { only: ['a9'] })).toThrow(
     '--only a9: no defect and no variant is called so; did you mean',
   );
-  expect(() => wantedOf(ALL, { only: ['a1'], sections: ['6'] })).toThrow('--only and --section: nothing fits both');
+  expect(() => wantedOf(ALL, { only: ['a1'], sections: ['6'] })).toThrow(
+    '--only, --section and --kind: nothing fits all that were given',
+  );
   expect(() => wantedOf(ALL, { sections: ['5'] })).toThrow('--section 5: accepted are 2.1, 6.1, 7');
 });
 
 test('a sample has so many of each kind, from all sections alike, and the same for one seed', () => {
   const next = () => 0.5;
-  expect(names(sampled(ALL, 3, next))).toEqual(['a1', 'b1', 'v1', 'c1']);
-  expect(names(sampled(ALL, 100, next))).toEqual(names(ALL));
-  expect(names(drawn(ALL, 2, next, new Set(['a2', 'a3', 'b1'])))).toEqual(['a2', 'a3', 'v1']);
-  expect(names(drawn(ALL, 2, next, new Set(['a2'])))).toEqual(['a2', 'a1', 'v1']);
+  expect(names(drawn(ALL, 3, next, []))).toEqual(['a1', 'b1', 'v1', 'c1']);
+  expect(names(drawn(ALL, 100, next, []))).toEqual(names(ALL));
+  expect(names(drawn(ALL, 2, next, only('a2', 'a3', 'b1')))).toEqual(['a2', 'a3', 'v1']);
+  expect(names(drawn(ALL, 2, next, only('a2')))).toEqual(['a1', 'a2', 'v1']);
 });

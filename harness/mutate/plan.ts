@@ -1,15 +1,20 @@
 /** Which defects and variants meet the tests, and in which order. */
 import { nearest, UsageError } from '../common/usage.ts';
+import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
 
 export interface Wanted {
   /** Names; `*` stands for anything. */
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
+  readonly kind?: Subject['kind'];
 }
 
 /** Those that are asked for. Throws UsageError for a name or a section that none has. */
-export function wantedOf(subjects: readonly Subject[], { only = [], sections = [] }: Wanted): Subject[] {
+export function wantedOf(
+  subjects: readonly Subject[],
+  { only = [], sections = [], kind: wantedKind }: Wanted,
+): Subject[] {
   const patterns = only.flatMap((list) => list.split(',')).map((name) => name.trim());
   for (const pattern of patterns) {
     if (subjects.some(({ name }) => fits(pattern, name))) continue;
@@ -26,11 +31,12 @@ export function wantedOf(subjects: readonly Subject[], { only = [], sections = [
     if (!known.some((each) => isIn(section, each)))
       throw new UsageError(`--section ${section}: accepted are ${known.join(', ')}`);
   const wanted = subjects.filter(
-    ({ name, section }) =>
+    ({ name, section, kind }) =>
+      (wantedKind === undefined || kind === wantedKind) &&
       (patterns.length === 0 || patterns.some((pattern) => fits(pattern, name))) &&
       (sections.length === 0 || sections.some((each) => isIn(each, section))),
   );
-  if (wanted.length === 0) throw new UsageError('--only and --section: nothing fits both');
+  if (wanted.length === 0) throw new UsageError('--only, --section and --kind: nothing fits all that were given');
   return wanted;
 }
 
@@ -39,18 +45,29 @@ const fits = (pattern: string, name: string): boolean =>
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
+/** Names that come before all others, those of the first set first. */
+export type First = readonly ReadonlySet<string>[];
+
 /**
- * Those that an earlier run found first; then one of each section in turn, so that a run that is ended early has looked
- * everywhere. Within a section defects come before variants, and the most telling first, as they are declared.
+ * Those that come first; then one of each section in turn, so that a run that is ended early has looked everywhere.
+ * Variants stand among the defects in proportion, for the same reason. Of a section and a kind, the most telling come
+ * first, as they are declared.
  */
-export function ordered(subjects: readonly Subject[], first: ReadonlySet<string>): Subject[] {
-  const again = subjects.filter(({ name }) => first.has(name));
-  const others = subjects.filter(({ name }) => !first.has(name));
-  const [defects, variants] = [others.filter(isDefect), others.filter((subject) => !isDefect(subject))];
-  return [...again, ...inTurn(defects), ...inTurn(variants)];
+export function ordered(subjects: readonly Subject[], first: First): Subject[] {
+  return ranked(subjects, first).flatMap((members) => mixed(byKind(members).map(inTurn)));
 }
 
-const isDefect = ({ kind }: Subject): boolean => kind === 'defect';
+/** Those of each set, and the rest. */
+function ranked(subjects: readonly Subject[], first: First): Subject[][] {
+  const rankOf = ({ name }: Subject): number => {
+    const rank = first.findIndex((names) => names.has(name));
+    return rank < 0 ? first.length : rank;
+  };
+  return Array.from({ length: first.length + 1 }, (_, rank) => subjects.filter((each) => rankOf(each) === rank));
+}
+
+const byKind = (subjects: readonly Subject[]): Subject[][] =>
+  SUBJECT_KINDS.map((wanted) => subjects.filter(({ kind }) => kind === wanted));
 
 function inTurn(subjects: readonly Subject[]): Subject[] {
   const queues = [...Map.groupBy(subjects, ({ section }) => section).values()];
@@ -58,31 +75,29 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
   return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat();
 }
 
-/** So many of each kind at most: what an earlier run found, and a sample of the rest. `next`: as below. */
-export function drawn(
-  subjects: readonly Subject[],
-  count: number,
-  next: () => number,
-  first: ReadonlySet<string>,
-): Subject[] {
-  const kinds = [subjects.filter(isDefect), subjects.filter((subject) => !isDefect(subject))];
-  return kinds.flatMap((kind) => {
-    const again = kind.filter(({ name }) => first.has(name)).slice(0, count);
-    const others = kind.filter(({ name }) => !first.has(name));
-    return [...again, ...sampled(others, count - again.length, next)];
-  });
+/** Any part of it from the start has of each list what is its share. */
+const mixed = (lists: readonly Subject[][]): Subject[] =>
+  lists
+    .flatMap((list) => list.map((subject, at) => ({ subject, place: (at + 0.5) / list.length })))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ subject }) => subject);
+
+/**
+ * So many of each kind at most: those that come first, and a sample of the rest, from every section alike. `next`:
+ * random numbers from 0 to 1.
+ */
+export function drawn(subjects: readonly Subject[], count: number, next: () => number, first: First): Subject[] {
+  const chosen = new Set(byKind(subjects).flatMap((kind) => queue(kind, next, first).slice(0, count)));
+  return subjects.filter((subject) => chosen.has(subject));
 }
 
-/** So many of each kind at most, drawn from every section alike. `next`: random numbers from 0 to 1. */
-export function sampled(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
-  const drawn = subjects
+const queue = (kind: readonly Subject[], next: () => number, first: First): Subject[] =>
+  ranked(kind, first).flatMap((members, rank) =>
+    rank === 0 && first.length > 0 ? members : inTurn(shuffled(members, next)),
+  );
+
+const shuffled = (subjects: readonly Subject[], next: () => number): Subject[] =>
+  subjects
     .map((subject) => ({ subject, place: next() }))
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
-  const chosen = new Set(
-    [drawn.filter(isDefect), drawn.filter((subject) => !isDefect(subject))].flatMap((kind) =>
-      inTurn(kind).slice(0, count),
-    ),
-  );
-  return subjects.filter((subject) => chosen.has(subject));
-}

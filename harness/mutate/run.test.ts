@@ -1,7 +1,7 @@
 /** Runs against servers that are no more than an exit code. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
-import { type MutateOptions, mutate } from './run.ts';
+import { type Begin, type MutateOptions, mutate } from './run.ts';
 import { CannotStart, type Server, type Subject, type World } from './subject.ts';
 
 const server = (code: number): Server => ({ env: { CODE: `${code}` }, secrets: [], async [Symbol.asyncDispose]() {} });
@@ -39,7 +39,7 @@ const optionsFor = (given: Partial<MutateOptions> = {}): MutateOptions => ({
   testTimeoutMs: undefined,
   firstTimeoutMs: 60_000,
   signal: new AbortController().signal,
-  first: new Set(),
+  first: [],
   choose: (subjects) => [...subjects],
   listener: { onSecrets() {}, onBegin() {}, onResult() {}, onLeftBehind() {} },
   ...given,
@@ -76,7 +76,13 @@ test('the faithful server has its turn after every 25 others, and what fails the
 
 test('as many faithful servers are tried at once as there are others, and none where nothing was chosen', async () => {
   const one = worldOf([subject('a')], () => server(0));
-  await mutate(one.world, optionsFor({ jobs: 8 }));
+  const begun: Begin[] = [];
+  const listener = { ...optionsFor().listener, onBegin: (begin: Begin) => void begun.push(begin) };
+  await mutate({ ...one.world, advice: (chosen) => `${chosen.length}` }, optionsFor({ jobs: 8, listener }));
+  const [begin] = begun;
+  expect(begin).toMatchObject({ count: 1, jobs: 1, advice: '1' });
+  // Itself, and the faithful one at the end.
+  expect(begin?.expectedMs).toBeCloseTo(2 * (begin?.first.durationMs ?? 0));
   expect(one.starts()).toBe(2);
   const none = worldOf([subject('a')], () => server(0));
   await mutate(none.world, optionsFor({ choose: () => [] }));

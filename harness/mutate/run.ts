@@ -5,7 +5,7 @@
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
-import { ordered } from './plan.ts';
+import { type First, ordered } from './plan.ts';
 import type { Server, Subject, Traffic, World } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
@@ -29,7 +29,7 @@ export interface MutateOptions {
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
   /** Those that are to run first. */
-  readonly first: ReadonlySet<string>;
+  readonly first: First;
   /** Chooses among those that the tests can see. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;
@@ -38,11 +38,24 @@ export interface MutateOptions {
 export interface MutateListener {
   /** A server is up: what must not be shown of it. */
   onSecrets(secrets: readonly string[]): void;
-  /** The tests have passed on the faithful server. `count`: of servers that come now. */
-  onBegin(first: Ended, timeoutMs: number, count: number): void;
+  /** The tests have passed on the faithful server. */
+  onBegin(begin: Begin): void;
   onResult(result: MutationSubject): void;
   /** A process that the tests started in a session of its own outlived them. */
   onLeftBehind(): void;
+}
+
+/** What comes after the first run. */
+export interface Begin {
+  readonly first: Ended;
+  readonly timeoutMs: number;
+  /** Of servers that come now. */
+  readonly count: number;
+  readonly jobs: number;
+  /** How long all of them take, if each takes as long as the first one. */
+  readonly expectedMs: number;
+  /** How it may be quicker. */
+  readonly advice: string | undefined;
 }
 
 /** All that was found. */
@@ -69,10 +82,24 @@ export async function mutate(world: World, options: MutateOptions): Promise<Foun
     if (reason !== undefined) results.set(subject, told(subject, 'never_asked', reason));
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
-  listener.onBegin(first, testTimeoutMs, chosen.length);
+  listener.onBegin(beginOf(world, chosen, first, testTimeoutMs, options));
   const flaky = chosen.length === 0 ? undefined : await meetAll({ world, chosen, results, options, testTimeoutMs });
   const subjects = world.subjects.map((subject) => results.get(subject) ?? told(subject, 'not_run'));
   return { first, traffic, subjects, testTimeoutMs, flaky };
+}
+
+function beginOf(
+  { advice }: World,
+  chosen: readonly Subject[],
+  first: Ended,
+  timeoutMs: number,
+  options: MutateOptions,
+): Begin {
+  const count = chosen.length;
+  const jobs = Math.min(options.jobs, count);
+  const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
+  const expectedMs = count === 0 ? 0 : ((count + ofFaithful) * first.durationMs) / jobs;
+  return { first, timeoutMs, count, jobs, expectedMs, advice: advice?.(chosen) };
 }
 
 interface Meeting {
@@ -196,12 +223,11 @@ async function meetOnce(subject: Subject, run: Run, { signal, listener }: Mutate
   try {
     const end = await run(server, subject.kind);
     const state = stateOf(subject, end);
-    const isFinding = state === 'survived' || state === 'brittle';
     return {
       ...told(subject, state),
       duration_ms: Math.round(end.durationMs),
       how: end.how,
-      ...(isFinding && end.wrote !== '' ? { wrote: end.wrote } : {}),
+      ...(state !== 'accepted' && end.wrote !== '' ? { wrote: end.wrote } : {}),
     };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return told(subject, 'not_run');

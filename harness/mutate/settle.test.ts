@@ -25,10 +25,16 @@ function settled(
   subjects: readonly MutationSubject[],
   {
     minScore,
+    kind,
     baseline,
     signal = new AbortController().signal,
     ...more
-  }: Partial<Found> & { minScore?: number; baseline?: Baseline; signal?: AbortSignal } = {},
+  }: Partial<Found> & {
+    minScore?: number;
+    kind?: 'defect' | 'variant';
+    baseline?: Baseline;
+    signal?: AbortSignal;
+  } = {},
 ) {
   const found: Found = {
     first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '', leftBehind: false },
@@ -40,7 +46,7 @@ function settled(
   };
   const names = [...subjects.map(({ name }) => name), 'not-asked-for'];
   const use = baseline && { baseline, today: '2026-11-26', names };
-  return reportOf(found, { ...ABOUT, minScore }, use, signal);
+  return reportOf(found, { ...ABOUT, minScore, kind, earlier: undefined, all: [] }, use, signal);
 }
 
 test('the exit code: what survives fails the run, unless enough is killed', () => {
@@ -63,6 +69,8 @@ test('a run that says nothing is incomplete, and never good', () => {
     exit_code: 2,
     meaning: expect.stringContaining('no score'),
   });
+  expect(settled([accepted], { kind: 'variant' })).toMatchObject({ exit_code: 0 });
+  expect(settled([sampleSubject({ kind: 'variant', state: 'never_asked' })], { kind: 'variant' }).exit_code).toBe(2);
   const failed = {
     outcome: 'failed',
     how: 'ended with exit code 7',

@@ -18,12 +18,22 @@ import {
 import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
+import { type Earlier, since } from './since.ts';
+import type { Subject } from './subject.ts';
 
 /** What a report says beside what was found. */
 export type About = Pick<
   MutationReport,
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
-> & { readonly minScore: number | undefined };
+> & {
+  readonly minScore: number | undefined;
+  /** Asked for; undefined: both. */
+  readonly kind: Subject['kind'] | undefined;
+  /** What this run is compared with. */
+  readonly earlier: Earlier | undefined;
+  /** All that can be planted, also what did not run. */
+  readonly all: readonly Subject[];
+};
 
 /** Whose tests, and what the defects are in. */
 export type Sides = Pick<MutationReport, 'side' | 'api'>;
@@ -112,7 +122,7 @@ export function excused(
 /** The whole report. `signal` is that which may have ended the run. */
 export function reportOf(
   found: Found,
-  { minScore, ...about }: About,
+  { minScore, kind, earlier, all, ...about }: About,
   use: BaselineUse | undefined,
   signal: AbortSignal,
 ): MutationReport {
@@ -139,14 +149,19 @@ export function reportOf(
     ...(signal.aborted ? { interrupted: true as const } : {}),
     subjects,
   };
-  return { ...report, ...verdictOn(report, signal) };
+  const compared = earlier === undefined ? {} : since(report, earlier, all);
+  return { ...report, ...compared, ...verdictOn(report, kind, signal) };
 }
 
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
 
 /** The exit code, and why. What the tests miss weighs more than what stayed open. */
-function verdictOn(report: Omit<MutationReport, 'exit_code' | 'meaning'>, signal: AbortSignal): Verdict {
+function verdictOn(
+  report: Omit<MutationReport, 'exit_code' | 'meaning'>,
+  kind: About['kind'],
+  signal: AbortSignal,
+): Verdict {
   const { subjects, first_run: first, score, min_score: least, flaky, summary } = report;
   if (signal.aborted) return verdict(interruptedCode(signal), `ended early: ${countsOf(report)}`);
   if (!first.passed)
@@ -166,6 +181,8 @@ function verdictOn(report: Omit<MutationReport, 'exit_code' | 'meaning'>, signal
   if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
   if (summary.blocked > 0)
     return verdict(EXIT.incomplete, `${summary.blocked} servers could not be started: nothing is known of them`);
+  if (kind === 'variant' && summary.accepted > 0)
+    return verdict(EXIT.conformant, 'every variant that ran was accepted; no defect was looked for');
   if (score === undefined && summary.known === 0)
     return verdict(
       EXIT.incomplete,

@@ -1,5 +1,5 @@
 /** What a user's tests are run against: servers, each in a place of its own, right or wrong in one known way. */
-import type { SUBJECT_KINDS } from '../reports/mutation/report.ts';
+import type { MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
 /** A server that is up, and where it is. */
 export interface Server extends AsyncDisposable {
@@ -17,7 +17,7 @@ export interface Subject {
   readonly summary: string;
   /** Of what it breaks first. */
   readonly section: string;
-  readonly requirements: readonly { id: string; text: string }[];
+  readonly requirements: MutationSubject['requirements'];
   /** Ids of those, or of single checks of them. Empty for a variant. */
   readonly breaks: readonly string[];
   /** Where it is declared, from the root of the repository. */
@@ -46,6 +46,8 @@ export interface World {
   readonly subjects: readonly Subject[];
   /** What must not be shown before a server is up either. */
   readonly secrets?: readonly string[];
+  /** How tests that meet these may be over sooner. */
+  advice?(chosen: readonly Subject[]): string | undefined;
   /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart, or as a subject does. */
   faithful(signal: AbortSignal): Promise<Server & { readonly traffic: Traffic }>;
 }

@@ -341,8 +341,8 @@ ${followers(consequences)}${held(blocked)}</div></details>
 /** Where links to a check lead: within what is closed, so that a browser opens it, with or without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
-/** The words of the specification, with a link to all checks of its section. */
-function clause({ clause: quoted, section: number }: CheckResult): Markup {
+/** The words of the specification, with a link to all that the page has of its section. */
+export function clause({ clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>): Markup {
   if (quoted === undefined)
     return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
   const link = html`<a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a>`;

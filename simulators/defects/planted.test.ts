@@ -13,6 +13,18 @@ test('a device has the defect that is named', async () => {
   expect(shown.json).toHaveProperty('object', 'deployment');
 });
 
+test.each([{ variant: 'removed-without-payload' }, { defect: 'type-underscore' }])(
+  'a device that writes events in its own way, as %o, publishes none of them again after a restart',
+  async (planted) => {
+    await using device = await simulateDevice(planted);
+    for (let round = 0; round < 3; round += 1) await device.deploy();
+    const { latestId } = device.stats();
+    await device.stop();
+    await device.start();
+    expect(device.stats().latestId).toBe(latestId);
+  },
+);
+
 test('a platform has the variant that is named', async () => {
   await using platform = await simulatePlatform({ variant: 'unauthorized-403', mqtt: false });
   expect((await fetch(`${platform.url}/devices`)).status).toBe(403);

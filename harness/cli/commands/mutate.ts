@@ -5,6 +5,7 @@ import { exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
+import { SUBJECT_KINDS } from '../../reports/mutation/report.ts';
 import type { Suite } from '../../runner/types.ts';
 import type { OwnPlatform } from '../mutate/system.ts';
 import { command, type OptionsOf, type OptionTable, optionsIn, pathAfterEquals, wholePath } from '../options.ts';
@@ -31,6 +32,7 @@ const mutateOptions = {
   'max-first': TESTS.text('Time for the first run, on the faithful simulator', { default: '10m' }),
   only: WHICH.list('Only these defects and variants; * matches anything'),
   section: WHICH.list('Only those of these sections of the specification'),
+  kind: WHICH.oneOf(SUBJECT_KINDS, 'Only defects, or only variants'),
   sample: WHICH.whole('So many defects and so many variants at most, from all sections alike', { from: 1 }),
   since: WHICH.text('Begin with what this JSON report found', { path: wholePath }),
   seed: WHICH.whole('Seed of the ids on the servers, and of the sample', { defaultText: 'a new one' }),

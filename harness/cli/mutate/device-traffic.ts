@@ -53,6 +53,8 @@ const over =
 
 const anyhow = (): boolean => true;
 
+/** The control API tells where log and files are. */
+const looksOnDisk = decides('log.tellsRetention');
 /** Each start puts the socket in place. */
 const restarts = decides('transport.permit', 2);
 
@@ -70,11 +72,12 @@ const PLACES: readonly Place<Seen>[] = [
   { ids: 'device.events.types', shows: sends('types'), never: 'filter by types' },
   { ids: 'device.events.concurrent', shows: sends('two streams'), never: 'follow twice at a time' },
   { ids: 'device.events.slow-reader', shows: sends('two streams'), never: 'follow twice at a time' },
+  { ids: 'device.events.written-first', shows: looksOnDisk, never: 'ask the control API where the files are' },
   { ids: 'device.events.expired.only', shows: asks('/events'), never: 'ask for events' },
   { ids: 'device.events.expired', shows: decides('log.keepFrom'), never: 'ask after a compaction' },
   { ids: 'device.events.', shows: asks('/events'), never: 'ask for events' },
   // Comments stand in the file alone, and a client that reads it was told where it is.
-  { ids: 'device.log.jsonl', shows: decides('log.tellsRetention'), never: 'ask the control API where the log is' },
+  { ids: 'device.log.jsonl', shows: looksOnDisk, never: 'ask the control API where the log is' },
   { ids: 'device.log.restart', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.crash', shows: restarts, never: 'restart the device' },
   { ids: 'device.log.torn-tail', shows: restarts, never: 'restart the device' },

@@ -12,10 +12,12 @@ import {
   simulateDevice,
 } from '../../../simulators/device/index.ts';
 import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
+import { readableDuration } from '../../common/durations.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
-import type { Server, World } from '../../mutate/subject.ts';
+import type { Server, Subject, World } from '../../mutate/subject.ts';
+import { plural } from '../../reports/findings.ts';
 import { DeviceTraffic } from './device-traffic.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { overriding } from './traffic.ts';
@@ -48,12 +50,24 @@ export function deviceWorld(setting: DeviceSetting, requirements: Requirements):
       },
       start: (variant) => startDevice(setting, variant.behaviour(reference)),
     }),
+    advice: (chosen) => adviceOn(chosen, heartbeatMs),
     async faithful() {
       const seen = new DeviceTraffic();
       const server = await startDevice(setting, seen.watching(reference));
       return { ...server, traffic: seen };
     },
   };
+}
+
+/** Above it, tests that wait for heartbeats take most of their time for that. */
+const LONG_HEARTBEAT_MS = 5000;
+
+function adviceOn(chosen: readonly Subject[], heartbeatMs: number): string | undefined {
+  const isLate = ({ breaks }: Subject): boolean => breaks.some((id) => id.startsWith('device.events.heartbeat'));
+  const late = plural(chosen.filter(isLate).length, 'server');
+  if (heartbeatMs <= LONG_HEARTBEAT_MS || !chosen.some(isLate)) return undefined;
+  const every = `heartbeats come every ${readableDuration(heartbeatMs)}, and are other ones on ${late}`;
+  return `${every}: tests that wait for one are over sooner with a shorter --heartbeat, such as 1s`;
 }
 
 /** A device in a folder of its own, with a deployment and a few events. */

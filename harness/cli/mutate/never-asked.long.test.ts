@@ -29,7 +29,7 @@ const run = (world: World, line: string): Promise<Found> =>
     testTimeoutMs: 120_000,
     firstTimeoutMs: 120_000,
     signal: new AbortController().signal,
-    first: new Set(),
+    first: [],
     choose: (subjects) => [...subjects],
     listener: SILENT,
   });
@@ -125,6 +125,19 @@ test.each<[what: string, world: () => World | Promise<World>, program: string, k
     "assert.equal((await ask('/events?after=99999')).status, 200);",
     ['future-cursor-expired'],
   ],
+  [
+    'the files of a deployment',
+    aDevice,
+    `const headers = { authorization: 'Bearer ' + process.env.MUSTER_CONTROL_TOKEN };
+    const control = process.env.MUSTER_CONTROL_URL;
+    const { config_root: root } = await (await fetch(control, { headers })).json();
+    const config_instances = [{ filepath: '/a/x', content: 'é' }];
+    const more = { headers: { ...headers, 'content-type': 'application/json' }, method: 'POST' };
+    await fetch(control + '/deployments', { ...more, body: JSON.stringify({ config_instances }) });
+    assert.equal(readFileSync(root + '/a/x', 'utf8'), 'é');
+    ${SEES_NO_TRAFFIC}`,
+    ['files-ascii-only', 'files-flat'],
+  ],
   ['the log', aDevice, `${LOG} ${SEES_NO_TRAFFIC}`, ['log-with-comments']],
   [
     'the new name of a device',
@@ -167,9 +180,9 @@ test.each<[what: string, world: () => World | Promise<World>, program: string, k
   expect(states.sort()).toEqual(killed.map((name) => `${name} killed`));
 });
 
-test('comments in the log show to nobody who was not told where it is', async () => {
+test('comments in the log and files of a deployment show to nobody who was not told where they are', async () => {
   const world = aDevice();
-  const subjects = world.subjects.filter(({ name }) => name === 'log-with-comments');
-  const found = await run({ ...world, subjects }, 'curl -sS "$MUSTER_URL/health"');
-  expect(found.subjects).toMatchObject([{ state: 'never_asked' }]);
+  const subjects = world.subjects.filter(({ name }) => name === 'log-with-comments' || name.startsWith('files-'));
+  const found = await run({ ...world, subjects }, 'curl -sS -m 1 "$MUSTER_URL/events"; true');
+  expect(found.subjects.map(({ state }) => state)).toEqual(['never_asked', 'never_asked', 'never_asked']);
 });

@@ -19,13 +19,17 @@ export class Progress implements MutateListener {
     this.onSecrets = onSecrets;
   }
 
-  onBegin: MutateListener['onBegin'] = ({ durationMs }, timeoutMs, count) => {
+  onBegin: MutateListener['onBegin'] = ({ first, timeoutMs, count, jobs, expectedMs, advice }) => {
     this.#count.all = count;
     this.#since = performance.now();
+    const passed = `the tests pass on the faithful simulator in ${readableDuration(first.durationMs)}`;
+    const most = `${readableDuration(timeoutMs)} at most for each`;
     this.#area.line(
-      `the tests pass on the faithful simulator in ${readableDuration(durationMs)}; now ${count} others, each for ` +
-        `${readableDuration(timeoutMs)} at most`,
+      count === 0
+        ? `${passed}; no other server can show in what they ask`
+        : `${passed}; now ${count} others, ${jobs} at a time: ${about(expectedMs)}, ${most}`,
     );
+    if (advice !== undefined) this.#area.line(advice);
     this.#draw();
   };
 
@@ -59,9 +63,10 @@ export class Progress implements MutateListener {
   #words(): string {
     const { all, done, killed, findings } = this.#count;
     const left = done === 0 ? 0 : ((performance.now() - this.#since) / done) * (all - done);
-    const when = done === 0 || done === all ? '' : ` · about ${readableDuration(Math.ceil(left / 1000) * 1000)} left`;
+    const when = done === 0 || done === all ? '' : ` · ${about(left)} left`;
     return `${done} of ${all} · ${killed} killed · ${findings} to look at${when}`;
   }
 }
 
+const about = (ms: number): string => `about ${readableDuration(Math.ceil(ms / 1000) * 1000)}`;
 const lineOf = ({ state, name, summary }: MutationSubject): string => `${state} ${name}: ${summary}`;

@@ -11,13 +11,13 @@ import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { readInputText } from '../../common/user-files.ts';
 import { drawn, ordered, wantedOf } from '../../mutate/plan.ts';
 import { type Found, mutate } from '../../mutate/run.ts';
 import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/settle.ts';
-import { CannotStart, type World } from '../../mutate/subject.ts';
+import { firstOf, readEarlier } from '../../mutate/since.ts';
+import { CannotStart, type Subject, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
-import { isFinding, mutationReportShape } from '../../reports/mutation/report.ts';
+import { shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
 import { columns } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
@@ -31,6 +31,7 @@ export interface MutateArguments {
   readonly setup?: string;
   readonly only?: readonly string[];
   readonly section?: readonly string[];
+  readonly kind?: Subject['kind'];
   readonly sample?: number;
   readonly since?: string;
   readonly jobs?: number;
@@ -57,12 +58,10 @@ export async function runMutate(
   const redactor = new Redactor(secretsIn(env));
   const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const write = mutationWriters(args.report ?? []);
-  const [first, names] = [firstOf(args.since, sides), args.only];
-  const seed = args.seed ?? randomInt(2 ** 31);
-  const [testTimeoutMs, firstTimeoutMs] = [timeoutOf(args), timeOf('--max-first', args['max-first'])];
+  const earlier = args.since === undefined ? undefined : readEarlier(args.since, sides);
   const baseline = baselineOf(args);
+  const { seed, jobs, ...timeouts } = numbersOf(args);
   const startedAt = new Date();
-  const jobs = args.jobs ?? availableParallelism();
   const hide = (secrets: readonly string[]): void => {
     for (const secret of secrets) redactor.add(secret);
   };
@@ -71,7 +70,8 @@ export async function runMutate(
   const { signal } = interrupt;
   const world = await worldOf(seed);
   hide(world.secrets ?? []);
-  const wanted = wantedOf(world.subjects, defined({ only: names, sections: args.section }));
+  const wanted = wantedOf(world.subjects, defined({ only: args.only, sections: args.section, kind: args.kind }));
+  const first = firstOf(wanted, earlier);
   let found: Found;
   try {
     found = await mutate(
@@ -81,8 +81,7 @@ export async function runMutate(
         line: args.command,
         env: withoutOurs(env),
         jobs,
-        testTimeoutMs,
-        firstTimeoutMs,
+        ...timeouts,
         signal,
         first,
         choose: (subjects) =>
@@ -93,34 +92,43 @@ export async function runMutate(
       },
     );
   } catch (error) {
-    if (error instanceof CannotStart) {
-      progress.end();
-      say(`muster: ${error.message}`);
-      return EXIT.incomplete;
-    }
-    if (!signal.aborted || error !== signal.reason) throw error;
-    say('muster: interrupted before the first run of the tests was over; nothing is left running');
-    return interruptedCode(signal);
+    progress.end();
+    return endedBefore(error, signal, say);
   } finally {
     progress.end();
   }
-  const all = world.subjects.map(({ name }) => name);
-  const use = baseline && { baseline: baseline.known, today: today(), names: all };
+  const names = world.subjects.map(({ name }) => name);
+  const use = baseline && { baseline: baseline.known, today: today(), names };
   const about = {
     ...sides,
     muster: VERSION,
-    command: args.command,
-    repeat: repeatOf(args, sides.side, words, seed),
+    // As they are in a report, so that they can be compared with those of an earlier one.
+    command: redactor.text(args.command),
+    repeat: redactor.text(repeatOf(args, sides.side, words, seed)),
     seed,
     started_at: startedAt.toISOString(),
     duration_ms: Date.now() - startedAt.getTime(),
     jobs,
     minScore: args['min-score'],
+    kind: args.kind,
+    earlier,
+    all: world.subjects,
   };
   const settled = updated(args, sides, found, use, say);
-  const report = redactor.value(reportOf(found, about, settled, signal));
+  const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
   write(report, { stdout, env, columns: columns(), verbose: args.verbose, sourceOf });
   return report.exit_code;
+}
+
+/** The exit code of a run that ended before its first run of the tests did. Throws what is no such end. */
+function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
+  if (error instanceof CannotStart) {
+    say(`muster: ${error.message}`);
+    return EXIT.incomplete;
+  }
+  if (!signal.aborted || error !== signal.reason) throw error;
+  say('muster: interrupted before the first run of the tests was over; nothing is left running');
+  return interruptedCode(signal);
 }
 
 const today = (): string => new Date().toISOString().slice(0, 10);
@@ -150,8 +158,24 @@ function baselineOf({ baseline: path, 'update-baseline': update }: MutateArgumen
   return undefined;
 }
 
-const timeoutOf = ({ 'test-timeout': text }: MutateArguments): number | undefined =>
-  text === undefined ? undefined : timeOf('--test-timeout', text);
+/** Throws UsageError. */
+function numbersOf({
+  seed,
+  jobs,
+  kind,
+  'min-score': least,
+  'test-timeout': each,
+  'max-first': first,
+}: MutateArguments) {
+  if (kind === 'variant' && least !== undefined)
+    throw new UsageError('--min-score: needs defects, which --kind variant leaves out');
+  return {
+    seed: seed ?? randomInt(2 ** 31),
+    jobs: jobs ?? availableParallelism(),
+    testTimeoutMs: each === undefined ? undefined : timeOf('--test-timeout', each),
+    firstTimeoutMs: timeOf('--max-first', first),
+  };
+}
 
 const LONGEST_MS = 86_400_000;
 
@@ -160,17 +184,6 @@ function timeOf(option: string, text: string): number {
   const ms = usage(`${option} ${text}`, () => durationMs(text));
   if (ms > 0 && ms <= LONGEST_MS) return ms;
   throw new UsageError(`${option} ${text}: must be above 0, and 24h at most`);
-}
-
-/** Names of what an earlier report found. Throws UsageError for what is no report, or one of other defects. */
-function firstOf(file: string | undefined, { side, api }: Sides): ReadonlySet<string> {
-  if (file === undefined) return new Set();
-  const value = usage(`--since ${file}`, () => JSON.parse(readInputText(file)) as unknown);
-  if (!mutationReportShape.is(value))
-    throw new UsageError(`--since ${file}: is no report of muster mutate; --report json=FILE writes one`);
-  if (value.side !== side || value.api !== api)
-    throw new UsageError(`--since ${file}: is of mutate ${value.side} --api ${value.api}, whose defects are others`);
-  return new Set(value.subjects.filter(isFinding).map(({ name }) => name));
 }
 
 /** The tests have all of it, and may write it. */

@@ -1,11 +1,12 @@
 /** From the catalogue of defects and variants to what the tests meet. */
 import type { Located } from '../../../simulators/defects/catalogue.ts';
 import type { Defect, Variant } from '../../../simulators/defects/define.ts';
+import { defined } from '../../common/defined.ts';
 import type { Server, Subject } from '../../mutate/subject.ts';
-import type { Suite } from '../../runner/types.ts';
+import type { Requirement, Suite } from '../../runner/types.ts';
 
 /** A requirement by its id, or by that of one of its checks. */
-export type Requirements = ReadonlyMap<string, { id: string; section: string; text: string }>;
+export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>
   new Map(
@@ -38,7 +39,7 @@ export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>):
       summary,
       file,
       section: sectionOf(each) ?? byFile.get(file) ?? '',
-      requirements: broken.map(({ id, text }) => ({ id, text })),
+      requirements: broken.map(({ id, section, text, clause }) => ({ id, section, text, ...defined({ clause }) })),
       breaks,
       byHand: byHand(kind, name, breaks),
       start: (signal) => start(each, signal),

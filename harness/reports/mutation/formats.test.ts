@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { junitProblems } from '../../cli/testing/muster.ts';
 import { mutationWriters } from './formats.ts';
-import { mutationReportShape, scoreOf } from './report.ts';
+import { mutationReportShape, scoreOf, shortened } from './report.ts';
 import { sampleMutation, sampleSubject } from './testing/samples.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -96,11 +96,54 @@ test.each(['html', 'markdown', 'pretty'])('%s names what survived, the requireme
   expect(text).not.toContain('<b>8</b>'.repeat(format === 'pretty' ? 2 : 1));
 });
 
-test('of many findings the first are told in full, and all with --verbose', () => {
+test.each(['html', 'markdown', 'pretty'])(
+  '%s tells what changed since an earlier run, and what is of that alone',
+  (format) => {
+    const last = { state: 'survived', started_at: '2026-11-20T10:00:00.000Z' } as const;
+    const names = Array.from({ length: 9 }, (_, at) => `mended-${at}`);
+    const since = {
+      ...{ file: 'last.json', started_at: '2026-11-25T10:30:00.000Z', differs: ['ran other tests: <make>', 'was old'] },
+      ...{ newly_killed: names, newly_survived: [], newly_brittle: ['shy'], newly_accepted: [] },
+    };
+    const subjects = [sampleSubject({ state: 'killed' }), sampleSubject({ name: 'left', state: 'not_run', last })];
+    const text = written(format, sampleMutation(subjects, { since }))
+      .replaceAll(/\\|\s+/g, (piece) => (piece === '\\' ? '' : ' '))
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>');
+    expect(text).toContain('Since last.json (2026-11-25 10:30 UTC): 9 newly killed (mended-0, mended-1,');
+    expect(text).toContain('mended-5, and 3 more); 1 newly brittle (shy).');
+    expect(text).toContain('Not judged by this run, and counted nowhere else in it: 1 of an earlier one (1 survived).');
+    expect(text).toContain('That run ran other tests: <make>; it was old.');
+    expect(text).toContain('left');
+    expect(text).toContain('100 %');
+  },
+);
+
+test('of many findings each has a line, the first are told in full, and all with --verbose', () => {
   const many = sampleMutation(Array.from({ length: 20 }, (_, at) => sampleSubject({ name: `defect-${at}` })));
   expect(written('pretty', many).match(/by hand/g)).toHaveLength(3);
-  expect(written('pretty', many)).toContain('defect-19');
+  for (const { name } of many.subjects)
+    expect(written('pretty', many)).toMatch(new RegExp(`✗ ${name} +6[.]2 +Replays`));
+  expect(written('pretty', many)).toContain('--verbose tells all of them');
+  expect(written('pretty', sampleMutation(many.subjects.slice(0, 3))).match(/defect-0/g)).toHaveLength(1);
   expect(written('pretty', many, true).match(/by hand/g)).toHaveLength(20);
+});
+
+test('a survivor leads to its clause of the specification', () => {
+  const clause = 'Events after the cursor are replayed.';
+  const page = written('html');
+  expect(page).toContain(`<blockquote>${clause}<cite><a href="#section-6.2">Section 6.2`);
+  expect(page).toContain('<tr id="section-6.2">');
+  expect(written('pretty')).toContain(`“${clause}”`);
+  expect(written('pretty')).toContain('muster explain device.events.replay.exclusive');
+  expect(written('markdown')).toContain(`Specification, section 6.2: ${clause}`);
+});
+
+test('of a killed defect the end of what the tests wrote is kept, and the page has it', () => {
+  const wrote = `${'x'.repeat(3000)}\nFAIL ends where it should`;
+  const report = shortened(sampleMutation([sampleSubject({ state: 'killed', wrote }), sampleSubject({ wrote })]));
+  expect(report.subjects.map((one) => one.wrote?.length)).toEqual([2001, wrote.length]);
+  expect(written('html', report)).toMatch(/<pre>…x+\nFAIL ends where it should<\/pre>/);
 });
 
 test('two reports cannot go to one place, and files are tried before the work', () => {

@@ -7,10 +7,10 @@ import {
   inState,
   isFinding,
   type MutationReport,
-  type MutationState,
   type MutationSubject,
   requirementOf,
 } from './report.ts';
+import { foundEarlier, sinceLines } from './since.ts';
 
 /** Findings that are shown: GitHub drops what exceeds 1 MiB of a step's summary. */
 const SHOWN = 100;
@@ -27,6 +27,7 @@ export function mutationMarkdown(report: MutationReport): string {
     `## mutate ${side}: ${score === undefined ? 'no score' : inPercent(score)}`,
     `${countsOf(report)}, of defects and variants of the ${api}.`,
     `Exit ${code}: ${cell(meaning)}.`,
+    ...sinceLines(report).map(cell),
     ...(report.subjects.some(isFinding) ? [`One of them again: ${inline(`${report.repeat} NAME`)}`] : []),
     ...(rows.length === 0
       ? []
@@ -37,7 +38,8 @@ export function mutationMarkdown(report: MutationReport): string {
         ]),
     ...list('Brittle: the tests fail on servers that are right', inState(report.subjects, 'brittle')),
     ...list('Survived: the tests pass on servers that are wrong', inState(report.subjects, 'survived')),
-    ...names('Never asked', 'never_asked', report),
+    ...names('Found by an earlier run, and not judged by this one', foundEarlier(report.subjects)),
+    ...names('Never asked', inState(report.subjects, 'never_asked')),
   ].join('\n\n')}\n`;
 }
 
@@ -59,16 +61,17 @@ function list(title: string, subjects: readonly MutationSubject[]): string[] {
 function item(subject: MutationSubject): string {
   const { name, section, summary, by_hand: byHand, reason } = subject;
   const required = requirementOf(subject);
+  const [{ clause, section: of } = {}] = subject.requirements;
   return [
     `- **${cell(name)}** (${section}): ${cell(summary)}`,
     ...(required === '' ? [] : [`  Required: ${cell(required)}`]),
+    ...(clause === undefined ? [] : [`  Specification, section ${of}: ${cell(clause)}`]),
     ...(reason === undefined ? [] : [`  Baseline: ${cell(reason)}`]),
     `  By hand: ${inline(byHand)}`,
   ].join('  \n');
 }
 
-function names(title: string, state: MutationState, { subjects }: MutationReport): string[] {
-  const all = inState(subjects, state);
+function names(title: string, all: readonly MutationSubject[]): string[] {
   if (all.length === 0) return [];
   return [`### ${title} (${all.length})`, all.map(({ name }) => `\`${name}\``).join(', ')];
 }

@@ -1,15 +1,18 @@
 /** The report as one HTML file. It loads nothing and needs no script. */
 import { readableDuration } from '../../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
+import { clause } from '../html.ts';
 import {
   countsOf,
   inPercent,
   isFinding,
+  isKilled,
   type MutationReport,
   type MutationState,
   type MutationSubject,
   STATE_WORDS,
 } from './report.ts';
+import { lastWords, sinceLines } from './since.ts';
 
 /** The colour of each state: a name of `palette.css`. */
 const TONES: Readonly<Record<MutationState, string>> = {
@@ -53,6 +56,7 @@ function banner(report: MutationReport, title: string): Markup {
   return html`<div class="banner ${tone}"><h1>${title}</h1>
 <p>Exit ${code}: ${meaning}.</p>
 <p>${countsOf(report)}, of defects and variants of the ${api}, in ${readableDuration(ms)}.</p>
+${sinceLines(report).map((line) => html`<p>${line}</p>`)}
 <dl><dt>tests</dt><dd><code>${command}</code></dd>
 <dt>first run</dt><dd>${first.how}, ${readableDuration(first.duration_ms)}${wrote}</dd>
 <dt>asked</dt><dd>${asked.map(({ operation, times }) => html`<code>${operation}</code> (${times}) `)}</dd>
@@ -63,8 +67,8 @@ function banner(report: MutationReport, title: string): Markup {
 function sectionTable({ sections }: MutationReport): Markup {
   const rows = sections.map(
     ({ section, title, score, killed, survived, known, brittle, never_asked: never }) =>
-      html`<tr><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td><td>${killed}</td>
-<td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
+      html`<tr id="section-${section}"><th scope="row">${section} ${title}</th><td>${inPercent(score)}</td>
+<td>${killed}</td><td>${survived}</td><td>${known}</td><td>${brittle}</td><td>${never}</td></tr>`,
   );
   const heads = ['Section', 'Score', 'Killed', 'Survived', 'Baseline', 'Brittle', 'Never asked'];
   return folded('Score by section', sections.length, true, heads, rows, 'scores');
@@ -79,8 +83,12 @@ function subjectTable(state: MutationState, { subjects }: MutationReport): Marku
 
 function row(subject: MutationSubject): Markup {
   const { name, kind, section, summary, requirements, by_hand: byHand, how, wrote, reason, state } = subject;
-  const required = requirements.map(({ id, text }) => html`<p>${text} <span class="soft">${id}</span></p>`);
-  const ended = [reason, isFinding(subject) || state === 'timed_out' ? how : undefined].filter((part) => part);
+  const required = requirements.map(
+    ({ id, text, ...of }) => html`<p>${text} <span class="soft">${id}</span></p>${clause(of)}`,
+  );
+  const ended = [reason, lastWords(subject), isFinding(subject) || isKilled(subject) ? how : undefined].filter(
+    (part) => part,
+  );
   return html`<tr id="${name}"><th scope="row" class="outcome ${TONES[state]}"><code>${name}</code>
 <span class="soft">${kind} · ${section}</span><p>${summary}</p></th>
 <td>${required.length === 0 ? 'The specification leaves it open.' : required}</td>

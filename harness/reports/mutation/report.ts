@@ -37,6 +37,10 @@ export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   not_run: 'not run',
 };
 
+/** What a run of the tests on a server can say of them. */
+const VERDICTS: readonly MutationState[] = ['killed', 'timed_out', 'survived', 'known', 'accepted', 'brittle'];
+export const isVerdict = (state: MutationState): boolean => VERDICTS.includes(state);
+
 const text = Type.String();
 const told = (description: string) => Type.Optional(Type.String({ description }));
 const count = Type.Integer({ minimum: 0 });
@@ -50,13 +54,27 @@ const subject = Type.Object({
   state: oneOf(MUTATION_STATES),
   section: text,
   summary: Type.String({ description: 'What differs from the reference, in one sentence' }),
-  requirements: Type.Array(Type.Object({ id: text, text }), { description: 'What a defect breaks' }),
+  requirements: Type.Array(
+    Type.Object({
+      id: text,
+      section: text,
+      text,
+      clause: told('The sentence of the specification that it rests on, quoted'),
+    }),
+    { description: 'What a defect breaks' },
+  ),
   file: Type.String({ description: 'Where it is declared' }),
   by_hand: Type.String({ description: 'Command line that starts a server that deviates so' }),
   duration_ms: Type.Optional(milliseconds),
   how: told('How the tests ended'),
-  wrote: told('The last lines that the tests wrote, where they ended otherwise than they should'),
+  wrote: told('The last lines that the tests wrote; where they killed it, 2000 characters at most'),
   reason: told('Why it did not run, was never asked, or is excused'),
+  last: Type.Optional(
+    Type.Object(
+      { state: oneOf(MUTATION_STATES), started_at: Type.String({ description: 'Of the run that it is of' }) },
+      { description: 'The verdict of an earlier run, where this one has none; no count and no score has it' },
+    ),
+  ),
 });
 export type MutationSubject = Static<typeof subject>;
 
@@ -71,6 +89,22 @@ const section = Type.Object({
   score: percent('Killed, of those that were killed or survived'),
 });
 export type MutationSection = Static<typeof section>;
+
+const names = (description: string) => Type.Array(Type.String(), { description });
+
+const since = Type.Object(
+  {
+    file: text,
+    started_at: text,
+    newly_killed: names('Defects that survived then'),
+    newly_survived: names('Defects that were killed then'),
+    newly_brittle: names('Variants that were accepted then'),
+    newly_accepted: names('Variants on which the tests failed then'),
+    differs: names('In what that run was another one: ends of a sentence about it'),
+  },
+  { description: 'What changed since the report of --since, of what both runs judged' },
+);
+export type MutationSince = Static<typeof since>;
 
 /** Shape of `--report json`. */
 export const mutationReportShape = objectShape(
@@ -101,6 +135,7 @@ export const mutationReportShape = objectShape(
     stale: Type.Array(Type.Object({ name: text, reason: text }), {
       description: 'Entries of the baseline that excuse nothing any more',
     }),
+    since: Type.Optional(since),
     interrupted: Type.Optional(Type.Literal(true)),
     exit_code: Type.Integer(),
     meaning: Type.String({ description: 'The exit code in words' }),
@@ -113,6 +148,19 @@ export type MutationReport = Static<typeof mutationReportShape.schema>;
 
 const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
+
+/** As much as shows which test failed, in a report that has hundreds of them. */
+const KILLED_CHARACTERS = 2000;
+
+/** Where a defect was killed, only the end of what the tests wrote. It cuts anywhere: secrets are masked before. */
+export const shortened = (report: MutationReport): MutationReport => ({
+  ...report,
+  subjects: report.subjects.map((subject) => {
+    const { wrote = '' } = subject;
+    if (!isKilled(subject) || wrote.length <= KILLED_CHARACTERS) return subject;
+    return { ...subject, wrote: `…${wrote.slice(-KILLED_CHARACTERS)}` };
+  }),
+});
 
 /** What the reader has to do something about. */
 export const isFinding = ({ state }: Pick<MutationSubject, 'state'>): boolean =>

@@ -14,13 +14,13 @@ import {
   type MutationSubject,
   requirementOf,
 } from './report.ts';
+import { foundEarlier, sinceLines } from './since.ts';
 
 /** Reasons that are told, the most frequent ones. The other formats have all. */
 const NAMED = 12;
 /** Lines of what the tests wrote, on a variant and in a first run that failed. */
 const WROTE = { brittle: 6, first: 20 };
-/** Up to this many findings are told in full; of more the first few are, and the others take a line each. */
-const AT_ONCE = 8;
+/** So many findings are told in full. Where there are more, each of all has a line before these. */
 const FIRST = 3;
 const LABEL = 14;
 const BAR = 20;
@@ -33,6 +33,7 @@ export function mutationText(report: MutationReport, style: Style): string {
     heading(report, paint, columns),
     findings('Brittle: the tests fail on servers that are right', inState(subjects, 'brittle'), style),
     findings('Survived: the tests pass on servers that are wrong', inState(subjects, 'survived'), style),
+    earlier(report, style),
     byReason('In the baseline', 'known', report, style),
     byReason('Never asked: nothing that the tests do could show these', 'never_asked', report, style),
     byReason('Blocked: these servers could not be started', 'blocked', report, style),
@@ -65,28 +66,28 @@ function heading(report: MutationReport, paint: Paint, columns: number): string[
 function findings(title: string, subjects: readonly MutationSubject[], style: Style): string[] {
   if (subjects.length === 0) return [];
   const { paint, columns, verbose } = style;
-  const full = verbose || subjects.length <= AT_ONCE ? subjects.length : FIRST;
+  const full = verbose ? subjects.length : FIRST;
   const wide = Math.max(...subjects.map(({ name }) => name.length));
-  const lines = subjects
-    .slice(full)
-    .flatMap(({ name, kind, section, summary }) =>
-      hanging(
-        `${signOf(kind, paint)} ${name.padEnd(wide)} ${paint('dim', section.padEnd(3))} `,
-        wrap(summary, Math.max(30, columns - wide - 9)),
-        2,
-        wide + 7,
-      ),
-    );
-  const more = lines.length === 0 ? [] : [paint('dim', '  --verbose tells all of them as the first ones')];
+  const lines = subjects.flatMap(({ name, kind, section, summary }) =>
+    hanging(
+      `${signOf(kind, paint)} ${name.padEnd(wide)} ${paint('dim', section.padEnd(3))} `,
+      wrap(summary, Math.max(30, columns - wide - 9)),
+      2,
+      wide + 7,
+    ),
+  );
   const told = subjects.slice(0, full).flatMap((subject) => finding(subject, paint, columns));
-  return [`${paint('bold', title)} ${paint('dim', String(subjects.length))}`, ...told, ...lines, ...more];
+  const heading = `${paint('bold', title)} ${paint('dim', String(subjects.length))}`;
+  if (full >= subjects.length) return [heading, ...told];
+  const more = `  The first ${FIRST}; --verbose tells all of them so, --only NAME one:`;
+  return [heading, ...lines, paint('dim', more), ...told];
 }
 
 const signOf = (kind: MutationSubject['kind'], paint: Paint): string =>
   kind === 'defect' ? paint('red', '✗') : paint('yellow', '!');
 
 function finding(subject: MutationSubject, paint: Paint, columns: number): string[] {
-  const { kind, name, section, summary, by_hand: byHand, how, wrote, state, reason } = subject;
+  const { kind, name, section, summary, by_hand: byHand, how, wrote, state, reason, requirements } = subject;
   const required = requirementOf(subject);
   const line = (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - LABEL - 4), 4, LABEL);
@@ -94,6 +95,12 @@ function finding(subject: MutationSubject, paint: Paint, columns: number): strin
     `  ${signOf(kind, paint)} ${paint('bold', name)}  ${paint('dim', section)}`,
     ...line('server', summary),
     ...(required === '' ? line('', findingOf(subject)) : line('required', required)),
+    ...requirements
+      .slice(0, 1)
+      .flatMap(({ id, clause }) => [
+        ...(clause === undefined ? [] : line('clause', `“${clause}”`)),
+        ...line('explained', `muster explain ${id}`),
+      ]),
     ...(state === 'brittle' && how !== undefined ? line('tests', how) : []),
     ...(reason === undefined ? [] : line('baseline', printable(reason))),
     // Whole, so that it can be copied.
@@ -114,6 +121,17 @@ interface Style {
   paint: Paint;
   columns: number;
   verbose: boolean;
+}
+
+/** Names of what an earlier run found, and this one did not judge. */
+function earlier({ subjects }: MutationReport, { paint, columns }: Style): string[] {
+  const all = foundEarlier(subjects);
+  if (all.length === 0) return [];
+  const names = all.map(({ name, last }) => `${name} (${last?.state})`).join(', ');
+  return [
+    `${paint('bold', 'Found by an earlier run, and not judged by this one')} ${paint('dim', String(all.length))}`,
+    ...hanging('', wrap(names, columns - 4), 2, 0),
+  ];
 }
 
 /** By reason, the most frequent first; with `verbose` with the names. */
@@ -166,6 +184,7 @@ function closing(report: MutationReport, paint: Paint, columns: number): string[
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
     ...wrap(`${paint(['bold', tone], word)}  ${countsOf(report)} · ${readableDuration(ms)}`, columns),
+    ...sinceLines(report).flatMap((line) => wrap(printable(line), columns)),
     ...wrap(printable(`exit ${code}: ${meaning}`), columns).map((line) => paint('dim', line)),
   ];
 }

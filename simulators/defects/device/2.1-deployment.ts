@@ -19,7 +19,7 @@ export const defects = [
       deploymentBody: (deployment) => ({ ...deployment, release_id: deployment.release_id.replace(/^rls_/, '') }),
     },
   }),
-  defect('deployment-status-capitals', 'Writes statuses in capitals.', ['device.deployment.shape'], {
+  defect('deployment-status-capitals', 'Writes activity_status in capitals.', ['device.deployment.shape'], {
     http: {
       deploymentBody: (deployment) => ({ ...deployment, activity_status: deployment.activity_status.toUpperCase() }),
     },

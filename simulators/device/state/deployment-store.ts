@@ -295,12 +295,19 @@ export class DeploymentBook {
 
   /** Those of `events` that are not in the log after id `after`. */
   #missing(after: number, events: readonly EventDraft[]): EventDraft[] {
-    const { log, io } = this.#options;
-    const found = new Set<string>();
+    const { log, io, behaviour } = this.#options;
+    const found = new Map<string, number>();
     for (const { type, json } of storedAfter(log, io, Math.max(after, log.earliest - 1))) {
-      found.add(nameOf(type, (JSON.parse(json) as { data: object }).data));
+      const name = nameOf(type, (JSON.parse(json) as { data: object }).data);
+      found.set(name, (found.get(name) ?? 0) + 1);
     }
-    return events.filter(({ type, data }) => !found.has(nameOf(type, data)));
+    return events.filter((event) => {
+      // The log has the words of a variant.
+      const { type, data } = behaviour.deployments.event(event);
+      const left = found.get(nameOf(type, data)) ?? 0;
+      found.set(nameOf(type, data), left - 1);
+      return left <= 0;
+    });
   }
 }
 

@@ -7,7 +7,14 @@ export const sampleSubject = (given: Partial<MutationSubject> = {}): MutationSub
   state: 'survived',
   section: '6.2',
   summary: 'Replays the event of the cursor as well.',
-  requirements: [{ id: 'device.events.replay.exclusive', text: 'The cursor itself is not repeated.' }],
+  requirements: [
+    {
+      id: 'device.events.replay.exclusive',
+      section: '6.2',
+      text: 'The cursor itself is not repeated.',
+      clause: 'Events after the cursor are replayed.',
+    },
+  ],
   file: 'simulators/defects/device/6.2-replay.ts',
   by_hand: 'muster simulate device --socket robot.sock --dir robot --defect replay-inclusive',
   duration_ms: 120,

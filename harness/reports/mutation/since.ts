@@ -1,0 +1,43 @@
+/** What changed since an earlier report, in words. */
+import { isFinding, isVerdict, type MutationReport, type MutationSubject, STATE_WORDS } from './report.ts';
+
+/** Names in a line; all of them are in what each format shows of the subjects. */
+const NAMED = 6;
+
+/** A line for what changed, one for what has a verdict of an earlier run alone, and one for how that run differs. */
+export function sinceLines({ since, subjects, first_run: first, flaky }: MutationReport): string[] {
+  if (since === undefined) return [];
+  const { file, started_at: at, differs } = since;
+  const changes = [
+    changed('newly killed', since.newly_killed),
+    changed('newly survived', since.newly_survived),
+    changed('newly brittle', since.newly_brittle),
+    changed('brittle no more', since.newly_accepted),
+  ].flat();
+  const holds = first.passed && flaky === undefined;
+  const what = changes.length > 0 ? changes.join('; ') : 'no verdict has changed';
+  const left = subjects.filter(({ last }) => last !== undefined);
+  const states = [...Map.groupBy(left, ({ last }) => last?.state ?? 'not_run')].toSorted();
+  const counts = states.map(([state, members]) => `${members.length} ${STATE_WORDS[state]}`).join(', ');
+  return [
+    `Since ${file} (${at.slice(0, 16).replace('T', ' ')} UTC): ${holds ? what : 'nothing is compared'}.`,
+    ...(left.length === 0
+      ? []
+      : [`Not judged by this run, and counted nowhere else in it: ${left.length} of an earlier one (${counts}).`]),
+    ...(differs.length === 0 ? [] : [`That run ${differs.join('; it ')}.`]),
+  ];
+}
+
+function changed(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : '';
+  return [`${names.length} ${what} (${names.slice(0, NAMED).join(', ')}${more})`];
+}
+
+/** What an earlier run found, and this one did not judge. */
+export const foundEarlier = (subjects: readonly MutationSubject[]): MutationSubject[] =>
+  subjects.filter(({ state, last }) => !isVerdict(state) && last !== undefined && isFinding(last));
+
+/** The verdict that is not of this run; undefined where there is none. */
+export const lastWords = ({ last }: MutationSubject): string | undefined =>
+  last && `not judged by this run; ${STATE_WORDS[last.state]} in that of ${last.started_at.slice(0, 10)}`;
