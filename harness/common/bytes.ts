@@ -45,7 +45,7 @@ export class Bytes {
 
   /** Forgets everything, and gives the memory back at once. */
   clear(): void {
-    this.#resize(0);
+    if (this.capacity > 0) this.#resize(0);
     this.#length = 0;
   }
 

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
-import { encodeRequest, RequestConnection } from './request-connection.ts';
+import { encodeRequest, RequestConnection, readTogether } from './request-connection.ts';
 
 interface ConnectionsOptions {
   /** Scheme, host and port. */
@@ -39,7 +39,7 @@ export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
   /** Value of the field Host. */
   readonly #host: string;
-  readonly #connect = buildConnector({ allowH2: false });
+  readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
   /**
    * The next request takes the last one, which was used most recently; the server closes those at the front that stay
@@ -54,7 +54,9 @@ export class Connections implements Sender {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#host = new URL(options.origin).host;
+    const { host, protocol } = new URL(options.origin);
+    this.#host = host;
+    this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
   /** A `patient` request may wait for a connection; that is not counted. */

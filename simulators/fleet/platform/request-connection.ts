@@ -34,6 +34,18 @@ function fieldsOf(headers: SenderRequest['headers']): string {
   return text;
 }
 
+/**
+ * Has all connections without TLS read into one buffer, by an option of `net.connect`. A buffer for each answer would
+ * be more garbage than all else that a request leaves.
+ */
+export const readTogether = {
+  buffer: Buffer.alloc(64 * 1024),
+  // Node calls it as a method of the socket.
+  callback(this: Socket, length: number, buffer: Uint8Array): boolean {
+    return this.emit('data', buffer.subarray(0, length));
+  },
+};
+
 interface RequestConnectionOptions {
   /** Milliseconds without a byte after which a request fails. */
   timeoutMs: number;
@@ -63,7 +75,8 @@ export class RequestConnection {
     this.#socket = socket;
     this.#parser = new MessageParser({
       head: (head) => this.#begin(head),
-      body: (piece) => this.#handler?.onResponseData(this, piece),
+      // A copy: what it is part of may be read into again.
+      body: (piece) => this.#handler?.onResponseData(this, Buffer.from(piece)),
       end: () => this.#complete(),
       wrong: (why) => this.#fail(new Error(`the answer is not HTTP/1.1: ${why}`)),
     });
