@@ -158,6 +158,12 @@ test('an agent that was installed anew counts from 1 again; one that changes its
   expect(found).toContain('device.events.replay.complete.everywhere');
 });
 
+test('what follows from a finding is known where no checks run', async () => {
+  const { checks } = await watchSuite('device', 'unix');
+  const { premises } = checks.find(({ id }) => id === 'device.events.envelope.everywhere') ?? {};
+  expect(premises).toContain('device.events.frame.everywhere');
+});
+
 const LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[],"total_count":0}';
 const KEYLESS = 'client.key.sent.watched';
 test('a user of a console has a cookie instead of a key', async () => {

@@ -1,6 +1,7 @@
 /** What traffic is judged by: the rules of the suite of its server, and those of its clients. */
 import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
+import { inOrder, premisesOf } from '../../runner/plan.ts';
 import type { Check, Suite } from '../../runner/types.ts';
 
 export type { Way } from '../../../suites/client/watched/index.ts';
@@ -16,8 +17,30 @@ export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never
     api === 'device'
       ? (await import('../../../suites/device/index.ts')).deviceSuite
       : (await import('../../../suites/platform/index.ts')).platformSuite;
-  const all = [...(server.checks as readonly Check<never>[]), ...(watchedRules(api, way) as readonly Check<never>[])];
+  const checks = server.checks as readonly Check<never>[];
+  const all = [...checks, ...(watchedRules(api, way) as readonly Check<never>[])];
   const rules = all.filter(({ rule }) => rule !== undefined);
+  const premises = premisesAmong(rules, all);
   // Whether a capability is declared says nothing about traffic of others.
-  return suite<never>(api, [rules.map(({ needs: _, ...check }) => ({ ...check, orElse: OR_ELSE }))]);
+  return suite<never>(api, [
+    rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
+  ]);
+}
+
+/**
+ * What a rule rests on where no checks run: not those that its own check rests on, but the rules of their requirements.
+ * So what follows from something is not told beside it.
+ */
+function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
+  const ordered = inOrder(all);
+  const below = new Map<string, Set<Check<never>>>();
+  for (const check of ordered) {
+    const direct = premisesOf(check, all);
+    below.set(check.id, new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])])));
+  }
+  return ({ id, requirement }: Pick<Check<never>, 'id' | 'requirement'>): Pick<Check<never>, 'premises'> => {
+    const requirements = new Set([...(below.get(id) ?? [])].map((premise) => premise.requirement.id));
+    requirements.delete(requirement.id);
+    return { premises: rules.filter((rule) => requirements.has(rule.requirement.id)).map((rule) => rule.id) };
+  };
 }
