@@ -23,6 +23,7 @@ import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
 import type { WatchArguments } from './options.ts';
+import { Outages } from './outages.ts';
 import { over } from './over.ts';
 import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
@@ -34,10 +35,10 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
   const passage = await passageOf(api, args);
   const { suite, plan, conclusion, told } = await prepared(api, passage.way, table, args);
-  const lasts =
-    args['max-time'] === undefined ? undefined : usage('--max-time', () => durationMs(args['max-time'] ?? ''));
+  const lasts = lastsMs(args['max-time']);
   const record = recordOf(api, passage, args);
   const secure = tlsOf(args);
+  const outages = new Outages({ say });
   const troubles: string[] = [];
   const trouble = (why: string): void => {
     troubles.push(why);
@@ -49,7 +50,12 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   using _outputs = outputsMayFail();
   await using link = new JudgeLink({
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
-    data: { api, way: passage.way, place: passage.asked, ...defined({ record }) } satisfies ThreadData,
+    data: {
+      api,
+      way: passage.way,
+      place: passage.asked,
+      ...defined({ record }),
+    } satisfies ThreadData,
     found(id, judged) {
       found.set(id, judged);
       told.found(id, judged);
@@ -58,24 +64,23 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     trouble,
   });
   using _faults = faultsEndJudging(link);
-  await using relay = await Relay.open({
-    listen: passage.listen,
-    ...defined({ tls: secure }),
-    upstream: passage.upstream,
-    tap: link,
-    faulty: (error) => trouble(`nothing is judged from here on: ${String(error)}`),
-    refused: firstOfAKind((why) => say(`the server cannot be reached: ${why}`)),
-  }).catch((error: unknown) => {
-    throw listenProblem(error, args.listen);
-  });
+  const { listen, upstream } = passage;
+  const faulty = (error: unknown): void => trouble(`nothing is judged from here on: ${String(error)}`);
+  const tap = { tap: link, faulty, outages };
+  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...tap }).catch(
+    (error: unknown) => {
+      throw listenProblem(error, args.listen);
+    },
+  );
   try {
-    process.stdout.write(`${JSON.stringify({ ready: true, ...passage.opened(relay.port) })}\n`);
+    const ways = passage.opened(relay.port);
+    process.stdout.write(`${JSON.stringify({ ready: true, ...ways })}\n`);
     await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
     // First what was seen: that Muster cuts what is under way is nobody's doing.
     const concluded = await link.conclude();
     const code = await conclude({
       ...conclusion,
-      ...{ suite, plan, concluded, found, troubles },
+      ...{ suite, plan, concluded, found, troubles: [...outages.words, ...troubles] },
       target: describing(passage.way, passage.address),
       recording: record?.path,
     });
@@ -85,6 +90,9 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   }
 }
 
+const lastsMs = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : usage('--max-time', () => durationMs(text));
+
 /** A fault that nobody awaits ends the judging, as often as it comes, and never the traffic. */
 function faultsEndJudging(link: JudgeLink): Disposable {
   const take = (error: unknown): void => {
@@ -93,19 +101,6 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   };
   let taking = takeFaults(take);
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
-}
-
-/** What may differ in a message, such as a port, is not told again. */
-const MOST_KINDS = 10;
-
-function firstOfAKind(tell: (why: string) => void): (why: string) => void {
-  const kinds = new Set<string>();
-  return (why) => {
-    const kind = why.replaceAll(/\d+/g, '');
-    if (kinds.has(kind) || kinds.size >= MOST_KINDS) return;
-    kinds.add(kind);
-    tell(why);
-  };
 }
 
 const signalIn = ({ reason }: AbortSignal): EndingSignal | undefined =>

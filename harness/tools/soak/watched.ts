@@ -22,8 +22,8 @@ import { publish, restart, subscribe, Tally } from './mixed.ts';
 const USAGE = `npm run soak -- watch [options]
 
 A device that restarts, breaks connections off and keeps few events, with clients that follow, sleep until their \
-cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of it \
-goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
+cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
+it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
 /** Few events, so that whoever sleeps comes back with a cursor that has expired. */
 const RETAIN = '300';
