@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { Batch, type Glimpse } from './batch.ts';
-import type { FromThread, ToThread } from './judge-thread.ts';
+import type { FromThread, Live, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
@@ -29,11 +29,15 @@ export interface JudgeLinkOptions {
   /** For that. */
   data: unknown;
   found(id: string, judged: PlainJudged): void;
+  /** How it stands, twice a second where a page shows it. */
+  live?(live: Live): void;
   /** The thread has ended by itself, or something that it does besides has failed. */
   trouble(why: string): void;
 }
 
 export class JudgeLink implements Tap, AsyncDisposable {
+  /** Bytes that each side has sent, whether they are judged or not. */
+  readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #options: JudgeLinkOptions;
   readonly #worker: Worker;
   readonly #concluded = Promise.withResolvers<Concluded | undefined>();
@@ -76,6 +80,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   bytes(connection: number, from: Side, piece: Buffer): void {
+    this.carried[from] += piece.length;
     const open = this.#open.get(connection);
     if (open === undefined || this.#isOver) return;
     if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
@@ -187,6 +192,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     try {
       if (message.kind === 'taken') this.#taken(message.spentMs);
       else if (message.kind === 'found') this.#options.found(message.id, message.judged);
+      else if (message.kind === 'live') this.#options.live?.(message.live);
       else if (message.kind === 'trouble') this.#options.trouble(message.why);
       else this.#concluded.resolve(message.concluded);
     } catch (error) {

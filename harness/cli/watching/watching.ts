@@ -18,7 +18,7 @@ import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { Relay } from '../../watch/relay.ts';
 import { headOf, replay } from '../../watch/replaying.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
-import { commandWords, type OptionTable } from '../options.ts';
+import { commandWords, type OptionTable, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
@@ -38,11 +38,16 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const lasts = lastsMs(args['max-time']);
   const record = recordOf(api, passage, args);
   const secure = tlsOf(args);
-  const outages = new Outages({ say });
+  await using shown = await pageOf(api, passage, plan, args);
+  const tell = (text: string): void => {
+    say(text);
+    shown?.page.note(text);
+  };
+  const outages = new Outages({ say: tell, changed: (why) => shown?.page.unreachable(why) });
   const troubles: string[] = [];
   const trouble = (why: string): void => {
     troubles.push(why);
-    say(why);
+    tell(why);
   };
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
@@ -54,13 +59,16 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
       api,
       way: passage.way,
       place: passage.asked,
+      isShown: shown !== undefined,
       ...defined({ record }),
     } satisfies ThreadData,
     found(id, judged) {
       found.set(id, judged);
       told.found(id, judged);
+      shown?.page.findings(told.leads);
       if (told.failures >= (args.bail ?? Number.POSITIVE_INFINITY)) enough.abort();
     },
+    live: (live) => shown?.page.live(live),
     trouble,
   });
   using _faults = faultsEndJudging(link);
@@ -74,7 +82,8 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   );
   try {
     const ways = passage.opened(relay.port);
-    process.stdout.write(`${JSON.stringify({ ready: true, ...ways })}\n`);
+    shown?.page.follow(String(ways['url'] ?? ways['discovery'] ?? ways['socket']), relay, link);
+    process.stdout.write(`${JSON.stringify({ ready: true, ...ways, ...defined({ ui: shown?.ui }) })}\n`);
     await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
     // First what was seen: that Muster cuts what is under way is nobody's doing.
     const concluded = await link.conclude();
@@ -92,6 +101,17 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
 
 const lastsMs = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : usage('--max-time', () => durationMs(text));
+
+/** The page that `--ui` asks for, and its address. */
+async function pageOf(api: WatchedApi, { address }: Passage, plan: Plan<never>, args: WatchArguments) {
+  const port = uiPortOf(args);
+  if (port === undefined) return undefined;
+  const { WatchPage } = await import('./page.ts');
+  const rules = { decided: 0, all: plan.checks.length };
+  const page = new WatchPage({ api, server: address, began: Date.now(), rules });
+  const ui = await page.serve(port);
+  return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
+}
 
 /** A fault that nobody awaits ends the judging, as often as it comes, and never the traffic. */
 function faultsEndJudging(link: JudgeLink): Disposable {
@@ -153,6 +173,8 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
 
 /** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
+  if (uiPortOf(args) !== undefined)
+    throw new UsageError('--ui: a recording is judged at once; give it a page that stays: --report html=FILE');
   const path = resolve(file);
   const head = await headOf(path);
   if (head !== undefined && head.api !== api)
