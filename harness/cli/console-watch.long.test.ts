@@ -8,7 +8,8 @@ import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/co
 import { ask, Running, typed } from './testing/muster.ts';
 
 const CURRENT = '/v0.2/deployments/current';
-const HOSTILE = `"'></title></script><script>window.pwned=1</script><img src="http://192.0.2.1/a" onerror="window.pwned=1">`;
+const RUNS = '<script>window.pwned=1</script><img src="http://192.0.2.1/a" onerror="window.pwned=1">';
+const HOSTILE = `"'></title></script>${RUNS}`;
 
 /** A watch with a page; `start` brings the device to which it leads, which may be wrong. */
 async function watched() {
@@ -89,6 +90,5 @@ describeConsole('the page of traffic that is watched', (open) => {
     await page.locator('[data-finding] button').first().click();
     await card(page, 'Exchanges').getByText('two').waitFor();
     await expectReadable(page);
-    if (process.env['SHOT']) await page.screenshot({ path: `${process.env['SHOT']}-${look.name}.png`, fullPage: true });
   });
 });

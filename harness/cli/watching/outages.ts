@@ -46,8 +46,9 @@ export class Outages {
     if (this.#times === 0) return [];
     const isGone = this.#since !== undefined;
     if (isGone) this.#end();
-    const how = `the server could not be reached ${plural(this.#times, 'time')}, for ${readableDuration(this.#longestMs)}`;
-    return [`${how} at the longest${isGone ? ', and was gone at the end' : ''}`];
+    const longest = `for ${readableDuration(this.#longestMs)} at the longest`;
+    const end = isGone ? ', and was gone at the end' : '';
+    return [`the server could not be reached ${plural(this.#times, 'time')}, ${longest}${end}`];
   }
 
   #end(): number {
