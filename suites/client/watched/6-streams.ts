@@ -8,11 +8,15 @@ import { afterEach, cursorOf, isForEvents, PerClient, queryOf, shownRequest, wat
 /** A client that comes back later may be another one, or the same one that was started anew. */
 const SOON_MS = 60_000;
 /**
- * Several clients that behave may take turns. Each begins once without a cursor, or comes once with the same one; so
- * many in a row are one client.
+ * Who comes so soon after its server has ended the stream has seen that end, and so has read all that came before. One
+ * that reads slowly has not, and one that comes later may be a new one.
  */
-const WITHOUT = 5;
-const STUCK = 4;
+const AT_ONCE_MS = 3_500;
+/**
+ * Several clients that behave may take turns. Each begins once without a cursor, or comes once with the same one; so
+ * many in a row, each at once, are one client. One that reads slowly comes at once now and then, by chance.
+ */
+const IN_A_ROW = 12;
 /** None of them has a cursor of an event that nobody got, but an event may come by another way than this one. */
 const BEYOND = 3;
 const DECIMAL = /^\d{1,40}$/;
@@ -89,11 +93,12 @@ const cursorRule = (): Rule => {
       judge.saw(() => shownRequest(request));
       const isBeyond = named !== undefined && DECIMAL.test(named) && events.isBeyond(named);
       const isStuck = named !== undefined && named === cursorOf(before.request) && named !== last.id;
-      state.without = named === undefined ? state.without + 1 : 0;
+      const isAtOnce = request.at - last.at < AT_ONCE_MS;
+      state.without = isAtOnce && named === undefined ? state.without + 1 : 0;
       state.beyond = isBeyond ? state.beyond + 1 : 0;
-      state.stuck = isStuck ? state.stuck + 1 : 0;
+      state.stuck = isAtOnce && isStuck ? state.stuck + 1 : 0;
       const times = Math.max(state.without, state.beyond, state.stuck);
-      judge.must(state.without < WITHOUT && state.beyond < BEYOND && state.stuck < STUCK, {
+      judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND, {
         expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
         actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
       });

@@ -87,7 +87,7 @@ describe('a client that comes back to the stream', () => {
     const watch = new Watch('device');
     let last = 0;
     let target = EVENTS;
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < 14; round += 1) {
       const request = watch.ask(target, pause, {}, client);
       watch.events(request, last + 1, last + 2, last + 3);
       last += 3;
@@ -109,7 +109,10 @@ describe('a client that comes back to the stream', () => {
     expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
   });
 
-  test('nor hours later', () => expect(comesBack(() => '', { pause: 3_600_000 })).toEqual([]));
+  test.each([3_600_000, 15_000])('nor %d ms later, as a new one or one that reads slowly', (pause) => {
+    expect(comesBack(() => '', { pause })).toEqual([]);
+    expect(comesBack(() => '?after=1', { pause })).toEqual([]);
+  });
 
   test('with the id of an event of which only a part came', () => {
     const watch = new Watch('device');
