@@ -30,12 +30,13 @@ export const SELECTED: readonly Selected[] = [
   {
     name: 'pages in a browser',
     tests: [
-      'harness/cli/console-{demo,fleet,platform}.long.test.ts',
+      'harness/cli/console-{demo,fleet,platform,watch}.long.test.ts',
       'harness/cli/{report,hostile}-pages.long.test.ts',
       'simulators/fleet/report/*.long.test.ts',
     ],
     about: [
       'harness/reports',
+      'harness/{watch,cli/watching}',
       'simulators/console',
       'simulators/{device,platform,fleet}/**/*console*',
       'simulators/fleet/report',

@@ -93,6 +93,7 @@ function nightly(): Stage[] {
     { name: 'soak ends', command: 'npm run soak -- kills --ends 200' },
     { name: 'soak crash', command: 'npm run soak -- crash --points 1000' },
     { name: 'soak faults', command: 'npm run soak -- faults --robots 1000' },
+    { name: 'soak watch', command: 'npm run soak -- watch --minutes 5' },
     { name: 'bench', command: 'npm run bench' },
     { name: 'package', command: 'npm run try-package' },
     { name: 'cluster', command: 'npm run test:cluster' },

@@ -3,7 +3,7 @@ import { painter } from '../common/terminal.ts';
 import { deciding, SENTENCES } from '../contract/sentences.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import type { Suite } from '../runner/types.ts';
-import { catalogue, loadSuites } from './catalogue.ts';
+import { catalogue, loadSuites, loadWatched } from './catalogue.ts';
 import { coverageText, explainText } from './commands/explain.ts';
 import { listText } from './commands/list.ts';
 
@@ -146,10 +146,16 @@ test('coverage names who decides a sentence, how many defects prove it, and what
 });
 
 test('every suite of the project can be listed, and everything in it explained', async () => {
-  const whole = catalogue(await loadSuites());
+  const rules = await loadWatched();
+  const whole = catalogue(await loadSuites(), undefined, rules);
   expect(whole.requirements.length).toBeGreaterThan(60);
-  for (const { id, title, checks: its } of whole.requirements) {
+  for (const { id, title, checks: its, watched = [] } of whole.requirements) {
     expect(title, id).not.toBe('');
-    for (const each of its) expect(explainText(whole, each.id, plain, 80)).toContain(id);
+    for (const each of [...its, ...watched]) expect(explainText(whole, each.id, plain, 80)).toContain(id);
+  }
+  const listed = listText(whole, plain, 100);
+  for (const { id, api } of rules) {
+    expect(listed).toContain(`${id} by muster watch ${api}\n`);
+    expect(explainText(whole, id, plain, 100)).toContain(`muster watch ${api} … --only ${id}\n`);
   }
 });

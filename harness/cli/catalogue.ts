@@ -22,6 +22,8 @@ export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   /** Of its section. */
   title: string;
   checks: CataloguedCheck[];
+  /** Rules of `muster watch` that decide it by the traffic of clients. */
+  watched?: { id: string; api: Api }[];
 }
 
 export interface Catalogue {
@@ -39,11 +41,25 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
+/** The rules of clients that `muster watch` has beside those of the suites. */
+export async function loadWatched(): Promise<Watched[]> {
+  const { everyWatchedRule } = await import('../../suites/client/watched/index.ts');
+  return Object.entries(everyWatchedRule()).flatMap(([api, rules]) =>
+    rules.map(({ id, requirement }) => ({ id, api: api as Api, requirement: requirement.id })),
+  );
+}
+
+interface Watched {
+  id: string;
+  api: Api;
+  requirement: string;
+}
+
 /**
  * In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none
  * of it.
  */
-export function catalogue(suites: readonly Suite<never>[], date?: string): Catalogue {
+export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();
   const dates: string[] = [];
   for (const suite of suites) {
@@ -61,6 +77,10 @@ export function catalogue(suites: readonly Suite<never>[], date?: string): Catal
       entry.checks.push({ id: name, needs, sharing, waits, rule, writes, least, profiles, premises, essential });
       byId.set(id, entry);
     }
+  }
+  for (const { requirement, id, api } of watched) {
+    const entry = byId.get(requirement);
+    if (entry !== undefined) entry.watched = [...(entry.watched ?? []), { id, api }];
   }
   const requirements = [...byId.values()].sort(
     (a, b) =>

@@ -19,6 +19,8 @@ const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
 
 export class JudgeLink implements Tap, AsyncDisposable {
+  /** Bytes that each side has sent, whether they are judged or not. */
+  readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #worker: JudgeWorker;
   #batch = new Batch();
   #isDue = false;
@@ -45,6 +47,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   bytes(connection: number, from: Side, piece: Buffer): void {
+    this.carried[from] += piece.length;
     const open = this.#open.get(connection);
     if (open === undefined || this.#worker.isOver) return;
     if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {

@@ -5,7 +5,8 @@ import { clipped } from '../common/http-parser.ts';
 import type { Requirement } from '../runner/types.ts';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
-import type { Concluded, PlainJudged, TrafficJudge } from './judging.ts';
+import type { Glance, Glanced } from './glance.ts';
+import type { Concluded, PlainJudged, Seen, TrafficJudge } from './judging.ts';
 import type { Taking, Traffic } from './traffic.ts';
 
 export type ToThread =
@@ -23,7 +24,18 @@ export type FromThread =
   /** `requirement`: for those who do not know the rules. */
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
+  | { kind: 'live'; live: Live }
   | { kind: 'concluded'; concluded: Concluded };
+
+/** How it stands, for a page. */
+export interface Live extends Glanced {
+  seen: Seen;
+  /** Rules that have something to go by. */
+  decided: number;
+}
+
+/** Milliseconds between two tellings of how it stands. */
+const TELLING_MS = 500;
 
 /** What is made of the traffic beside judging it. */
 export interface Keeping {
@@ -35,12 +47,13 @@ export interface Keeping {
 
 /** Serves one judge to the thread that has started this one. `report` sends a message to that. */
 export function serveJudge(
-  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping },
+  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; glance?: Glance },
   port: MessagePort | null = parentPort,
 ): void {
   const report = (message: FromThread): void => port?.postMessage(message);
-  const { judge, keeping } = made(report);
-  const serving = new Serving(judge, keeping);
+  const { judge, keeping, glance } = made(report);
+  const serving = new Serving(judge, keeping, glance);
+  if (glance !== undefined) setInterval(() => report({ kind: 'live', live: liveOf(judge, glance) }), TELLING_MS);
   let isOver = false;
   port?.on('message', (message: ToThread) => {
     // What was on its way when the end was asked for comes too late: the recording is closed.
@@ -61,6 +74,12 @@ export function serveJudge(
   });
 }
 
+const liveOf = (judge: TrafficJudge, glance: Glance): Live => ({
+  ...glance.look(),
+  seen: judge.seen,
+  decided: judge.decided,
+});
+
 /** Bytes of traffic that is kept and waits to be judged, nearly. Bodies may be far larger than what came of them. */
 const MOST_PENDING = 8 * 1024 * 1024;
 
@@ -68,13 +87,15 @@ const MOST_PENDING = 8 * 1024 * 1024;
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: Keeping | undefined;
+  readonly #glance: Glance | undefined;
   readonly #readers = new Readers((traffic) => this.#read(traffic));
   #pending: { traffic: Traffic; connection: number }[] = [];
   #bytes = 0;
 
-  constructor(judge: TrafficJudge, keeping: Keeping | undefined) {
+  constructor(judge: TrafficJudge, keeping: Keeping | undefined, glance: Glance | undefined) {
     this.#judge = judge;
     this.#keeping = keeping;
+    this.#glance = glance;
   }
 
   take({ memory, used }: { memory: ArrayBuffer; used: number }): void {
@@ -90,6 +111,7 @@ class Serving {
 
   #read(traffic: Traffic): void {
     this.#keeping?.take(traffic);
+    this.#glance?.take(traffic);
     this.#pending.push({ traffic, connection: this.#readers.current });
     this.#bytes += 'body' in traffic ? (traffic.body?.text?.length ?? 0) : 0;
     if (traffic.kind === 'closed' || traffic.kind === 'lost') this.#readers.forget(traffic.connection);

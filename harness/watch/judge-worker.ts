@@ -1,6 +1,6 @@
 /** The thread that judges, from outside: what goes to it and comes back, its end, and its part of a processor. */
 import { Worker } from 'node:worker_threads';
-import type { FromThread, ToThread } from './judge-thread.ts';
+import type { FromThread, Live, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
 /** A heap that no traffic fills, since all that is kept is bounded. */
@@ -18,6 +18,8 @@ export interface JudgeWorkerOptions {
   /** The thread has taken what was sent first of all that it had not. */
   taken(broken: Readonly<Record<string, number>>): void;
   found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
+  /** How it stands, twice a second where a page shows it. */
+  live?(live: Live): void;
   /** The thread has ended by itself, or something that it does besides has failed. */
   trouble(why: string): void;
 }
@@ -97,6 +99,7 @@ export class JudgeWorker implements AsyncDisposable {
         this.#spent = message.spentMs;
         this.#options.taken(message.broken ?? {});
       } else if (message.kind === 'found') this.#options.found(message.id, message.judged, message.requirement);
+      else if (message.kind === 'live') this.#options.live?.(message.live);
       else if (message.kind === 'trouble') this.#options.trouble(message.why);
       else this.#concluded.resolve(message.concluded);
     } catch (error) {

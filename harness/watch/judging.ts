@@ -105,6 +105,11 @@ export class TrafficJudge {
     return Object.fromEntries(ids.map((id) => [id, this.#plain(this.#history.judged(id))]));
   }
 
+  /** Rules that have something to go by so far. */
+  get decided(): number {
+    return this.#options.checks.filter(({ id }) => this.#history.judged(id).sightings > 0).length;
+  }
+
   take(traffic: Traffic): void {
     if (traffic.kind === 'opened') this.seen.connections += 1;
     else if (traffic.kind === 'request') this.#request(traffic);

@@ -70,9 +70,12 @@ test.each<[string, () => Upstream]>([
     upstream,
     tap: { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} },
     faulty: () => {},
-    refused(why) {
-      told.push(why);
-      throw new Error('no space');
+    outages: {
+      refused(why) {
+        told.push(why);
+        throw new Error('no space');
+      },
+      reached: () => {},
     },
   });
   for (let client = 0; client < 2; client += 1) {

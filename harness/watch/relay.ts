@@ -40,8 +40,8 @@ export interface RelayOptions {
   tap: Tap;
   /** Told once what the tap threw; from then on it is not called. */
   faulty(error: unknown): void;
-  /** Told of each connection to the server that could not be made. */
-  refused?(why: string): void;
+  /** Told of each connection to the server that could not be made, and of each that was. */
+  outages?: { refused(why: string): void; reached(): void };
 }
 
 /** Many clients may come at once. */
@@ -122,6 +122,7 @@ export class Relay implements AsyncDisposable {
     let reached = false;
     server.once(server instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
       reached = true;
+      this.#tell(() => this.#options.outages?.reached());
     });
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
@@ -164,10 +165,15 @@ export class Relay implements AsyncDisposable {
 
   #refused(connection: number, why: string): void {
     this.#look((tap) => tap.refused(connection, why));
+    this.#tell(() => this.#options.outages?.refused(why));
+  }
+
+  /** Who is told may fail; the next client comes all the same. */
+  #tell(what: () => void): void {
     try {
-      this.#options.refused?.(why);
+      what();
     } catch {
-      // Who is told may fail; the next client comes all the same.
+      // As above.
     }
   }
 
@@ -177,11 +183,7 @@ export class Relay implements AsyncDisposable {
       at(this.#tap);
     } catch (error) {
       this.#tap = undefined;
-      try {
-        this.#options.faulty(error);
-      } catch {
-        // As above.
-      }
+      this.#tell(() => this.#options.faulty(error));
     }
   }
 }

@@ -15,6 +15,7 @@ import {
   type CataloguedRequirement,
   catalogue,
   loadSuites,
+  loadWatched,
 } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
 import { addressAt, requirementPage } from '../site.ts';
@@ -42,7 +43,7 @@ export const explain = command({
     if (id === undefined && !coverage) throw new UsageError('explain: ID is missing');
     if (id !== undefined && coverage)
       throw new UsageError(`explain: --coverage is about all sentences; leave out ${id}`);
-    const all = catalogue(await loadSuites());
+    const all = catalogue(await loadSuites(), undefined, await loadWatched());
     const paint = painter(process.stdout, process.env);
     const text =
       id === undefined
@@ -58,16 +59,12 @@ export const explain = command({
   },
 });
 
-/** Of what `muster watch` makes of a client: the rule is no check of a suite, and decides a requirement of one. */
-const WATCHED = /\.watched$/;
-
 /** `homepage`: of the site, where it is known. Throws UsageError with the nearest id when the id is unknown. */
-export function explainText(all: Catalogue, given: string, paint: Paint, columns: number, homepage?: string): string {
-  const id = given.replace(WATCHED, '');
+export function explainText(all: Catalogue, id: string, paint: Paint, columns: number, homepage?: string): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
   if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);
-  const found = all.requirements.filter((entry) => entry.id === id || entry.checks.some((check) => check.id === id));
+  const found = all.requirements.filter((entry) => idsOf(entry).includes(id));
   const below = found.length > 0 ? found : all.requirements.filter((entry) => entry.id.startsWith(`${id}.`));
   if (below.length === 0) throw new UsageError(unknown(all, id));
   if (below.length > MOST_IN_FULL) {
@@ -81,6 +78,9 @@ export function explainText(all: Catalogue, given: string, paint: Paint, columns
   }
   return below.map((entry) => requirementText(entry, paint, columns, homepage)).join('\n');
 }
+
+const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
+  [{ id }, ...checks, ...watched].map((each) => each.id);
 
 /** More than these are shown by name only. */
 const MOST_IN_FULL = 3;
@@ -103,8 +103,14 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
     ...(entry.clause === undefined ? [] : field('clause', `“${entry.clause}”`)),
     ...field('decided', DECIDED[entry.level]),
     ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
+    ...(entry.watched ?? []).flatMap(({ id, api: by }, index) =>
+      field(index === 0 ? 'watched' : '', `${id}: a rule of muster watch ${by}, which judges what clients do`),
+    ),
     ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
-    ...hanging(paint('dim', 'try'), [`muster check ${entry.api} … --only ${entry.id}`], 2, 10),
+    ...[
+      `muster check ${api} … --only ${entry.id}`,
+      ...(entry.watched ?? []).map(({ id, api: by }) => `muster watch ${by} … --only ${id}`),
+    ].flatMap((line, index) => hanging(paint('dim', index === 0 ? 'try' : ''), [line], 2, 10)),
     ...(homepage === undefined
       ? []
       : hanging(paint('dim', 'page'), [addressAt(homepage, requirementPage(entry))], 2, 10)),
@@ -271,7 +277,7 @@ function checksOf(checks: readonly CataloguedCheck[]): string {
 }
 
 function unknown(all: Catalogue, id: string): string {
-  const ids = all.requirements.flatMap((entry) => [entry.id, ...entry.checks.map((check) => check.id)]);
+  const ids = all.requirements.flatMap(idsOf);
   const words = id.split('.').filter((word) => word.length > 2);
   const alike = [...new Set(ids)].filter((known) => words.some((word) => known.includes(word))).slice(0, 5);
   const near = nearest(id, ids);

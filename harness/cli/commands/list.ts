@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
 import { APIS, LEVELS } from '../../runner/types.ts';
-import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites } from '../catalogue.ts';
+import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites, loadWatched } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
 
 export const list = command({
@@ -17,7 +17,7 @@ export const list = command({
     ['muster list --json', 'for a script'],
   ],
   async run({ api, level, section, requirements, json }) {
-    const all = catalogue(await loadSuites(), requirements);
+    const all = catalogue(await loadSuites(), requirements, await loadWatched());
     const shown = {
       ...all,
       requirements: all.requirements.filter(
@@ -58,9 +58,12 @@ function requirementLines(entry: CataloguedRequirement, paint: Paint, columns: n
       ? []
       : [`needs ${only.needs.join(', ')}`]
     : entry.checks.map(({ id, needs }) => `${id}${needs.length === 0 ? '' : ` needs ${needs.join(', ')}`}`);
+  const watched = (entry.watched ?? []).map(({ id, api }) => `${id} by muster watch ${api}`);
   return [
     `  ${paint(TONES[entry.level], entry.level.padEnd(6))} ${entry.id}`,
     ...wrap(entry.text, columns - 9).map((line) => paint('dim', `         ${line}`)),
-    ...notes.flatMap((note) => wrap(note, columns - 9).map((line) => paint('dim', `         ${line}`))),
+    ...[...notes, ...watched].flatMap((note) =>
+      wrap(note, columns - 9).map((line) => paint('dim', `         ${line}`)),
+    ),
   ];
 }

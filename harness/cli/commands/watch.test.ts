@@ -111,7 +111,8 @@ describe('between a platform and its clients', () => {
   });
 
   test('what its server does not take, its clients see, and it goes on', async () => {
-    const run = home.start(['watch', 'platform', '--url', 'http://127.0.0.1:1/beta', '--listen', '0']);
+    const words = ['--url', 'http://127.0.0.1:1/beta', '--listen', '0', '--report', 'json=r.json'];
+    const run = home.start(['watch', 'platform', ...words]);
     const { url } = await run.ready<{ url: string }>();
     await expect(fetch(url)).rejects.toThrow();
     await expect(fetch(url)).rejects.toThrow();
@@ -119,6 +120,27 @@ describe('between a platform and its clients', () => {
     const { code, stderr } = await run.ended;
     expect(code).toBe(2);
     expect(stderr.match(/the server cannot be reached: /g)).toHaveLength(1);
+    expect(reportIn(at('r.json')).watched?.gaps).toEqual([
+      expect.stringContaining('2 connections: no connection to the server: '),
+      expect.stringMatching(/^the server could not be reached 1 time, for .* and was gone at the end$/),
+    ]);
+  });
+
+  test('a server that comes back is told, and what was seen before and after is judged as one', async () => {
+    const words = ['--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json'];
+    const run = home.start(['watch', 'device', ...words]);
+    await run.ready();
+    const robot = { dir: at('robot'), socket: at('a.sock') };
+    for (let life = 0; life < 2; life += 1) {
+      await expect(ask(at('w.sock'), CURRENT)).rejects.toThrow();
+      await using _ = await simulateDevice(robot);
+      await ask(at('w.sock'), CURRENT);
+    }
+    run.child.kill('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(0);
+    expect(stderr.match(/the server cannot be reached: .*\n.*the server is back, after /g)).toHaveLength(2);
+    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
   });
 });
 
@@ -170,6 +192,7 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '0', '--only', 'nothing'], '--only nothing: no check'],
   [['platform', '--url', 'http://x', '--listen', '0', '--tls-cert', 'x'], '--tls-cert and --tls-key: give both'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
+  [['device', '--ui', '--replay', 'x'], '--ui: a recording is judged at once'],
   [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);

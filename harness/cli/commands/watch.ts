@@ -29,6 +29,7 @@ export const watchDevice = watchCommand('device', {
     ['muster watch device --socket /run/agent.sock --listen /run/watched.sock', 'between an agent and its clients'],
     ['muster watch device --discovery agent.json --listen watched.json', 'the same on loopback TCP'],
     ['muster watch device --socket a.sock --listen w.sock --record day.jsonl', 'and keep what was seen'],
+    ['muster watch device --socket a.sock --listen w.sock --ui', 'with a page of what is seen and found'],
     ['muster watch device --replay day.jsonl --report html=day.html', 'judge it again'],
   ],
 });

@@ -35,28 +35,39 @@ const reason = whyNot();
 /** Ten minutes are enough on a machine with nothing else to do. */
 const MOST_MS = 25 * 60_000;
 
+interface WatchedSide {
+  watched: { events: number; exchanges: number };
+  found: readonly unknown[];
+}
+
 interface Judged {
   code: number | null;
   report: Report;
+}
+
+/** Runs Node in namespaces of its own, to its end. */
+async function alone(words: readonly string[]) {
+  const command = [process.execPath, ...words];
+  const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
+  const wrote = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (wrote.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrote.stderr += text));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, ...wrote };
 }
 
 /** Muster against the agent in namespaces of its own; what it wrote goes into the message when there is no report. */
 async function check(api: 'device' | 'system', folder: string): Promise<Judged> {
   const file = join(folder, `${api}.json`);
   const words = typed`check ${api} --target ${TARGET} --control platform --baseline ${EXPECTED} --max-time 20m`;
-  const command = [process.execPath, MAIN, ...words, '--report', 'pretty', '--report', `json=${file}`];
-  const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
-  let wrote = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (wrote += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrote += text));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
+  const { code, stdout, stderr } = await alone([MAIN, ...words, '--report', 'pretty', '--report', `json=${file}`]);
   try {
     return { code, report: reportIn(file) };
   } catch (error) {
-    throw new Error(`no report: ${wrote}`, { cause: error });
+    throw new Error(`no report: ${stdout}${stderr}`, { cause: error });
   }
 }
 
@@ -116,6 +127,19 @@ describe.skipIf(reason !== undefined)(
         const found = report.checks.filter(({ outcome }) => RED.has(outcome)).map(({ id }) => id);
         expect(DEAF.filter((id) => found.includes(id))).not.toEqual([]);
         expect(ids(report, 'not_applicable')).toEqual(LACKING.system);
+      },
+      MOST_MS,
+    );
+
+    test.concurrent(
+      'and its clients and its platform are watched, and nothing is found',
+      async () => {
+        const { code, stdout, stderr } = await alone([join(import.meta.dirname, 'testing/watched-agent.ts')]);
+        expect(code, stderr).toBe(0);
+        const { device, platform } = JSON.parse(stdout) as Record<'device' | 'platform', WatchedSide>;
+        expect([...device.found, ...platform.found]).toEqual([]);
+        expect(device.watched.events).toBeGreaterThan(0);
+        expect(platform.watched.exchanges).toBeGreaterThan(0);
       },
       MOST_MS,
     );

@@ -79,15 +79,15 @@ function revived({ sightings, broken, fault }: PlainJudged): Judged {
 }
 
 function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched {
-  const { connections = 0, exchanges = 0, events = 0, lost: gone = {}, unread = {} } = seen ?? {};
+  const { connections = 0, exchanges = 0, events = 0 } = seen ?? {};
+  return { connections, exchanges, events, gaps: [...(seen === undefined ? [] : gapsIn(seen)), ...troubles] };
+}
+
+/** What was seen and not judged, a sentence for each reason. */
+export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {
   const counted = (reasons: Readonly<Record<string, number>>, noun: string): string[] =>
     Object.entries(reasons).map(([why, count]) => `${plural(count, noun)}: ${why}`);
-  return {
-    connections,
-    exchanges,
-    events,
-    gaps: [...counted(gone, 'connection'), ...counted(unread, 'body'), ...troubles],
-  };
+  return [...counted(gone, 'connection'), ...counted(unread, 'body')];
 }
 
 /** Standard error, without what a terminal would obey. That nobody can read it is no reason to end. */

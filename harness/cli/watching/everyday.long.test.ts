@@ -6,7 +6,8 @@ import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice } from '../te
 
 describe('of a client that follows', { timeout: 120_000 }, () => {
   it.each([
-    ['first-cursor', 'client.delivery.cursor.watched'],
+    ['no-cursor', 'client.delivery.cursor.watched'],
+    ['cursor-misnamed', 'client.delivery.cursor.watched'],
     ['cursor-at-id-line', 'client.delivery.torn.watched'],
   ])('%s is found', async (clientDefect, id) => {
     const watched = await watchedDevice({ clientDefect, faults: BROKEN_LINK, day: untilFound(id) });

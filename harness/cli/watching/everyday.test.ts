@@ -46,9 +46,7 @@ describe('of a device', () => {
 
 describe('of a client that follows', () => {
   it.each([
-    ['no-cursor', 'client.delivery.cursor.watched'],
     ['cursor-off-by-one', 'client.delivery.cursor.watched'],
-    ['cursor-misnamed', 'client.delivery.cursor.watched'],
     ['accepts-json', 'client.request.accept.watched'],
     ['token-on-socket', 'client.loopback.socket.watched'],
   ])('%s is found', async (clientDefect, id) => {

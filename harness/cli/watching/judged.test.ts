@@ -78,10 +78,39 @@ const busy = (at: number, connection: number, closes = false): Step => ({
   answered: [['Retry-After', '5']],
 });
 
-test('two clients that wait in turn are not taken for one that does not; one is found', async () => {
-  expect(await foundIn('platform', [busy(0, 1), busy(1000, 2), busy(5100, 1), busy(6200, 2)])).toEqual([]);
-  const one = [0, 1000, 2000, 3000].map((at, index) => busy(at, index, true));
-  expect(await foundIn('platform', one)).toEqual(['client.busy.retry-after.watched']);
+const EARLY = ['client.busy.retry-after.watched'];
+
+test.each([false, true])('clients that wait in turn are not taken for one that does not (%s)', async (closes) => {
+  const moments = [0, 1000, 2000, 5100, 6200, 7300, 10_300, 11_400, 12_500];
+  expect(
+    await foundIn(
+      'platform',
+      moments.map((at, index) => busy(at, closes ? index : index % 3, closes)),
+    ),
+  ).toEqual([]);
+});
+
+test('one that does not wait is found: at once on one connection, and where no others could be meant', async () => {
+  const on = (connection: (index: number) => number, rounds: number): Step[] =>
+    Array.from({ length: rounds }, (_, index) => busy(index * 500, connection(index), connection(index) > 0));
+  expect(
+    await foundIn(
+      'platform',
+      on(() => 0, 4),
+    ),
+  ).toEqual(EARLY);
+  expect(
+    await foundIn(
+      'platform',
+      on((index) => index + 1, 4),
+    ),
+  ).toEqual([]);
+  expect(
+    await foundIn(
+      'platform',
+      on((index) => index + 1, 10),
+    ),
+  ).toEqual(EARLY);
 });
 
 const events = (at: number, connection: number, rest: Partial<Step> = {}, after?: number): Step => ({
@@ -127,6 +156,12 @@ test('an agent that was installed anew counts from 1 again; one that changes its
   );
   for (const each of [...trafficOf(first, 0), ...again]) judge.take(each);
   expect(found).toContain('device.events.replay.complete.everywhere');
+});
+
+test('what follows from a finding is known where no checks run', async () => {
+  const { checks } = await watchSuite('device', 'unix');
+  const { premises } = checks.find(({ id }) => id === 'device.events.envelope.everywhere') ?? {};
+  expect(premises).toContain('device.events.frame.everywhere');
 });
 
 const LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[],"total_count":0}';

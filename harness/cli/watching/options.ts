@@ -1,10 +1,11 @@
 /** What `muster watch device` and `muster watch platform` take. */
 import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
-import { type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
 
 const WHERE = optionsIn('Where');
 const RECORDING = optionsIn('Recording');
 const HOW = optionsIn('How');
+const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
 
@@ -20,6 +21,8 @@ const both = {
   replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
     path: wholePath,
   }),
+  ui: CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'),
+  'ui-port': consoleOptions['ui-port'],
   only,
   section,
   requirements,

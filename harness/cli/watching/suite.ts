@@ -1,6 +1,7 @@
 /** What traffic is judged by: the rules of the suite of its server, and those of its clients. */
 import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
+import { inOrder, premisesOf } from '../../runner/plan.ts';
 import type { Check, Suite } from '../../runner/types.ts';
 
 export type { Way } from '../../../suites/client/watched/index.ts';
@@ -13,21 +14,45 @@ const OR_ELSE = 'no traffic was seen that decides it';
 
 /** All that judges traffic between a server and its clients. */
 export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
-  const { checks } = await serverRules(api);
-  return rulesOf(api, [...checks, ...(watchedRules(api, way) as readonly Check<never>[])]);
+  return rulesOf(api, [...(await checksOf(api)), ...(watchedRules(api, way) as readonly Check<never>[])]);
 }
 
 /** What judges the server alone. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
+  return rulesOf(api, await checksOf(api));
+}
+
+async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
   const server =
     api === 'device'
       ? (await import('../../../suites/device/index.ts')).deviceSuite
       : (await import('../../../suites/platform/index.ts')).platformSuite;
-  return rulesOf(api, server.checks as readonly Check<never>[]);
+  return server.checks as readonly Check<never>[];
 }
 
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   const rules = all.filter(({ rule }) => rule !== undefined);
+  const premises = premisesAmong(rules, all);
   // Whether a capability is declared says nothing about traffic of others.
-  return suite<never>(api, [rules.map(({ needs: _, ...check }) => ({ ...check, orElse: OR_ELSE }))]);
+  return suite<never>(api, [
+    rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
+  ]);
+}
+
+/**
+ * What a rule rests on where no checks run: not those that its own check rests on, but the rules of their requirements.
+ * So what follows from something is not told beside it.
+ */
+function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
+  const ordered = inOrder(all);
+  const below = new Map<string, Set<Check<never>>>();
+  for (const check of ordered) {
+    const direct = premisesOf(check, all);
+    below.set(check.id, new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])])));
+  }
+  return ({ id, requirement }: Pick<Check<never>, 'id' | 'requirement'>): Pick<Check<never>, 'premises'> => {
+    const requirements = new Set([...(below.get(id) ?? [])].map((premise) => premise.requirement.id));
+    requirements.delete(requirement.id);
+    return { premises: rules.filter((rule) => requirements.has(rule.requirement.id)).map((rule) => rule.id) };
+  };
 }

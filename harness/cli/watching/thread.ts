@@ -1,6 +1,7 @@
 /** The entry of the thread that judges traffic. */
 import { workerData } from 'node:worker_threads';
 import type { AskedPlace } from '../../watch/asked.ts';
+import { Glance } from '../../watch/glance.ts';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import type { RecordingHead } from '../../watch/recorded.ts';
@@ -14,10 +15,12 @@ export interface ThreadData {
   place: AskedPlace;
   /** Single exchanges come: clients are not judged, and every violation is counted. */
   sample?: boolean;
+  /** Whether a page shows how it stands. */
+  isShown?: boolean;
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }
 
-const { api, way, place, record, sample: counts = false } = workerData as ThreadData;
+const { api, way, place, record, sample: counts = false, isShown = false } = workerData as ThreadData;
 const { checks } = counts ? await serverRules(api) : await watchSuite(api, way);
 
 serveJudge((report) => {
@@ -26,7 +29,11 @@ serveJudge((report) => {
     report({ kind: 'found', id, judged, requirement: { level, text } });
   };
   const judge = new TrafficJudge({ checks, place, found, counts });
-  if (record === undefined) return { judge };
+  const { redactor } = judge;
   const trouble = (why: string): void => report({ kind: 'trouble', why });
-  return { judge, keeping: recordTo({ ...record, redactor: judge.redactor, trouble }) };
+  return {
+    judge,
+    ...(record !== undefined && { keeping: recordTo({ ...record, redactor, trouble }) }),
+    ...(isShown && { glance: new Glance(redactor) }),
+  };
 });

@@ -21,9 +21,21 @@ export interface ToldOptions {
   env: NodeJS.ProcessEnv;
 }
 
+/** A finding that leads, for a page. */
+export interface Lead {
+  result: CheckResult;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** How often its rule had something to look at, this one included. */
+  looked: number;
+  /** Ids of findings that may follow from it. */
+  followers: string[];
+}
+
 export class Told {
   readonly #options: ToldOptions;
   readonly #found: CheckResult[] = [];
+  readonly #about = new Map<string, Pick<Lead, 'at' | 'looked'>>();
 
   constructor(options: ToldOptions) {
     this.#options = options;
@@ -34,12 +46,23 @@ export class Told {
     return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
   }
 
+  /** One for each cause, in the order in which they came. */
+  get leads(): Lead[] {
+    const all = groupByCause(this.#found, this.#options.suite.checks);
+    return this.#leads().map((result) => ({
+      result,
+      ...(this.#about.get(result.id) ?? { at: 0, looked: 0 }),
+      followers: all.filter((each) => each.consequence_of === result.id).map(({ id }) => id),
+    }));
+  }
+
   /** A rule has found its first violation. */
   found(id: string, judged: PlainJudged): void {
     const planned = this.#options.checks.find(({ check }) => check.id === id);
     const result = planned === undefined ? undefined : resultIn(planned.check, judged);
     if (result === undefined) return;
     this.#found.push(result);
+    this.#about.set(id, { at: Date.now(), looked: judged.sightings });
     // What follows from something that was told is in the report.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;

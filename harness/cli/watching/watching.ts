@@ -18,11 +18,12 @@ import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { Relay } from '../../watch/relay.ts';
 import { headOf, replay } from '../../watch/replaying.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
-import { commandWords, type OptionTable } from '../options.ts';
+import { commandWords, type OptionTable, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
 import type { WatchArguments } from './options.ts';
+import { Outages } from './outages.ts';
 import { over } from './over.ts';
 import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
@@ -34,14 +35,19 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
   const passage = await passageOf(api, args);
   const { suite, plan, conclusion, told } = await prepared(api, passage.way, table, args);
-  const lasts =
-    args['max-time'] === undefined ? undefined : usage('--max-time', () => durationMs(args['max-time'] ?? ''));
+  const lasts = lastsMs(args['max-time']);
   const record = recordOf(api, passage, args);
   const secure = tlsOf(args);
+  await using shown = await pageOf(api, passage, plan, args);
+  const tell = (text: string): void => {
+    say(text);
+    shown?.page.note(text);
+  };
+  const outages = new Outages({ say: tell, changed: (why) => shown?.page.unreachable(why) });
   const troubles: string[] = [];
   const trouble = (why: string): void => {
     troubles.push(why);
-    say(why);
+    tell(why);
   };
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
@@ -49,33 +55,41 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   using _outputs = outputsMayFail();
   await using link = new JudgeLink({
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
-    data: { api, way: passage.way, place: passage.asked, ...defined({ record }) } satisfies ThreadData,
+    data: {
+      api,
+      way: passage.way,
+      place: passage.asked,
+      isShown: shown !== undefined,
+      ...defined({ record }),
+    } satisfies ThreadData,
     found(id, judged) {
       found.set(id, judged);
       told.found(id, judged);
+      shown?.page.findings(told.leads);
       if (told.failures >= (args.bail ?? Number.POSITIVE_INFINITY)) enough.abort();
     },
+    live: (live) => shown?.page.live(live),
     trouble,
   });
   using _faults = faultsEndJudging(link);
-  await using relay = await Relay.open({
-    listen: passage.listen,
-    ...defined({ tls: secure }),
-    upstream: passage.upstream,
-    tap: link,
-    faulty: (error) => trouble(`nothing is judged from here on: ${String(error)}`),
-    refused: firstOfAKind((why) => say(`the server cannot be reached: ${why}`)),
-  }).catch((error: unknown) => {
-    throw listenProblem(error, args.listen);
-  });
+  const { listen, upstream } = passage;
+  const faulty = (error: unknown): void => trouble(`nothing is judged from here on: ${String(error)}`);
+  const tap = { tap: link, faulty, outages };
+  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...tap }).catch(
+    (error: unknown) => {
+      throw listenProblem(error, args.listen);
+    },
+  );
   try {
-    process.stdout.write(`${JSON.stringify({ ready: true, ...passage.opened(relay.port) })}\n`);
+    const ways = passage.opened(relay.port);
+    shown?.page.follow(String(ways['url'] ?? ways['discovery'] ?? ways['socket']), relay, link);
+    process.stdout.write(`${JSON.stringify({ ready: true, ...ways, ...defined({ ui: shown?.ui }) })}\n`);
     await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
     // First what was seen: that Muster cuts what is under way is nobody's doing.
     const concluded = await link.conclude();
     const code = await conclude({
       ...conclusion,
-      ...{ suite, plan, concluded, found, troubles },
+      ...{ suite, plan, concluded, found, troubles: [...outages.words, ...troubles] },
       target: describing(passage.way, passage.address),
       recording: record?.path,
     });
@@ -83,6 +97,20 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   } finally {
     passage.close();
   }
+}
+
+const lastsMs = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : usage('--max-time', () => durationMs(text));
+
+/** The page that `--ui` asks for, and its address. */
+async function pageOf(api: WatchedApi, { address }: Passage, plan: Plan<never>, args: WatchArguments) {
+  const port = uiPortOf(args);
+  if (port === undefined) return undefined;
+  const { WatchPage } = await import('./page.ts');
+  const rules = { decided: 0, all: plan.checks.length };
+  const page = new WatchPage({ api, server: address, began: Date.now(), rules });
+  const ui = await page.serve(port);
+  return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
 }
 
 /** A fault that nobody awaits ends the judging, as often as it comes, and never the traffic. */
@@ -93,19 +121,6 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   };
   let taking = takeFaults(take);
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
-}
-
-/** What may differ in a message, such as a port, is not told again. */
-const MOST_KINDS = 10;
-
-function firstOfAKind(tell: (why: string) => void): (why: string) => void {
-  const kinds = new Set<string>();
-  return (why) => {
-    const kind = why.replaceAll(/\d+/g, '');
-    if (kinds.has(kind) || kinds.size >= MOST_KINDS) return;
-    kinds.add(kind);
-    tell(why);
-  };
 }
 
 const signalIn = ({ reason }: AbortSignal): EndingSignal | undefined =>
@@ -158,6 +173,8 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
 
 /** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
+  if (uiPortOf(args) !== undefined)
+    throw new UsageError('--ui: a recording is judged at once; give it a page that stays: --report html=FILE');
   const path = resolve(file);
   const head = await headOf(path);
   if (head !== undefined && head.api !== api)

@@ -36,7 +36,7 @@ const PAUSE_MS = 100;
 /**
  * What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains.
  */
-class Tally {
+export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
   readonly slow: string[] = [];
@@ -80,7 +80,7 @@ class Tally {
 const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 /** Publishes a few events at a time, and compacts now and then. `latest` is the last acknowledged id. */
-const publish = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+export const publish = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
     // While it restarts, the agent says that it is down.
@@ -95,8 +95,8 @@ const publish = (tally: Tally, control: HttpClient, state: { latest: number }): 
     await tally.pause();
   });
 
-/** Follows the stream, and comes back with its cursor. No id may be missing or come twice. */
-function subscribe(tally: Tally, http: HttpClient): Promise<void> {
+/** Follows the stream, and comes back with its cursor, after a pause. No id may be missing or come twice. */
+export function subscribe(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
     let stream: EventStream;
@@ -107,7 +107,10 @@ function subscribe(tally: Tally, http: HttpClient): Promise<void> {
       return;
     }
     tally.count('streams opened');
-    if (stream.status === 410) last = undefined;
+    if (stream.status === 410) {
+      last = undefined;
+      tally.count('cursors expired');
+    }
     try {
       for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (round % 5)); frames += 1) {
         const frame = await stream.next({ within: 3_600_000, for: 'an event' });
@@ -121,11 +124,12 @@ function subscribe(tally: Tally, http: HttpClient): Promise<void> {
     } finally {
       await stream.close();
     }
+    await tally.pause(pauseMs);
   });
 }
 
 /** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
-const restart = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+export const restart = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);
     await fresh(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });

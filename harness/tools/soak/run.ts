@@ -15,6 +15,7 @@ import type { CrashMatrix } from './crash-points.ts';
 import { randomEnds } from './ends.ts';
 import { runMixed } from './mixed.ts';
 import { reconnectStorms, Undecided } from './reconnect-storms.ts';
+import { runWatched } from './watched.ts';
 
 const write = (text: string): void => void process.stdout.write(text);
 const MOST_SHOWN = 10;
@@ -127,12 +128,13 @@ async function runEnds(ends: number, drawn: number): Promise<boolean> {
   return problems.length === 0 && inTheMiddle > 0;
 }
 
-const HELP = `npm run soak -- [mixed|crash|kills|faults] [options]
+const HELP = `npm run soak -- [mixed|crash|kills|faults|watch] [options]
 
   mixed   simulators and harness under mixed load, 30 minutes long (what runs without a name)
   crash   power loss, full disks and torn writes at seeded points of every write
   kills   a device that is killed under load; with --ends, all commands end at any moment
   faults  a platform that dies and comes back under 5,000 robots
+  watch   correct servers and clients with muster watch between them, 30 minutes long
 
 Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 2 undecided, 64 usage error.
 `;
@@ -142,6 +144,7 @@ const COURSES: Record<string, (words: readonly string[]) => Promise<boolean | 'u
   crash: runCrash,
   kills: runKills,
   faults: runFaults,
+  watch: runWatched,
 };
 
 const words = process.argv.slice(2);

@@ -2,38 +2,75 @@
 import type { RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { cursor, torn } from '../6.2-delivery.ts';
-import { goesOn } from '../7-expired.ts';
-import { afterEach, cursorOf, isForEvents, PerClient, shownRequest, watched } from './support.ts';
+import { goesOn as expired } from '../7-expired.ts';
+import { afterEach, cursorOf, isForEvents, PerClient, queryOf, shownRequest, watched } from './support.ts';
 
 /** A client that comes back later may be another one, or the same one that was started anew. */
 const SOON_MS = 60_000;
-/** Once may be chance: a user who asks twice by hand, or an agent that was started anew. */
-const TELLING = 3;
+/**
+ * Who comes so soon after its server has ended the stream has seen that end, and so has read all that came before. One
+ * that reads slowly has not, and one that comes later may be a new one.
+ */
+const AT_ONCE_MS = 3_500;
+/**
+ * Several clients that behave may take turns. Each begins once without a cursor, or comes once with the same one; so
+ * many in a row, each at once, are one client. One that reads slowly comes at once now and then, by chance.
+ */
+const IN_A_ROW = 12;
+/** None of them has a cursor of an event that nobody got, but an event may come by another way than this one. */
+const BEYOND = 3;
 const DECIMAL = /^\d{1,40}$/;
+
+/** One client keeps to its filter. */
+const followerOf = (request: RequestSeen): string =>
+  `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
 interface Follower {
   /** Id of the last event that was whole on a stream that its server has ended. */
   last?: { id: string; at: number };
-  /** Times in a row that it came back without a cursor, or with one beyond its last event. */
+  /** Times in a row that it came back without a cursor, with one beyond all events, or with the same one after more. */
   without: number;
   beyond: number;
-  /** The cursor with which it came back, and how often in a row although events have come since. */
-  stuck: { cursor: string; times: number };
+  stuck: number;
+  /** A cursor showed that this is not one client. */
+  several: boolean;
 }
 
-const follower = (): Follower => ({ without: 0, beyond: 0, stuck: { cursor: '', times: 0 } });
+const follower = (): Follower => ({ without: 0, beyond: 0, stuck: 0, several: false });
 
-/** The last event of each stream that is open. */
-class LastEvents {
-  readonly #ids = new WeakMap<RequestSeen, string>();
+/** First and last event of each stream that is open, and the newest of all. */
+class Events {
+  readonly #ids = new WeakMap<RequestSeen, { first: string; last: string }>();
+  #newest = 0n;
 
   take(request: RequestSeen, id: string | undefined): void {
-    if (id !== undefined && DECIMAL.test(id)) this.#ids.set(request, id);
+    if (id === undefined || !DECIMAL.test(id)) return;
+    const known = this.#ids.get(request);
+    if (known === undefined) this.#ids.set(request, { first: id, last: id });
+    else known.last = id;
+    if (BigInt(id) > this.#newest) this.#newest = BigInt(id);
   }
 
-  of(request: RequestSeen): string | undefined {
+  of(request: RequestSeen): { first: string; last: string } | undefined {
     return this.#ids.get(request);
   }
+
+  /** No client has got it here. */
+  isBeyond(id: string): boolean {
+    return BigInt(id) > this.#newest;
+  }
+}
+
+/**
+ * Whether a request may come from whoever had the stream before. A client does not go back behind the cursor that it
+ * gave there, nor behind what it got there, nor forget one that it had.
+ */
+function goesOn(named: string | undefined, before: RequestSeen, events: Events): boolean {
+  const given = cursorOf(before);
+  if (named === undefined) return given === undefined;
+  const { first } = events.of(before) ?? {};
+  const least = given ?? (first === undefined ? undefined : String(BigInt(first) - 1n));
+  return least === undefined || ![named, least].every((id) => DECIMAL.test(id)) || BigInt(named) >= BigInt(least);
 }
 
 /**
@@ -41,38 +78,40 @@ class LastEvents {
  * may be that of the last event that was dealt with.
  */
 const cursorRule = (): Rule => {
-  const events = new LastEvents();
+  const events = new Events();
   const followers = new PerClient(follower);
-  const comesBack = afterEach(isForEvents, () => (request, before, judge: Judge) => {
-    const state = followers.of(request.client);
-    const { last } = state;
-    if (
-      last === undefined ||
-      before.over.ended === 'client' ||
-      before.over.ended === 'unseen' ||
-      request.at - last.at > SOON_MS
-    )
-      return;
-    judge.saw(() => shownRequest(request));
-    const named = cursorOf(request);
-    const isBeyond = named !== undefined && DECIMAL.test(named) && BigInt(named) > BigInt(last.id);
-    const isStuck = named !== undefined && named === state.stuck.cursor && named !== last.id;
-    state.without = named === undefined ? state.without + 1 : 0;
-    state.beyond = isBeyond ? state.beyond + 1 : 0;
-    state.stuck = { cursor: named ?? '', times: isStuck ? state.stuck.times + 1 : 0 };
-    const times = Math.max(state.without, state.beyond, state.stuck.times);
-    judge.must(times < TELLING, {
-      expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
-      actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
-    });
-  })();
+  const comesBack = afterEach(
+    isForEvents,
+    () => (request, before, judge: Judge) => {
+      const state = followers.of(followerOf(request));
+      const { last } = state;
+      const { ended } = before.over;
+      if (last === undefined || ended === 'client' || ended === 'unseen' || request.at - last.at > SOON_MS) return;
+      const named = cursorOf(request);
+      state.several ||= !goesOn(named, before.request, events);
+      if (state.several) return;
+      judge.saw(() => shownRequest(request));
+      const isBeyond = named !== undefined && DECIMAL.test(named) && events.isBeyond(named);
+      const isStuck = named !== undefined && named === cursorOf(before.request) && named !== last.id;
+      const isAtOnce = request.at - last.at < AT_ONCE_MS;
+      state.without = isAtOnce && named === undefined ? state.without + 1 : 0;
+      state.beyond = isBeyond ? state.beyond + 1 : 0;
+      state.stuck = isAtOnce && isStuck ? state.stuck + 1 : 0;
+      const times = Math.max(state.without, state.beyond, state.stuck);
+      judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND, {
+        expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
+        actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
+      });
+    },
+    followerOf,
+  )();
   return (seen, judge: Judge) => {
     if (seen.kind === 'frame' && seen.request !== undefined) events.take(seen.request, seen.frame.id);
     comesBack(seen, judge);
     if (seen.kind !== 'over' || !isForEvents(seen.request)) return;
     const { request, over } = seen;
-    const state = followers.of(request.client);
-    const id = events.of(request);
+    const state = followers.of(followerOf(request));
+    const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
     // After 410 it begins anew; after any other end nobody knows how far it came.
     if (isKnown) state.last = { id, at: over.at };
@@ -80,26 +119,33 @@ const cursorRule = (): Rule => {
   };
 };
 
-/** The id that stands in a block which never became whole, and is beyond the last event. */
+/** The id that stands in a block which never became whole, after an event that did. */
 function tornId(text: string | undefined, last: string | undefined): string | undefined {
   const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(text ?? '') ?? [];
-  return id !== undefined && last !== undefined && BigInt(id) > BigInt(last) ? id : undefined;
+  return id !== undefined && last !== undefined ? id : undefined;
 }
 
 const tornRule = (): Rule => {
-  const events = new LastEvents();
-  const comesBack = afterEach(isForEvents, () => (request, before, judge: Judge) => {
-    // Whoever has left a stream, or was not seen to its end, may have got more of it than was seen.
-    if (before.over.ended !== 'server') return;
-    const id = tornId(before.over.torn, events.of(before.request));
-    const named = cursorOf(request);
-    if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;
-    judge.saw(() => shownRequest(request));
-    judge.must(named !== id, {
-      expected: `the cursor ${events.of(before.request)}, that of the last event which came whole`,
-      actual: `the cursor ${id}, that of an event of which only a part came`,
-    });
-  })();
+  const events = new Events();
+  const comesBack = afterEach(
+    isForEvents,
+    () => (request, before, judge: Judge) => {
+      // Whoever has left a stream, or was not seen to its end, may have got more of it than was seen.
+      if (before.over.ended !== 'server') return;
+      const last = events.of(before.request)?.last;
+      const id = tornId(before.over.torn, last);
+      const named = cursorOf(request);
+      if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;
+      // Another client, whose turn it is, may have got it whole.
+      if (!events.isBeyond(id)) return;
+      judge.saw(() => shownRequest(request));
+      judge.must(named !== id, {
+        expected: `the cursor ${last}, that of the last event which came whole`,
+        actual: `the cursor ${id}, that of an event of which only a part came`,
+      });
+    },
+    followerOf,
+  )();
   return (seen, judge: Judge) => {
     if (seen.kind === 'frame' && seen.request !== undefined) events.take(seen.request, seen.frame.id);
     comesBack(seen, judge);
@@ -127,5 +173,5 @@ const expiredRule = afterEach(isForEvents, () => {
 export const deviceRules = [
   watched(cursor, cursorRule),
   watched(torn, tornRule, [cursor]),
-  watched(goesOn, expiredRule),
+  watched(expired, expiredRule),
 ];

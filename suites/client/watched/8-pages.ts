@@ -54,7 +54,7 @@ function listOf(request: RequestSeen): string {
  * without any other request in its name meanwhile.
  */
 const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => void) => (): Rule => {
-  const last = new PerClient<{ page?: PageRead; under: number }>(() => ({ under: 0 }));
+  const last = new PerClient<{ page?: PageRead; under: number; several?: boolean }>(() => ({ under: 0 }));
   const each = look();
   return (seen, judge: Judge) => {
     const { request } = seen;
@@ -68,11 +68,19 @@ const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => v
     if (page === undefined) return;
     const { page: before } = state;
     state.page = page;
-    if (before === undefined || !before.more || page.offset <= before.offset || page.at - before.at > SOON_MS) return;
+    if (before === undefined || !before.more || page.at - before.at > SOON_MS) return;
     const isSame = request.connection === before.request.connection;
-    // Two that read one list by turns look like one that goes on in it.
-    if (isSame || !before.request.connection.open) each(page, before, judge);
+    // Two that read one list by turns look like one that goes on in it, until one of them seems to go back.
+    if (page.offset <= before.offset) state.several ||= !isSame;
+    else if (isSame || (!before.request.connection.open && state.several !== true)) each(page, before, judge);
   };
+};
+
+/** As many clients, each as far behind the other, may take turns on connections of their own. */
+const MOST_IN_TURNS = 4;
+const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
+  const turns = before.limit / (page.offset - before.offset);
+  return page.request.connection !== before.request.connection && Number.isInteger(turns) && turns <= MOST_IN_TURNS;
 };
 
 const nextRule = walks(() => {
@@ -82,7 +90,7 @@ const nextRule = walks(() => {
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
     // What was asked for is for the rules about limits.
-    const isStray = step % before.limit !== 0 && step !== before.asked;
+    const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
     // A client may go by the limit that the page names.

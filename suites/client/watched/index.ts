@@ -12,10 +12,22 @@ import * as pages from './8-pages.ts';
 /** How a server is reached that is watched. */
 export type Way = 'unix' | 'loopback' | 'url';
 
+const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] => [
+  ...requests.deviceRules,
+  ...ofWay,
+  ...streams.deviceRules,
+  ...pauses.deviceRules,
+];
+
 /** The rules of clients of one API; of a Device API by the way in which it is reached. */
 export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
   if (api === 'platform')
     return [...requests.platformRules, ...credentials.platformRules, ...pauses.platformRules, ...pages.platformRules];
-  const ofWay = way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : [];
-  return [...requests.deviceRules, ...ofWay, ...streams.deviceRules, ...pauses.deviceRules];
+  return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
 }
+
+/** All of them, whichever way it is. */
+export const everyWatchedRule = (): Record<'device' | 'platform', readonly Check<unknown>[]> => ({
+  device: ofDevice([...credentials.socketRules, ...credentials.loopbackRules]),
+  platform: watchedRules('platform', 'url'),
+});

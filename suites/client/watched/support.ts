@@ -1,6 +1,7 @@
 /**
  * What rules of clients go by, where nobody knows which client asks. A client is told from another one by its
- * User-Agent and its credentials, so several may look like one: then what they do one after the other means nothing.
+ * User-Agent and its credentials, so several may look like one, also where they take turns: then what they do one after
+ * the other means nothing. A finding needs what no clients that behave would show together.
  */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
 import { TrafficRedactor } from '../../../harness/common/redact.ts';
@@ -58,9 +59,9 @@ interface Crowd {
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
 
-  take(seen: Happening): void {
+  take(seen: Happening, who: string): void {
     if (seen.kind === 'asked') {
-      const crowd = this.#of.of(seen.request.client);
+      const crowd = this.#of.of(who);
       crowd.open.add(seen.request);
       const { connection } = seen.request;
       const isOther = crowd.last !== undefined && crowd.last !== connection && crowd.last.open;
@@ -69,12 +70,12 @@ class Crowds {
         crowd.several = true;
         crowd.open.clear();
       }
-    } else if (seen.kind === 'over') this.#of.of(seen.request.client).open.delete(seen.request);
+    } else if (seen.kind === 'over') this.#of.of(who).open.delete(seen.request);
   }
 
   /** Nothing shows that more than one asks in this name. */
-  isOne(client: string): boolean {
-    return !this.#of.of(client).several;
+  isOne(who: string): boolean {
+    return !this.#of.of(who).several;
   }
 }
 
@@ -86,12 +87,14 @@ export interface Exchange {
 
 /**
  * A rule that goes by what one client does after the other. It gets each request as it is made, with the one before it
- * of the same client that `isMeant`, as long as nothing shows that several ask in that name.
+ * of the same client that `isMeant`, as long as nothing shows that several ask in that name. `whoOf`: what one client
+ * keeps, where that is more than its name.
  */
 export const afterEach =
   (
     isMeant: (request: RequestSeen) => boolean,
     look: () => (request: RequestSeen, before: Exchange, judge: Judge) => void,
+    whoOf = ({ client }: RequestSeen) => client,
   ) =>
   (): Rule => {
     const crowds = new Crowds();
@@ -101,10 +104,11 @@ export const afterEach =
       if (seen.kind !== 'asked' && seen.kind !== 'over') return;
       const { request } = seen;
       if (!isMeant(request)) return;
-      crowds.take(seen);
-      const state = last.of(request.client);
+      const who = whoOf(request);
+      crowds.take(seen, who);
+      const state = last.of(who);
       if (seen.kind === 'over') state.exchange = { request, over: seen.over };
-      else if (state.exchange !== undefined && crowds.isOne(request.client)) each(request, state.exchange, judge);
+      else if (state.exchange !== undefined && crowds.isOne(who)) each(request, state.exchange, judge);
     };
   };
 

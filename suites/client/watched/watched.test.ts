@@ -14,6 +14,8 @@ class Watch {
   readonly #checks;
   readonly #history;
   at = 0;
+  /** Of all requests; undefined for one each. */
+  connection: { open: boolean } | undefined;
 
   constructor(api: 'device' | 'platform', way: Way = 'url') {
     this.#checks = watchedRules(api, way);
@@ -28,7 +30,8 @@ class Watch {
   ask(target: string, after = 0, headers: Record<string, string> = {}, client = 'c', method = 'GET'): RequestSeen {
     this.at += after;
     const path = target.split('?', 1)[0] ?? '';
-    const request = { method, target, path, headers, body: '', connection: { open: false }, client, at: this.at };
+    const connection = this.connection ?? { open: false };
+    const request = { method, target, path, headers, body: '', connection, client, at: this.at };
     this.#tell({ kind: 'asked', asked, request });
     return request;
   }
@@ -57,6 +60,16 @@ class Watch {
     });
   }
 
+  /** A page of a list, asked for and answered. */
+  page(path: string, limit: number, offset: number): void {
+    const target = `${path}?limit=${limit}&offset=${offset}`;
+    const request = this.ask(target, 100, { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' });
+    const json = { object: 'list', limit, offset, has_more: true, data: [] };
+    const answer = { status: 200, headers: {}, text: JSON.stringify(json), json };
+    this.#tell({ kind: 'answer', asked, path: target, answer, request });
+    this.over(request, 200);
+  }
+
   expected(id: string): string {
     return this.#history.judged(id).broken?.finding.expected ?? '';
   }
@@ -74,7 +87,7 @@ describe('a client that comes back to the stream', () => {
     const watch = new Watch('device');
     let last = 0;
     let target = EVENTS;
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < 14; round += 1) {
       const request = watch.ask(target, pause, {}, client);
       watch.events(request, last + 1, last + 2, last + 3);
       last += 3;
@@ -96,7 +109,10 @@ describe('a client that comes back to the stream', () => {
     expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
   });
 
-  test('nor hours later', () => expect(comesBack(() => '', { pause: 3_600_000 })).toEqual([]));
+  test.each([3_600_000, 15_000])('nor %d ms later, as a new one or one that reads slowly', (pause) => {
+    expect(comesBack(() => '', { pause })).toEqual([]);
+    expect(comesBack(() => '?after=1', { pause })).toEqual([]);
+  });
 
   test('with the id of an event of which only a part came', () => {
     const watch = new Watch('device');
@@ -153,6 +169,7 @@ describe('a client that is refused', () => {
     ['Thu, 26 Nov 2026 10:00:05 GMT', 4500, []],
   ])('with Retry-After: %s, and comes after %d ms', (after, pause, found) => {
     const watch = new Watch('platform');
+    watch.connection = { open: true };
     const isLong = after === '1500';
     const headers = { 'retry-after': isLong ? '1.5' : after, date: 'Thu, 26 Nov 2026 10:00:00 GMT' };
     for (let round = 0; round < 4; round += 1) watch.over(watch.ask('/beta/devices', pause), 503, { headers });
@@ -199,4 +216,64 @@ test('what a finding expects is no secret', () => {
   const expected = watch.expected('client.loopback.token.watched');
   expect(expected).toContain('token');
   expect(new TrafficRedactor().text(expected)).toBe(expected);
+});
+
+describe('clients that take turns on the stream, each with a cursor of its own', () => {
+  interface Turn {
+    cursor: string | undefined;
+    ids?: readonly number[];
+    types?: string;
+    torn?: string;
+  }
+
+  /** Each when the stream of the one before was ended by its server. */
+  function taken(...turns: Turn[]): string[] {
+    const watch = new Watch('device');
+    for (const { cursor, ids = [], types, torn } of turns) {
+      const query = new URLSearchParams({ ...(cursor && { after: cursor }), ...(types && { types }) }).toString();
+      const request = watch.ask(`${EVENTS}${query === '' ? '' : `?${query}`}`, 500);
+      watch.events(request, ...ids);
+      watch.over(request, 200, { ended: 'server', ...(torn !== undefined && { torn }) });
+    }
+    return watch.found;
+  }
+
+  test('one gets only what its filter lets through', () => {
+    const turns = [10, 11, 12, 13, 14, 15].flatMap((last): Turn[] => [
+      { cursor: `${last}`, ids: [last + 1] },
+      { cursor: '5', types: 'deployment.removed' },
+    ]);
+    expect(taken(...turns)).toEqual([]);
+  });
+
+  test('each is ahead of the one before, by events that came here', () => {
+    const turns = [1, 4, 8, 12, 16].map((last): Turn => ({ cursor: `${last}`, ids: [last + 1] }));
+    expect(taken({ cursor: '1', ids: [2, 20] }, ...turns)).toEqual([]);
+  });
+
+  test('one had a cursor, and others begin', () => {
+    const begin = [5, 6, 7, 8, 9, 10].map((id): Turn => ({ cursor: undefined, ids: [id] }));
+    expect(taken({ cursor: '3', ids: [4] }, ...begin)).toEqual([]);
+  });
+
+  test('one has got whole what was torn for the other', () => {
+    expect(taken({ cursor: '6', ids: [7, 8] }, { cursor: '6', ids: [7], torn: 'id: 8\n' }, { cursor: '8' })).toEqual(
+      [],
+    );
+  });
+});
+
+test('clients that take turns while they are refused are not one that hammers', () => {
+  const watch = new Watch('device');
+  for (let round = 0; round < 90; round += 1) watch.over(watch.ask(EVENTS, 70), 401);
+  expect(watch.found).toEqual([]);
+});
+
+test.each([
+  ['half a page apart', [0, 5, 10, 15, 20, 25]],
+  ['of which one is behind', [20, 0, 29, 9, 38, 47, 56]],
+])('clients that take turns in one list, %s, do not go on in the pages of each other', (_, offsets) => {
+  const watch = new Watch('platform');
+  for (const offset of offsets) watch.page('/beta/devices', 10, offset);
+  expect(watch.found).toEqual([]);
 });

@@ -1,0 +1,94 @@
+/** `muster watch --ui` in a real browser: what it shows is what goes through, as it comes. */
+import http from 'node:http';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { simulateDevice } from '../../simulators/device/index.ts';
+import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/console.ts';
+import { ask, Running, typed } from './testing/muster.ts';
+
+const CURRENT = '/v0.2/deployments/current';
+const RUNS = '<script>window.pwned=1</script><img src="http://192.0.2.1/a" onerror="window.pwned=1">';
+const HOSTILE = `"'></title></script>${RUNS}`;
+
+/** A watch with a page; `start` brings the device to which it leads, which may be wrong. */
+async function watched() {
+  await using stack = new AsyncDisposableStack();
+  const home = stack.use(scratch()).path;
+  const [far, near] = [join(home, 'a.sock'), join(home, 'w.sock')];
+  const run = stack.use(new Running(typed`watch device --socket ${far} --listen ${near} --ui`, { cwd: home }));
+  const { ui } = await run.ready();
+  const all = stack.move();
+  return {
+    run,
+    near,
+    url: String(ui),
+    start: () => simulateDevice({ dir: join(home, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
+    /** A server of that socket that answers all requests so. */
+    answer: async (status: number, body: string, headers: http.OutgoingHttpHeaders) => {
+      const server = http.createServer((_, response) => response.writeHead(status, headers).end(body)).listen(far);
+      all.defer(() => void server.close());
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** An open stream of a client of that name. */
+function follow(socketPath: string, path: string, agent: string): http.ClientRequest {
+  const request = http.get({ socketPath, path, agent: false, headers: { 'user-agent': agent } });
+  request.on('error', () => {}).on('response', (response) => response.on('error', () => {}).resume());
+  return request;
+}
+
+describeConsole('the page of traffic that is watched', (open) => {
+  it('shows exchanges, streams and events as they come, and a server that is gone and comes back', async () => {
+    await using watch = await watched();
+    await using page = await open(watch.url);
+    await card(page, 'Findings').getByText('Nothing was found so far.').waitFor();
+    await ask(watch.near, CURRENT).catch(() => {});
+    await page.locator('[data-unreachable]').waitFor();
+    await using device = await watch.start();
+    const stream = follow(watch.near, '/v0.2/events?token=geheim', 'robot/1');
+    await card(page, 'Under way').getByText('robot/1').waitFor();
+    await expect.poll(() => page.locator('[data-unreachable]').count(), soon).toBe(0);
+    await device.publish(3);
+    await card(page, 'Under way').getByText('3 events').waitFor();
+    await expect.poll(() => page.locator('[data-events="3"]').count(), soon).toBe(1);
+    await card(page, 'Not judged').getByText('1 connection: no connection to the server').waitFor();
+    stream.destroy();
+    await card(page, 'Exchanges').getByText('left by its client').waitFor();
+    expect(await page.locator('main').textContent()).not.toContain('geheim');
+    await page.locator('[data-verdict=good]').waitFor();
+    watch.run.child.kill('SIGTERM');
+    await page.locator('.connection.ended').waitFor();
+  });
+
+  it('tells a finding as it comes, and shows hostile traffic as text', async () => {
+    await using watch = await watched();
+    const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE, status: HOSTILE });
+    await watch.answer(200, hostile, { 'content-type': 'application/json', 'x-hostile': HOSTILE });
+    await using page = await open(watch.url);
+    follow(watch.near, `${CURRENT}?q=${encodeURIComponent(HOSTILE)}`, HOSTILE);
+    await page.locator('[data-verdict=bad]').waitFor();
+    const finding = page.locator('[data-finding="device.deployment.shape.everywhere"]');
+    expect(await finding.getAttribute('data-side')).toBe('server');
+    await finding.getByRole('button').click();
+    await finding.locator('pre').first().getByText('<script>window.pwned=1</script>').waitFor();
+    await card(page, 'Exchanges').getByText('<img src=').first().waitFor();
+    expect(await page.evaluate('window.pwned')).toBeUndefined();
+    expect(await page.locator('main script, main img').count()).toBe(0);
+    await page.reload();
+    await page.locator('[data-verdict=bad]').waitFor();
+  });
+
+  it.each(LOOKS)('can be read by everybody: $name', async (look) => {
+    await using watch = await watched();
+    await ask(watch.near, CURRENT).catch(() => {});
+    await watch.answer(200, '{"id":"x"}', { 'content-type': 'application/json' });
+    await using page = await open(watch.url, look);
+    for (const agent of ['one', 'two']) follow(watch.near, CURRENT, agent);
+    await page.locator('[data-finding] button').first().click();
+    await card(page, 'Exchanges').getByText('two').waitFor();
+    await expectReadable(page);
+  });
+});

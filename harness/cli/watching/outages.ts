@@ -1,0 +1,66 @@
+/** When the server of a watch cannot be reached, and when it is back. */
+import { readableDuration } from '../../common/durations.ts';
+import { plural } from '../../reports/findings.ts';
+
+/** Outages that are told; one that flaps all night says nothing new. */
+const MOST_TOLD = 20;
+
+export interface OutageTelling {
+  say(text: string): void;
+  /** Null once it can be reached again. */
+  changed?(why: string | null): void;
+  now?(): number;
+}
+
+export class Outages {
+  readonly #telling: OutageTelling;
+  readonly #now: () => number;
+  #since: number | undefined;
+  #times = 0;
+  #longestMs = 0;
+
+  constructor(telling: OutageTelling) {
+    this.#telling = telling;
+    this.#now = telling.now ?? (() => performance.now());
+  }
+
+  /** A connection to the server could not be made. */
+  refused(why: string): void {
+    if (this.#since !== undefined) return;
+    this.#since = this.#now();
+    this.#times += 1;
+    this.#tell(`the server cannot be reached: ${why}; connections of clients are closed until it is back`);
+    this.#telling.changed?.(why);
+  }
+
+  /** One was made. */
+  reached(): void {
+    if (this.#since === undefined) return;
+    const lasted = this.#end();
+    this.#tell(`the server is back, after ${readableDuration(lasted)}`);
+    this.#telling.changed?.(null);
+  }
+
+  /** For the summary, at the end. */
+  get words(): string[] {
+    if (this.#times === 0) return [];
+    const isGone = this.#since !== undefined;
+    if (isGone) this.#end();
+    const longest = `for ${readableDuration(this.#longestMs)} at the longest`;
+    const end = isGone ? ', and was gone at the end' : '';
+    return [`the server could not be reached ${plural(this.#times, 'time')}, ${longest}${end}`];
+  }
+
+  #end(): number {
+    const lasted = this.#now() - (this.#since ?? this.#now());
+    this.#since = undefined;
+    this.#longestMs = Math.max(this.#longestMs, lasted);
+    return lasted;
+  }
+
+  #tell(text: string): void {
+    if (this.#times < MOST_TOLD) this.#telling.say(text);
+    else if (this.#times === MOST_TOLD && this.#since !== undefined)
+      this.#telling.say(`${text}; further times are in the report`);
+  }
+}

@@ -1,0 +1,94 @@
+/** The page of `--ui`: what goes through the watch and what was found in it, as it comes. It drives nothing. */
+import { type Console, serveConsole } from '../../../simulators/console/console.ts';
+import { Feed } from '../../../simulators/console/feed.ts';
+import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
+import { printable } from '../../common/terminal.ts';
+import { UsageError } from '../../common/usage.ts';
+import { exchangesOf } from '../../reports/exchanges.ts';
+import type { JudgeLink } from '../../watch/judge-link.ts';
+import type { Live } from '../../watch/judge-thread.ts';
+import type { Relay } from '../../watch/relay.ts';
+import { gapsIn } from './concluding.ts';
+import type { Lead } from './told.ts';
+
+/** Exchanges and deeds that are kept. */
+const KEPT = 300;
+const LOOK_MS = 500;
+
+type About = Pick<WatchDocument, 'api' | 'server' | 'began' | 'rules'>;
+
+export class WatchPage implements AsyncDisposable {
+  readonly #feed: Feed<WatchDocument>;
+  #console: Console | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(about: About) {
+    this.#feed = new Feed<WatchDocument>({
+      ...about,
+      ...{ clients: '', unreachable: null, connections: { open: 0, all: 0 }, bytes: { client: 0, server: 0 } },
+      ...{ exchanges: 0, events: 0, notJudged: [], open: [], over: [], findings: [], deeds: [] },
+    });
+  }
+
+  /** Resolves with the address of the page. Throws UsageError when the port cannot be used. */
+  async serve(port: number): Promise<string> {
+    try {
+      this.#console = await serveConsole({ page: 'watch', title: 'Watch', feed: this.#feed, actions: {}, port });
+    } catch (error) {
+      throw new UsageError(`--ui-port ${port}: cannot be used (${(error as Error).message})`);
+    }
+    return this.#console.url;
+  }
+
+  /** Clients can come there. */
+  follow(clients: string, relay: Relay, link: JudgeLink): void {
+    this.#feed.set({ clients });
+    this.#timer = setInterval(() => {
+      const { connections } = this.#feed.document;
+      this.#feed.set({ bytes: { ...link.carried }, connections: { ...connections, open: relay.open } });
+    }, LOOK_MS).unref();
+  }
+
+  live({ seen, decided, open, over }: Live): void {
+    const { rules, connections } = this.#feed.document;
+    this.#feed.set({
+      connections: { ...connections, all: seen.connections },
+      exchanges: seen.exchanges,
+      events: seen.events,
+      rules: { ...rules, decided },
+      notJudged: gapsIn(seen),
+      open,
+    });
+    if (over.length > 0) this.#feed.change({ append: 'over', items: over, keep: KEPT });
+  }
+
+  findings(leads: readonly Lead[]): void {
+    this.#feed.set({ findings: leads.map(lineOf) });
+  }
+
+  /** Null once the server can be reached again. */
+  unreachable(why: string | null): void {
+    this.#feed.set({ unreachable: why });
+  }
+
+  note(what: string): void {
+    this.#feed.change({ append: 'deeds', items: [{ at: Date.now(), what }], keep: KEPT });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#console?.[Symbol.asyncDispose]();
+  }
+}
+
+function lineOf({ result, at, looked, followers }: Lead): FindingLine {
+  const { id, level, section, requirement, expected = '', actual = '', exchanges = [] } = result;
+  const shown = exchangesOf(result);
+  return {
+    ...{ id, at, level, section, requirement, looked, followers },
+    expected: printable(expected),
+    actual: printable(actual),
+    side: id.startsWith('client.') ? 'client' : 'server',
+    exchanges: shown.map((each, index) => ({ ...each, curl: printable(exchanges[index]?.curl ?? '') })),
+  };
+}

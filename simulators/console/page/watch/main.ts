@@ -1,0 +1,191 @@
+/** The page of traffic that is watched: what goes through, what was found in it, and what was not judged. */
+
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import {
+  bytes,
+  Card,
+  clock,
+  DeedsCard,
+  Facts,
+  html,
+  noneIn,
+  openPage,
+  type PageProps,
+  textTo,
+  thousands,
+} from '../shell.ts';
+import type { ExchangeLine, FindingLine, WatchDocument } from './document.ts';
+
+type Props = PageProps<WatchDocument>;
+
+// How it stands.
+
+const counted = (count: number, noun: string): string => `${thousands(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+function verdictOf({ findings }: WatchDocument): { tone: string; text: string } {
+  const failed = findings.filter(({ level }) => level === 'MUST').length;
+  if (failed > 0) return { tone: 'bad', text: `${counted(failed, 'MUST')} broken` };
+  if (findings.length > 0) return { tone: 'warn', text: counted(findings.length, 'warning') };
+  return { tone: 'good', text: 'nothing found' };
+}
+
+function StandingCard({ document }: Props): VNode {
+  const { clients, server, began, connections, bytes: carried, exchanges, events, rules, unreachable } = document;
+  const { tone, text } = verdictOf(document);
+  const facts: [string, string][] = [
+    ['clients', clients],
+    ['server', server],
+    ['since', clock(began)],
+    ['connections', `${thousands(connections.open)} open, ${thousands(connections.all)} in all`],
+    ['exchanges', thousands(exchanges)],
+    ['events', thousands(events)],
+    ['bytes', `${bytes(carried.client)} in, ${bytes(carried.server)} out`],
+    ['rules', `${rules.decided} of ${rules.all} decided`],
+  ];
+  const note = html`<span class="state ${tone}" data-verdict=${tone}>${text}</span>`;
+  return html`<${Card} title="Verdict so far" note=${note}>
+    ${unreachable === null ? '' : html`<p class="void bad" data-unreachable><b>No server.</b> ${unreachable}</p>`}
+    <${Facts} facts=${facts} data-exchanges=${exchanges} data-events=${events} />
+  <//>`;
+}
+
+function NotJudgedCard({ document }: Props): VNode {
+  const { notJudged } = document;
+  return html`<${Card} title="Not judged">
+    ${noneIn(notJudged, 'All of it was judged.')}
+    <ul class="plain">${notJudged.map((why) => html`<li key=${why}>${why}</li>`)}</ul>
+  <//>`;
+}
+
+// What was found, one for each cause.
+
+const toneOf = (level: string): string => (level === 'MUST' ? 'bad' : 'warn');
+
+function FindingsCard({ document }: Props): VNode {
+  const { findings } = document;
+  const [open, setOpen] = useState('');
+  const rows = findings.toReversed();
+  return html`<${Card} title="Findings" note=${findings.length === 0 ? undefined : thousands(findings.length)}>
+    ${noneIn(rows, 'Nothing was found so far.')}
+    <ol class="rows findings">${rows.map(
+      (finding) => html`<${Finding} key=${finding.id} finding=${finding} open=${open === finding.id}
+        onToggle=${() => setOpen(open === finding.id ? '' : finding.id)} />`,
+    )}</ol>
+  <//>`;
+}
+
+interface FindingProps {
+  finding: FindingLine;
+  open: boolean;
+  onToggle(): void;
+}
+
+function Finding({ finding, open, onToggle }: FindingProps): VNode {
+  const { id, at, level, side, requirement, followers } = finding;
+  return html`<li data-finding=${id} data-side=${side}>
+    <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
+      <time>${clock(at)}</time>
+      <span class="state ${toneOf(level)}">${level}</span>
+      <span class="note">of the ${side}</span>
+      <b class="code">${id}</b>
+      <span class="note to">${followers.length === 0 ? '' : `${followers.length} more may follow from it`}</span>
+    </button>
+    <p class="requirement">${requirement}</p>
+    ${open ? html`<${FindingDetail} finding=${finding} />` : ''}
+  </li>`;
+}
+
+function FindingDetail({ finding }: { finding: FindingLine }): VNode {
+  const { id, section, expected, actual, looked, exchanges, followers } = finding;
+  const facts: [string, string][] = [
+    ['expected', expected],
+    ['actual', actual],
+    ['section', section],
+    ['looked at', looked === 1 ? 'once, and it did not hold' : `${thousands(looked)} times, and held until the last`],
+    ['more', `muster explain ${id}`],
+    ...(followers.length === 0 ? [] : ([['may follow', followers.join(', ')]] as [string, string][])),
+  ];
+  return html`<div class="detail">
+    <${Facts} facts=${facts} />
+    ${exchanges.map(
+      ({ headline, lines, curl }, index) => html`<div key=${index}>
+        <h3 class="code">${headline}</h3>
+        <pre tabindex="0">${[curl, '', ...lines].join('\n').trim()}</pre>
+      </div>`,
+    )}
+  </div>`;
+}
+
+// The traffic itself: what is under way, and what was last.
+
+/** Exchanges that are drawn. */
+const MOST = 100;
+const HOW: Readonly<Record<string, string>> = {
+  server: 'cut off by the server',
+  client: 'left by its client',
+  unseen: 'not seen to its end',
+};
+
+const toneOfStatus = (status: number | null): string =>
+  status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
+
+function OpenCard({ document }: Props): VNode {
+  const { open } = document;
+  return html`<${Card} title="Under way" note=${counted(open.length, 'exchange')}>
+    ${noneIn(open, 'No client waits for an answer, and no stream is open.')}
+    <ol class="rows requests">${open.map((line) => html`<${ExchangeRow} key=${line.exchange} line=${line} />`)}</ol>
+  <//>`;
+}
+
+function ExchangesCard({ document }: Props): VNode {
+  const { over, exchanges } = document;
+  const [search, setSearch] = useState('');
+  const words = search.toLowerCase().split(/\s+/);
+  const found = over.filter((line) => {
+    const text = `${line.method} ${line.url} ${line.client} ${line.status ?? 'cut'}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const note =
+    exchanges > over.length ? `the last ${thousands(over.length)} of ${thousands(exchanges)}` : thousands(over.length);
+  return html`<${Card} title="Exchanges" note=${note}>
+    <div class="search"><input type="search" aria-label="Filter exchanges" placeholder="GET /events 410 curl"
+      value=${search} onInput=${textTo(setSearch)} /></div>
+    ${noneIn(found, over.length === 0 ? 'No exchange has ended yet.' : 'No exchange fits.')}
+    <ol class="rows requests">${found
+      .slice(-MOST)
+      .reverse()
+      .map((line) => html`<${ExchangeRow} key=${line.exchange} line=${line} />`)}</ol>
+  <//>`;
+}
+
+function ExchangeRow({ line }: { line: ExchangeLine }): VNode {
+  const { exchange, at, ms, method, url, client, status, events, ended } = line;
+  const about = [client, ...(events > 0 ? [counted(events, 'event')] : []), HOW[ended ?? ''] ?? ''];
+  const waits = status === null && ended === null;
+  return html`<li data-exchange=${exchange}><div class="row">
+    <time>${clock(at)}</time>
+    <b class="code method">${method}</b>
+    <span class="code url">${url}</span>
+    <span class="note about">${about.filter((part) => part !== '').join(' · ')}</span>
+    <span class="number">${ms < 10_000 ? `${Math.round(ms)} ms` : `${thousands(Math.round(ms / 1000))} s`}</span>
+    <span class="state ${waits ? 'busy' : toneOfStatus(status)}">${status ?? (waits ? 'waits' : 'cut')}</span>
+  </div></li>`;
+}
+
+function WatchPage({ document }: Props): VNode {
+  return html`<div class="columns">
+    <div class="side">
+      <${StandingCard} document=${document} />
+      <${NotJudgedCard} document=${document} />
+      <${DeedsCard} title="What happened" deeds=${document.deeds} />
+    </div>
+    <div class="wide">
+      <${FindingsCard} document=${document} />
+      <${OpenCard} document=${document} />
+      <${ExchangesCard} document=${document} />
+    </div>
+  </div>`;
+}
+
+openPage<WatchDocument>(WatchPage, ({ api, server }) => `Traffic of the ${api} at ${server}`);
