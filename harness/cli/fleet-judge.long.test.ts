@@ -73,7 +73,7 @@ describe('of a platform under load', { timeout: 120_000 }, () => {
     const result = await judgedOf(platformWith(faults === undefined ? {} : { faults: parseFaults(faults) }));
     expect(idsOf(result)).toEqual([]);
     expect(result.answers?.judged).toBeGreaterThan(20);
-    expect(result.notes.filter((note) => note.startsWith('--judge'))).toEqual([]);
+    expect(result.incomplete_reasons).toEqual([]);
   });
 });
 
@@ -142,18 +142,13 @@ it('takes a twentieth of a processor, and asks for less where the answers take m
   const first = judge.bytesPerSecond();
   judge.take({ answers: 1, exchange: page('list', '') });
   await untilJudged(judge, ({ judged }) => judged === 1);
-  const end = performance.now() + 6000;
-  const asked: number[] = [];
-  for (let next = 0; performance.now() < end; ) {
-    judge.take({ answers: 1, exchange: page('list', '') });
-    if (performance.now() > next) {
-      asked.push(judge.bytesPerSecond());
-      next = performance.now() + 1000;
+  const offer = async (ms: number): Promise<void> => {
+    for (const end = performance.now() + ms; performance.now() < end; ) {
+      for (let count = 0; count < 10; count += 1) judge.take({ answers: 1, exchange: page('list', '') });
+      await new Promise((resolve) => void setTimeout(resolve, 1));
     }
-    await new Promise((resolve) => void setTimeout(resolve, 1));
-  }
-  const { cpu_share: share, judged, dropped } = judge.judged;
-  expect(share).toBeLessThan(0.1);
-  expect(dropped).toBeGreaterThan(judged);
-  expect(Math.min(...asked)).toBeLessThan(first);
+  };
+  while (judge.judged.dropped <= judge.judged.judged || judge.bytesPerSecond() >= first) await offer(1000);
+  await offer(3000);
+  expect(judge.judged.cpu_share).toBeLessThan(0.1);
 });

@@ -3,7 +3,7 @@
  * It takes a twentieth of a processor at most: what is more is not judged, and workers are asked for less.
  */
 import { extname } from 'node:path';
-import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
+import { type AnswersTold, type Exchange, weightOf } from '../../simulators/fleet/platform/answers.ts';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import type { Judged } from '../../simulators/fleet/result/judged.ts';
 import type { AnswerJudge } from '../../simulators/fleet/run/plan.ts';
@@ -39,8 +39,9 @@ type Finding = Judged['findings'][number];
 export class FleetJudge implements AnswerJudge {
   readonly #worker: JudgeWorker;
   readonly #base: string;
-  /** What could not be judged, a sentence each. */
-  readonly notes: string[] = [];
+  readonly #isReady = Promise.withResolvers<void>();
+  readonly ready: Promise<void> = this.#isReady.promise;
+  readonly faults: string[] = [];
   readonly #findings = new Map<string, Omit<Finding, 'count'>>();
   #broken: Readonly<Record<string, number>> = {};
   /** Phases of the exchanges that the thread has not taken yet. */
@@ -65,7 +66,10 @@ export class FleetJudge implements AnswerJudge {
       data: { api: 'platform', way: 'url', place, sample: true } satisfies ThreadData,
       taken: (broken) => this.#taken(broken),
       found: (id, judged, requirement) => this.#found(id, judged, requirement),
-      trouble: (why) => this.notes.push(`--judge: ${why}`),
+      trouble: (why) => {
+        this.faults.push(`--judge: ${why}`);
+        this.#isReady.resolve();
+      },
     });
     // Answered as soon as the thread has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
@@ -79,7 +83,7 @@ export class FleetJudge implements AnswerJudge {
       return;
     }
     this.#exchanges += 1;
-    this.#bytes += exchange.body.length;
+    this.#bytes += weightOf(exchange);
     this.#underWay.push(exchange.phase);
     this.#worker.post({ kind: 'traffic', traffic: trafficOf(exchange, this.#exchanges, this.#base) });
   }
@@ -112,6 +116,8 @@ export class FleetJudge implements AnswerJudge {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
     // What is not judged by then is not told as judged.
     await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
+    const { seen, judged } = this.judged;
+    if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -136,6 +142,7 @@ export class FleetJudge implements AnswerJudge {
   #taken(broken: Readonly<Record<string, number>>): void {
     if (this.#ready === undefined) {
       this.#ready = { at: performance.now(), spentMs: this.#worker.spentMs };
+      this.#isReady.resolve();
       return;
     }
     this.#judged += 1;
@@ -150,7 +157,7 @@ export class FleetJudge implements AnswerJudge {
     requirement: Pick<Requirement, 'level' | 'text'> | undefined,
   ): void {
     const { level, text } = requirement ?? { level: 'INFO', text: '' };
-    if (fault !== undefined) this.notes.push(`--judge: the rule ${id} has failed, and judges nothing more: ${fault}`);
+    if (fault !== undefined) this.faults.push(`--judge: the rule ${id} has failed, and judges nothing more: ${fault}`);
     if (broken === undefined || level === 'INFO') return;
     const { expected, actual, counterexample } = broken.finding;
     const asked = broken.seen.at(-1)?.asked;

@@ -64,7 +64,11 @@ export function serveJudge(
       return;
     }
     if (message.kind === 'traffic') {
-      for (const each of message.traffic) judge.take(each);
+      try {
+        for (const each of message.traffic) judge.take(each);
+      } catch (error) {
+        report({ kind: 'trouble', why: `an exchange could not be judged: ${String(error)}` });
+      }
       report({ kind: 'taken', spentMs: spentMs(), broken: judge.broken });
       return;
     }

@@ -38,6 +38,11 @@ interface SamplerOptions {
 
 /** What an exchange takes beside its bodies, bytes. */
 const EACH = 2000;
+
+/** What an exchange takes of a sample, bytes. */
+export const weightOf = ({ body, sent = '' }: Pick<Exchange, 'body' | 'sent'>): number =>
+  EACH + body.length + sent.length;
+
 /** A larger body would hold up the process while it is passed on. */
 const MOST_BODY = 2 ** 20;
 /** So many of a kind are told however busy it is: a rare request is as worth judging as a frequent one. */

@@ -35,6 +35,8 @@ const TOGETHER = 256;
 const SPARE = 8;
 const MOST_SPARE = 256;
 
+const CLOSED = 'the connections were closed';
+
 export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
   /** Value of the field Host. */
@@ -63,6 +65,7 @@ export class Connections implements Sender {
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
     let bytes: string | Buffer;
     try {
+      if (this.#closed) throw new Error(CLOSED);
       bytes = encodeRequest(this.#host, request);
     } catch (error) {
       handler.onResponseError(undefined, error as Error);
@@ -83,7 +86,7 @@ export class Connections implements Sender {
   /** Cuts every connection; requests under way fail. */
   async destroy(): Promise<void> {
     this.#closed = true;
-    const error = new Error('the connections were closed');
+    const error = new Error(CLOSED);
     for (const { handler } of [...this.#waiting.splice(0), ...this.#patient.splice(0)])
       handler.onResponseError(undefined, error);
     await Promise.all([...this.#open].map((connection) => connection.destroy(error)));
@@ -135,10 +138,10 @@ export class Connections implements Sender {
     const connection: RequestConnection = new RequestConnection(socket, {
       timeoutMs: this.#options.timeoutMs,
       onReady: () => this.#release(connection),
-      onClosed: () => this.#drop(connection),
+      onGone: () => this.#drop(connection),
     });
     this.#open.add(connection);
-    if (this.#closed) void connection.destroy(new Error('the connections were closed'));
+    if (this.#closed) void connection.destroy(new Error(CLOSED));
     else this.#release(connection);
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, type ExchangeOptions, exchange } from '../../common/platform-http.ts';
@@ -22,7 +23,15 @@ async function answeredWith(answer: (socket: Socket, request: string) => unknown
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
-  const connections = new Connections({ origin: `http://127.0.0.1:${port}`, most: 1, timeoutMs });
+  const told = { crowded: 0 };
+  const connections = new Connections({
+    origin: `http://127.0.0.1:${port}`,
+    most: 1,
+    timeoutMs,
+    onCrowded: () => {
+      told.crowded += 1;
+    },
+  });
   cleanUp.push(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -30,7 +39,7 @@ async function answeredWith(answer: (socket: Socket, request: string) => unknown
   });
   const ask = (more: Partial<ExchangeOptions> = {}): Promise<Answer> =>
     exchange(connections, { method: 'GET', path: '/devices?limit=1', headers: {}, body: null, ...more });
-  return { ask, requests, sockets, host: `127.0.0.1:${port}` };
+  return { ask, requests, sockets, connections, told, host: `127.0.0.1:${port}` };
 }
 
 const wire = (text: string): string => text.replaceAll('\n', '\r\n');
@@ -71,9 +80,25 @@ describe('a request', () => {
     expect(sockets.size).toBe(2);
   });
 
-  it('fails when no byte comes in time', async () => {
-    const { ask } = await answeredWith(() => {}, 20);
+  it('fails when no byte comes in time, also where connections were idle for longer', async () => {
+    const { ask, sockets } = await answeredWith((socket) => sockets.size === 1 && socket.write(OK), 20);
+    expect(textOf(await ask())).toBe('ok');
+    const [first] = sockets;
+    if (first?.closed !== true) await once(first as Socket, 'close');
     await expect(ask()).rejects.toThrow('no byte of an answer for 0.02 s');
+  });
+
+  it('is not counted as waiting for a connection that is gone', async () => {
+    const { ask, told } = await answeredWith((socket) => socket.write(wire('HTTP/1.1 204 No\nConnection: close\n\n')));
+    for (let count = 0; count < 3; count += 1) await ask();
+    expect(told.crowded).toBe(0);
+  });
+
+  it('fails after the end', async () => {
+    const { ask, connections } = await answeredWith((socket) => socket.write(OK));
+    await ask();
+    await connections.destroy();
+    await expect(ask()).rejects.toThrow('the connections were closed');
   });
 });
 

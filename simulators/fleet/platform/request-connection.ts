@@ -51,15 +51,18 @@ interface RequestConnectionOptions {
   timeoutMs: number;
   /** Called when an answer is complete, and the next request may be sent. */
   onReady(): void;
-  /** Called when the connection is closed, after the request under way has failed. */
-  onClosed(): void;
+  /** Called once, as soon as the connection can be used no more. */
+  onGone(): void;
 }
 
 /** So much earlier than the server says, a connection is not used any more: the request takes its time, too. */
 const MARGIN_MS = 1000;
+/** After an answer that does not say how long the connection stays open. Some servers close it after 5 s. */
+const UNSAID_MS = 4000;
 
 export class RequestConnection {
   readonly #socket: Socket;
+  readonly #onGone: () => void;
   readonly #parser: MessageParser;
   /** Of the request under way. */
   #handler: AnswerHandler | undefined;
@@ -69,10 +72,12 @@ export class RequestConnection {
   #last = false;
   /** When the server closes it unless it is used, by `performance.now()`. */
   #usableUntil = Number.POSITIVE_INFINITY;
+  #isGone = false;
 
   /** `socket` is connected. */
-  constructor(socket: Socket, { timeoutMs, onReady, onClosed }: RequestConnectionOptions) {
+  constructor(socket: Socket, { timeoutMs, onReady, onGone }: RequestConnectionOptions) {
     this.#socket = socket;
+    this.#onGone = onGone;
     this.#parser = new MessageParser({
       head: (head) => this.#begin(head),
       // A copy: what it is part of may be read into again.
@@ -80,11 +85,10 @@ export class RequestConnection {
       end: () => this.#complete(),
       wrong: (why) => this.#fail(new Error(`the answer is not HTTP/1.1: ${why}`)),
     });
-    socket.setTimeout(timeoutMs, () => {
-      if (this.#handler !== undefined) this.#fail(new Error(`no byte of an answer for ${timeoutMs / 1000} s`));
-    });
+    // Also of one that is idle: it is not worth keeping.
+    socket.setTimeout(timeoutMs, () => this.#fail(new Error(`no byte of an answer for ${timeoutMs / 1000} s`)));
     socket.on('data', (bytes: Buffer) => {
-      if (this.#handler === undefined) socket.destroy();
+      if (this.#handler === undefined) this.#cut();
       else this.#parser.push(bytes, 0);
       // Only now: what came behind the answer is no answer to the next request.
       if (this.#handler === undefined && !socket.destroyed) onReady();
@@ -94,15 +98,12 @@ export class RequestConnection {
       this.#fail(closed());
     });
     socket.on('error', (error) => this.#fail(error));
-    socket.once('close', () => {
-      this.#fail(closed());
-      onClosed();
-    });
+    socket.once('close', () => this.#fail(closed()));
   }
 
   /** Whether the server keeps it open for another request, as far as it has said. Closes it otherwise. */
   get usable(): boolean {
-    if (performance.now() >= this.#usableUntil) this.#socket.destroy();
+    if (performance.now() >= this.#usableUntil) this.#cut();
     return !this.#socket.destroyed;
   }
 
@@ -140,7 +141,7 @@ export class RequestConnection {
     const named = joined(headers);
     const options = named['connection']?.toLowerCase() ?? '';
     const [, seconds] = /timeout=(\d+)/i.exec(named['keep-alive'] ?? '') ?? [];
-    const usableMs = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - MARGIN_MS;
+    const usableMs = seconds === undefined ? UNSAID_MS : Number(seconds) * 1000 - MARGIN_MS;
     this.#usableUntil = performance.now() + usableMs;
     const framed = named['content-length'] !== undefined || named['transfer-encoding'] !== undefined;
     const bodiless = status === 204 || status === 304;
@@ -154,15 +155,22 @@ export class RequestConnection {
     if (this.#interim) return;
     const handler = this.#handler;
     this.#handler = undefined;
-    if (this.#last) this.#socket.destroy();
+    if (this.#last) this.#cut();
     handler?.onResponseEnd();
+  }
+
+  #cut(): void {
+    this.#socket.destroy();
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#onGone();
   }
 
   #fail(error: Error): void {
     const handler = this.#handler;
     this.#handler = undefined;
     this.#parser.stop();
-    this.#socket.destroy();
+    this.#cut();
     handler?.onResponseError(this, error);
   }
 }

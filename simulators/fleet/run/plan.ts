@@ -16,13 +16,15 @@ type OfHosts = Pick<
 
 /** Judges answers of a platform. Whoever starts a run brings one: a fleet knows no requirement. */
 export interface AnswerJudge extends AsyncDisposable {
+  /** Resolves when it can judge, or never will. */
+  readonly ready: Promise<void>;
   take(told: AnswersTold): void;
   /** What it can take, bytes a second, by what it took of a processor so far. */
   bytesPerSecond(): number;
   /** What came of the answers so far. */
   readonly judged: Judged;
-  /** What could not be judged, a sentence each. */
-  readonly notes: readonly string[];
+  /** Why it has not judged as it should, a sentence each: the run is incomplete. */
+  readonly faults: readonly string[];
   /** Resolves when all that it took is judged. */
   settle(): Promise<void>;
 }

@@ -88,7 +88,7 @@ function resultSoFar(
   measured: Measured,
   how: Pick<RunFacts, 'goesOn' | 'interrupted'>,
 ): FleetResult {
-  const all = [...notes, ...outputs.notes, ...(soak?.notes ?? []), ...(judge?.notes ?? [])];
+  const all = [...notes, ...outputs.notes, ...(soak?.notes ?? [])];
   const judged = mergeJudged([soak?.earlier?.answers, judge?.judged]);
   const told = { notes: all, costs: costs.costs, soak: soak?.told, judged };
   return resultOf(options, fleet, measured, { ...facts, ...how, ...told });
@@ -154,7 +154,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   );
   view.end();
   if (soak === undefined) addLastRollouts(record, outputs);
-  await judge?.settle();
+  await endJudging(run, interrupted === undefined);
   const wasInterrupted = given.signal.aborted && interrupted !== undefined;
   const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
   options.onResult?.(result);
@@ -163,6 +163,12 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   await stop().finally(() => outputs.finish(result));
   await soak?.end(result, wasInterrupted && !isOver(record));
   return result;
+}
+
+/** A run whose answers were not judged as they should is not whole. `waits`: for what is still to be judged. */
+async function endJudging({ judge, fleet }: Run, waits: boolean): Promise<void> {
+  if (waits) await judge?.settle();
+  fleet.record.incomplete.push(...(judge?.faults ?? []));
 }
 
 /** A run that a condition has ended is over, even where it was interrupted as well. */
@@ -243,10 +249,11 @@ function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
   return { processes: () => [...own, ...workers()], online: () => fleet.online };
 }
 
-async function carryOut({ options, fleet, outputs, view, byHand, costs, soak }: Run): Promise<void> {
+async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, judge }: Run): Promise<void> {
   const { screen, signal, shard } = options;
   if (options.keep === true) screen.write(`files of robots: ${fleet.dir}\n`);
   if (shard !== undefined) outputs.signOfLife(shard, () => fleet.record.phase);
+  await judge?.ready;
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
