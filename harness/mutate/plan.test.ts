@@ -63,6 +63,7 @@ test('a sample has so many of each kind, from all sections alike, and the same f
   const next = () => 0.5;
   expect(names(drawn(ALL, 3, next, []))).toEqual(['a1', 'b1', 'v1', 'c1']);
   expect(names(drawn(ALL, 100, next, []))).toEqual(names(ALL));
-  expect(names(drawn(ALL, 2, next, only('a2', 'a3', 'b1')))).toEqual(['a2', 'a3', 'v1']);
+  expect(names(drawn(ALL, 2, next, only('a2', 'a3', 'b1')))).toEqual(['a1', 'a2', 'v1']);
+  expect(names(drawn(ALL, 4, next, only('a1', 'a2', 'a3', 'b1')))).toEqual(['a1', 'a2', 'a3', 'v1', 'c1']);
   expect(names(drawn(ALL, 2, next, only('a2')))).toEqual(['a1', 'a2', 'v1']);
 });

@@ -83,18 +83,22 @@ const mixed = (lists: readonly Subject[][]): Subject[] =>
     .map(({ subject }) => subject);
 
 /**
- * So many of each kind at most: those that come first, and a sample of the rest, from every section alike. `next`:
- * random numbers from 0 to 1.
+ * So many of each kind at most: those that come first, and a sample of the rest, from every section alike. Of the first
+ * set no more than half while there are others: else a sample would meet the same ones again and again. `next`: random
+ * numbers from 0 to 1.
  */
 export function drawn(subjects: readonly Subject[], count: number, next: () => number, first: First): Subject[] {
-  const chosen = new Set(byKind(subjects).flatMap((kind) => queue(kind, next, first).slice(0, count)));
+  const chosen = new Set(byKind(subjects).flatMap((kind) => sampled(kind, count, next, first)));
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-const queue = (kind: readonly Subject[], next: () => number, first: First): Subject[] =>
-  ranked(kind, first).flatMap((members, rank) =>
-    rank === 0 && first.length > 0 ? members : inTurn(shuffled(members, next)),
-  );
+function sampled(kind: readonly Subject[], count: number, next: () => number, first: First): Subject[] {
+  const ranks = ranked(kind, first);
+  const found = first.length > 0 ? (ranks.shift() ?? []) : [];
+  const others = ranks.flatMap((members) => inTurn(shuffled(members, next)));
+  const share = Math.max(Math.ceil(count / 2), count - others.length);
+  return [...found.slice(0, share), ...others].slice(0, count);
+}
 
 const shuffled = (subjects: readonly Subject[], next: () => number): Subject[] =>
   subjects

@@ -18,7 +18,7 @@ import {
 import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
-import { type Earlier, since } from './since.ts';
+import { carried, type Earlier, since } from './since.ts';
 import type { Subject } from './subject.ts';
 
 /** What a report says beside what was found. */
@@ -128,7 +128,8 @@ export function reportOf(
 ): MutationReport {
   const settled = use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
   const { first, traffic, testTimeoutMs, flaky } = found;
-  const subjects = [...settled.subjects];
+  const kept = earlier === undefined ? [] : carried(settled.subjects, earlier, all);
+  const subjects = [...settled.subjects, ...kept];
   const score = scoreOf(subjects);
   const report = {
     ...about,
@@ -181,8 +182,11 @@ function verdictOn(
   if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
   if (summary.blocked > 0)
     return verdict(EXIT.incomplete, `${summary.blocked} servers could not be started: nothing is known of them`);
-  if (kind === 'variant' && summary.accepted > 0)
-    return verdict(EXIT.conformant, 'every variant that ran was accepted; no defect was looked for');
+  const known = summary.known > 0 ? ', or is in the baseline' : '';
+  if (kind === 'variant')
+    return summary.accepted + summary.known > 0
+      ? verdict(EXIT.conformant, `every variant that ran was accepted${known}; no defect was looked for`)
+      : verdict(EXIT.incomplete, 'the tests asked nothing in which a variant differs');
   if (score === undefined && summary.known === 0)
     return verdict(
       EXIT.incomplete,
@@ -192,7 +196,7 @@ function verdictOn(
     );
   const never = inState(subjects, 'never_asked').filter(({ kind }) => kind === 'defect').length;
   const unseen = never === 0 ? '' : `; ${never} ${never === 1 ? 'was' : 'were'} never asked for`;
-  const all = `every defect that ran was killed${summary.known > 0 ? ', or is in the baseline' : ''}`;
+  const all = `every defect that ran was killed${known}`;
   const words = least === undefined || score === undefined ? all : `the score is ${inPercent(score)}`;
   return verdict(EXIT.conformant, `${words}${unseen}`);
 }

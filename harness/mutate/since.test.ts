@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import type { MutationReport, MutationState, MutationSubject } from '../reports/mutation/report.ts';
 import { sampleMutation, sampleSubject } from '../reports/mutation/testing/samples.ts';
-import { type Earlier, firstOf, readEarlier, since } from './since.ts';
+import { carried, type Earlier, firstOf, readEarlier, since } from './since.ts';
 import type { Subject } from './subject.ts';
 
 const one = (name: string, state: MutationState, given: Partial<MutationSubject> = {}) =>
@@ -87,12 +87,34 @@ test('verdicts of a run in which the tests were not steady are neither used nor 
   expect(firstOf(inWorld(subjects), earlierOf(subjects, { flaky: 'they failed later' }))[0]).toEqual(new Set(['a']));
 });
 
+test('what this run was not asked for keeps its verdict', () => {
+  const last = earlierOf([
+    one('a', 'killed', { how: 'ended with exit code 1' }),
+    one('b', 'survived'),
+    one('gone', 'killed'),
+  ]);
+  const now = sampleMutation([one('b', 'killed')]);
+  const subjects = [
+    ...now.subjects,
+    ...carried(now.subjects, last, [...now.subjects, ...last.report.subjects.slice(0, 2)]),
+  ];
+  expect(since({ ...now, subjects }, last, subjects).subjects).toMatchObject([
+    { name: 'b', state: 'killed' },
+    { name: 'a', state: 'not_run', last: { state: 'killed', started_at: AT } },
+  ]);
+  expect(subjects[1]).not.toHaveProperty('how');
+});
+
 test('that run was another one: other tests, other options, other defects', () => {
   const given = { command: 'npm test', repeat: 'muster mutate client --seed 1 --only', muster: '9' };
   const now = sampleMutation([one('a', 'killed'), one('b', 'killed')], given);
   const differs = (subjects: readonly MutationSubject[], more: Partial<MutationReport>) =>
     since(now, earlierOf(subjects, { ...given, ...more }), now.subjects).since.differs;
   expect(differs(now.subjects, { repeat: 'muster mutate client --seed 2 --only' })).toEqual([]);
+  const own = (seed: number) => ({ repeat: `muster mutate client --command 'x --seed 5' --seed ${seed} --only` });
+  expect(
+    since({ ...now, ...own(1) }, earlierOf(now.subjects, { ...given, ...own(2) }), now.subjects).since.differs,
+  ).toEqual([]);
   expect(differs(now.subjects, { repeat: 'muster mutate client --heartbeat 9s --seed 1 --only' })).toEqual([
     'ran with other options',
   ]);
@@ -102,7 +124,7 @@ test('that run was another one: other tests, other options, other defects', () =
     'ran other tests: make',
     'was of Muster 8',
     'had defects or variants that are gone, or described otherwise now (1)',
-    'did not have all of these defects and variants (1 are new)',
+    'did not look at all of these defects and variants (not at 1)',
   ]);
 });
 

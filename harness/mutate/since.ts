@@ -56,6 +56,21 @@ export function firstOf(subjects: readonly Subject[], earlier: Earlier | undefin
   return [named((verdict) => verdict !== undefined && isFinding(verdict)), named((verdict) => verdict === undefined)];
 }
 
+/** What that run had, and this one was not asked for: it keeps its verdict, so that parts of a run add up. */
+export function carried(
+  subjects: readonly MutationSubject[],
+  { report }: Earlier,
+  all: readonly Named[],
+): MutationSubject[] {
+  const left = report.subjects.filter(
+    (one) => all.some((each) => isSame(each, one)) && !subjects.some((each) => isSame(each, one)),
+  );
+  return left.map(({ duration_ms: _, how: _how, wrote: _wrote, reason: _reason, last: _last, ...one }) => ({
+    ...one,
+    state: 'not_run',
+  }));
+}
+
 /** What of a report an earlier one is compared with. */
 type Compared = Pick<MutationReport, 'muster' | 'command' | 'repeat' | 'first_run' | 'flaky' | 'subjects'>;
 
@@ -93,7 +108,8 @@ export function since(
 /** Also when a baseline excuses it. */
 const isMissed = (state: MutationSubject['state']): boolean => isFinding({ state }) || state === 'known';
 
-const SEED = / --seed \d+/;
+/** Before the `--only` that its user goes on with: the command may have one of its own. */
+const SEED = / --seed \d+(?= --only$)/;
 
 /** In what that run was another one, as ends of a sentence about it. */
 function differences(
@@ -110,6 +126,6 @@ function differences(
     ...(holds(last) ? [] : ['met tests that did not always pass on the faithful simulator: its verdicts are not used']),
     ...(last.muster === muster ? [] : [`was of Muster ${last.muster}`]),
     ...(gone === 0 ? [] : [`had defects or variants that are gone, or described otherwise now (${gone})`]),
-    ...(added === 0 ? [] : [`did not have all of these defects and variants (${added} are new)`]),
+    ...(added === 0 ? [] : [`did not look at all of these defects and variants (not at ${added})`]),
   ];
 }

@@ -342,10 +342,14 @@ ${followers(consequences)}${held(blocked)}</div></details>
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 /** The words of the specification, with a link to all that the page has of its section. */
-export function clause({ clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>): Markup {
+export function clause(
+  { clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>,
+  isOnPage = true,
+): Markup {
   if (quoted === undefined)
     return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
-  const link = html`<a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a>`;
+  const title = html`Section ${number} ${sectionTitle(number)}`;
+  const link = isOnPage ? html`<a href="#section-${number}">${title}</a>` : title;
   return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }
 

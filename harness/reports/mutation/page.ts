@@ -74,17 +74,27 @@ function sectionTable({ sections }: MutationReport): Markup {
   return folded('Score by section', sections.length, true, heads, rows, 'scores');
 }
 
-function subjectTable(state: MutationState, { subjects }: MutationReport): Markup {
+function subjectTable(state: MutationState, { subjects, sections }: MutationReport): Markup {
   const all = subjects.filter((subject) => subject.state === state);
   const words = STATE_WORDS[state];
   const title = words.charAt(0).toUpperCase() + words.slice(1);
-  return folded(title, all.length, OPEN.includes(state), ['Server', 'Required', 'By hand'], all.map(row));
+  return folded(
+    title,
+    all.length,
+    OPEN.includes(state),
+    ['Server', 'Required', 'By hand'],
+    all.map((each) => row(each, sections)),
+  );
 }
 
-function row(subject: MutationSubject): Markup {
+function row(subject: MutationSubject, sections: MutationReport['sections']): Markup {
   const { name, kind, section, summary, requirements, by_hand: byHand, how, wrote, reason, state } = subject;
   const required = requirements.map(
-    ({ id, text, ...of }) => html`<p>${text} <span class="soft">${id}</span></p>${clause(of)}`,
+    ({ id, text, ...of }) =>
+      html`<p>${text} <span class="soft">${id}</span></p>${clause(
+        of,
+        sections.some(({ section: each }) => each === of.section),
+      )}`,
   );
   const ended = [reason, lastWords(subject), isFinding(subject) || isKilled(subject) ? how : undefined].filter(
     (part) => part,
