@@ -166,6 +166,41 @@ test('what follows from a finding is known where no checks run', async () => {
 
 const LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[],"total_count":0}';
 const KEYLESS = 'client.key.sent.watched';
+const listPage = (at: number, limit: number, offset: number, rest = '', size = limit): Step => ({
+  ...{ at, connection: 1, headers: KEY, status: 200 },
+  target: `/beta/devices?limit=${limit}&offset=${offset}${rest}`,
+  answered: [['Content-Type', 'application/json']],
+  body: JSON.stringify({ object: 'list', limit: size, offset, has_more: true, data: [], total_count: 900 }),
+});
+const pagesFound = async (pages: readonly Step[]): Promise<string[]> =>
+  (await foundIn('platform', pages)).filter((id) => id.startsWith('client.pages.'));
+
+test.each<[string, readonly Step[]]>([
+  [
+    'with limits of their own',
+    [listPage(0, 100, 0), listPage(1000, 10, 0), listPage(2000, 100, 100), listPage(3000, 10, 10)],
+  ],
+  ['half a page apart', [0, 50, 100, 150, 200].map((offset, index) => listPage(index * 1000, 100, offset))],
+  [
+    'one of which has got smaller pages',
+    [[400, 100] as const, [0, 500] as const, [500, 100] as const].map(([offset, limit], index) =>
+      listPage(index * 1000, limit, offset, '', 100),
+    ),
+  ],
+  [
+    'each of which counts twice',
+    [0, 100, 0, 100, 0, 100].map((offset, index) => listPage(index * 1000, 100, offset, '&expand=total_count')),
+  ],
+])('readers of one list behind one connection, %s, are not one that pages wrongly', async (_, pages) => {
+  const goesOn = listPage(6000, 100, 200);
+  expect(await pagesFound([...pages, goesOn])).toEqual([]);
+});
+
+test('a reader of a list on one connection that leaves items out is found', async () => {
+  const pages = [0, 101, 202, 303].map((offset, index) => listPage(index * 1000, 100, offset));
+  expect(await pagesFound(pages)).toEqual(['client.pages.next.watched']);
+});
+
 test('a user of a console has a cookie instead of a key', async () => {
   const asks = (headers: Pairs): Step => ({
     ...{ at: 0, connection: 1, target: '/beta/devices', status: 200, headers, body: LIST },
