@@ -115,7 +115,8 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      this.#closed(traffic.connection);
+      // Nobody knows when it closes: for rules it stays open.
+      this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
       count(this.seen.lost, `no connection to the server: ${this.#reason(traffic.why)}`);

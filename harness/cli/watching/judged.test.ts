@@ -145,6 +145,23 @@ test.each(['client', 'unseen'] as const)(
   },
 );
 
+test('a client whose stream is left to itself may get there what is torn for another one', async () => {
+  const lost = events(0, 1, { ids: [4], ended: 'unseen' });
+  const torn = events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4);
+  expect(await foundIn('device', [lost, torn, events(3000, 3, {}, 8)])).toEqual([]);
+});
+
+test('a connection that is lost while nothing is under way is not known to be closed', async () => {
+  const { judge, found } = await judgeOf('device');
+  const health: Step = { at: 0, connection: 1, target: '/v0.2/events?after=4', status: 200 };
+  const steps = [events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4), events(3000, 3, {}, 8)];
+  const rest = steps.flatMap((step, index) => trafficOf(step, index + 1));
+  for (const each of trafficOf(health, 0)) judge.take(each);
+  judge.take({ kind: 'lost', at: 500, connection: 1, why: 'more came than could be judged in time' });
+  for (const each of rest) judge.take(each);
+  expect(found).toEqual([]);
+});
+
 test('an agent that was installed anew counts from 1 again; one that changes its events is found', async () => {
   const first = events(0, 1, { ids: [1, 2], ended: 'client' });
   const anew = events(86_400_000, 2, { ids: [1], ended: 'client', when: '2026-02-02T00:00:00Z' });
