@@ -90,27 +90,26 @@ test.each([false, true])('clients that wait in turn are not taken for one that d
   ).toEqual([]);
 });
 
-test('one that does not wait is found: at once on one connection, and where no others could be meant', async () => {
-  const on = (connection: (index: number) => number, rounds: number): Step[] =>
-    Array.from({ length: rounds }, (_, index) => busy(index * 500, connection(index), connection(index) > 0));
-  expect(
-    await foundIn(
+test('one that does not wait is found on one connection, and not where others could be meant', async () => {
+  const on = (connection: (index: number) => number): Promise<string[]> =>
+    foundIn(
       'platform',
-      on(() => 0, 4),
-    ),
-  ).toEqual(EARLY);
-  expect(
-    await foundIn(
-      'platform',
-      on((index) => index + 1, 4),
-    ),
-  ).toEqual([]);
-  expect(
-    await foundIn(
-      'platform',
-      on((index) => index + 1, 10),
-    ),
-  ).toEqual(EARLY);
+      Array.from({ length: 20 }, (_, index) => busy(index * 500, connection(index), connection(index) > 0)),
+    );
+  expect(await on(() => 0)).toEqual(EARLY);
+  expect(await on((index) => index + 1)).toEqual([]);
+});
+
+test.each<[string, (index: number) => string]>([
+  ['Via', () => '1.1 proxy'],
+  ['Forwarded', () => 'for=10.0.0.1'],
+  ['X-Forwarded-For', (index) => `10.0.0.${index % 3}`],
+])('clients behind a proxy that adds %s are not taken for one', async (name, value) => {
+  const steps = Array.from({ length: 9 }, (_, index): Step => {
+    const headers: Pairs = [...KEY, [name, value(index)]];
+    return { ...busy(index * 100 + Math.floor(index / 3) * 5000, 0), headers };
+  });
+  expect(await foundIn('platform', steps)).toEqual([]);
 });
 
 const events = (at: number, connection: number, rest: Partial<Step> = {}, after?: number): Step => ({
