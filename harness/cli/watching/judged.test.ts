@@ -117,13 +117,22 @@ const events = (at: number, connection: number, rest: Partial<Step> = {}, after?
   ...{ target: `/v0.2/events${after === undefined ? '' : `?after=${after}`}`, ids: [], ...rest },
 });
 
-test('seven agents with one cursor that has expired are not one that repeats it', async () => {
-  const expired = (closes: boolean): Step[] =>
-    [0, 1, 2, 3, 4, 5, 6].map((index): Step => {
-      return { at: index * 120, connection: index, target: '/v0.2/events?after=5', status: 410, closes };
+test('seven clients with one cursor that has expired are not one that repeats it', async () => {
+  const expired = (pause: number, rounds: number, connection = (index: number) => index, closes = true): Step[] =>
+    Array.from({ length: rounds }, (_, index): Step => {
+      return { at: index * pause, connection: connection(index), target: '/v0.2/events?after=5', status: 410, closes };
     });
-  expect(await foundIn('device', expired(false))).toEqual([]);
-  expect(await foundIn('device', expired(true))).toEqual(['client.expired.goes-on.watched']);
+  expect(await foundIn('device', expired(120, 7, undefined, false))).toEqual([]);
+  expect(await foundIn('device', expired(120, 7))).toEqual([]);
+  expect(await foundIn('device', expired(10_000, 20))).toEqual([]);
+  const found = ['client.expired.goes-on.watched'];
+  expect(await foundIn('device', expired(1000, 13))).toEqual(found);
+  expect(
+    await foundIn(
+      'device',
+      expired(10_000, 6, () => 1, false),
+    ),
+  ).toEqual(found);
 });
 
 test.each<[Ended, string[]]>([
