@@ -34,7 +34,7 @@ export interface RequestSeen {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined as long as it is not whole, and where it is not known. Empty for none. */
   readonly body?: string | undefined;
-  /** The same object for the requests of one connection. */
+  /** The same object for the requests of one connection; one that stays open for each that a proxy forwards. */
   readonly connection: { readonly open: boolean };
   /** What clients of one kind have in common; several of them may have the same. */
   readonly client: string;

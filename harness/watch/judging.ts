@@ -115,7 +115,8 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      this.#closed(traffic.connection);
+      // Nobody knows when it closes: for rules it stays open.
+      this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
       count(this.seen.lost, `no connection to the server: ${this.#reason(traffic.why)}`);
@@ -153,7 +154,15 @@ export class TrafficJudge {
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
     this.#exchanges.set(exchange, {
-      request: { method, target, path, headers: read, connection: known, client: clientOf(fields), at },
+      request: {
+        method,
+        target,
+        path,
+        headers: read,
+        connection: isForwarded(fields) ? { open: true } : known,
+        client: clientOf(fields),
+        at,
+      },
       asked: new WatchedAsked({ method, target, headers: shownOf(fields) }, place, this.redactor),
       connection,
       isOfApi: isReadable && isBelow(place.base, target),
@@ -280,8 +289,11 @@ const shownOf = (fields: Fields): Fields =>
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
 /** Rules remember many: each is as short as any other, and tells no secret. */
-const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization }: Fields): string =>
-  hashOf(JSON.stringify([agent, key, authorization]));
+const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...rest }: Fields): string =>
+  hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
+/** What a proxy adds. Its connections are those of all its clients, and do not end when those of a client do. */
+const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
+const isForwarded = (fields: Fields): boolean => FORWARDING.some((name) => fields[name] !== undefined);
 /** A User-Agent may be long. It is only compared. */
 const named = (agent = ''): Fields =>
   agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };

@@ -90,27 +90,26 @@ test.each([false, true])('clients that wait in turn are not taken for one that d
   ).toEqual([]);
 });
 
-test('one that does not wait is found: at once on one connection, and where no others could be meant', async () => {
-  const on = (connection: (index: number) => number, rounds: number): Step[] =>
-    Array.from({ length: rounds }, (_, index) => busy(index * 500, connection(index), connection(index) > 0));
-  expect(
-    await foundIn(
+test('one that does not wait is found on one connection, and not where others could be meant', async () => {
+  const on = (connection: (index: number) => number): Promise<string[]> =>
+    foundIn(
       'platform',
-      on(() => 0, 4),
-    ),
-  ).toEqual(EARLY);
-  expect(
-    await foundIn(
-      'platform',
-      on((index) => index + 1, 4),
-    ),
-  ).toEqual([]);
-  expect(
-    await foundIn(
-      'platform',
-      on((index) => index + 1, 10),
-    ),
-  ).toEqual(EARLY);
+      Array.from({ length: 20 }, (_, index) => busy(index * 500, connection(index), connection(index) > 0)),
+    );
+  expect(await on(() => 0)).toEqual(EARLY);
+  expect(await on((index) => index + 1)).toEqual([]);
+});
+
+test.each<[string, (index: number) => string]>([
+  ['Via', () => '1.1 proxy'],
+  ['Forwarded', () => 'for=10.0.0.1'],
+  ['X-Forwarded-For', (index) => `10.0.0.${index % 3}`],
+])('clients behind a proxy that adds %s are not taken for one', async (name, value) => {
+  const steps = Array.from({ length: 9 }, (_, index): Step => {
+    const headers: Pairs = [...KEY, [name, value(index)]];
+    return { ...busy(index * 100 + Math.floor(index / 3) * 5000, 0), headers };
+  });
+  expect(await foundIn('platform', steps)).toEqual([]);
 });
 
 const events = (at: number, connection: number, rest: Partial<Step> = {}, after?: number): Step => ({
@@ -118,13 +117,22 @@ const events = (at: number, connection: number, rest: Partial<Step> = {}, after?
   ...{ target: `/v0.2/events${after === undefined ? '' : `?after=${after}`}`, ids: [], ...rest },
 });
 
-test('seven agents with one cursor that has expired are not one that repeats it', async () => {
-  const expired = (closes: boolean): Step[] =>
-    [0, 1, 2, 3, 4, 5, 6].map((index): Step => {
-      return { at: index * 120, connection: index, target: '/v0.2/events?after=5', status: 410, closes };
+test('seven clients with one cursor that has expired are not one that repeats it', async () => {
+  const expired = (pause: number, rounds: number, connection = (index: number) => index, closes = true): Step[] =>
+    Array.from({ length: rounds }, (_, index): Step => {
+      return { at: index * pause, connection: connection(index), target: '/v0.2/events?after=5', status: 410, closes };
     });
-  expect(await foundIn('device', expired(false))).toEqual([]);
-  expect(await foundIn('device', expired(true))).toEqual(['client.expired.goes-on.watched']);
+  expect(await foundIn('device', expired(120, 7, undefined, false))).toEqual([]);
+  expect(await foundIn('device', expired(120, 7))).toEqual([]);
+  expect(await foundIn('device', expired(10_000, 20))).toEqual([]);
+  const found = ['client.expired.goes-on.watched'];
+  expect(await foundIn('device', expired(1000, 13))).toEqual(found);
+  expect(
+    await foundIn(
+      'device',
+      expired(10_000, 6, () => 1, false),
+    ),
+  ).toEqual(found);
 });
 
 test.each<[Ended, string[]]>([
@@ -144,6 +152,23 @@ test.each(['client', 'unseen'] as const)(
     expect(await foundIn('device', steps)).toEqual([]);
   },
 );
+
+test('a client whose stream is left to itself may get there what is torn for another one', async () => {
+  const lost = events(0, 1, { ids: [4], ended: 'unseen' });
+  const torn = events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4);
+  expect(await foundIn('device', [lost, torn, events(3000, 3, {}, 8)])).toEqual([]);
+});
+
+test('a connection that is lost while nothing is under way is not known to be closed', async () => {
+  const { judge, found } = await judgeOf('device');
+  const health: Step = { at: 0, connection: 1, target: '/v0.2/events?after=4', status: 200 };
+  const steps = [events(1000, 2, { ids: [5, 6, 7], torn: 'id: 8\nevent: deploy' }, 4), events(3000, 3, {}, 8)];
+  const rest = steps.flatMap((step, index) => trafficOf(step, index + 1));
+  for (const each of trafficOf(health, 0)) judge.take(each);
+  judge.take({ kind: 'lost', at: 500, connection: 1, why: 'more came than could be judged in time' });
+  for (const each of rest) judge.take(each);
+  expect(found).toEqual([]);
+});
 
 test('an agent that was installed anew counts from 1 again; one that changes its events is found', async () => {
   const first = events(0, 1, { ids: [1, 2], ended: 'client' });
@@ -166,6 +191,41 @@ test('what follows from a finding is known where no checks run', async () => {
 
 const LIST = '{"object":"list","limit":10,"offset":0,"has_more":false,"data":[],"total_count":0}';
 const KEYLESS = 'client.key.sent.watched';
+const listPage = (at: number, limit: number, offset: number, rest = '', size = limit): Step => ({
+  ...{ at, connection: 1, headers: KEY, status: 200 },
+  target: `/beta/devices?limit=${limit}&offset=${offset}${rest}`,
+  answered: [['Content-Type', 'application/json']],
+  body: JSON.stringify({ object: 'list', limit: size, offset, has_more: true, data: [], total_count: 900 }),
+});
+const pagesFound = async (pages: readonly Step[]): Promise<string[]> =>
+  (await foundIn('platform', pages)).filter((id) => id.startsWith('client.pages.'));
+
+test.each<[string, readonly Step[]]>([
+  [
+    'with limits of their own',
+    [listPage(0, 100, 0), listPage(1000, 10, 0), listPage(2000, 100, 100), listPage(3000, 10, 10)],
+  ],
+  ['half a page apart', [0, 50, 100, 150, 200].map((offset, index) => listPage(index * 1000, 100, offset))],
+  [
+    'one of which has got smaller pages',
+    [[400, 100] as const, [0, 500] as const, [500, 100] as const].map(([offset, limit], index) =>
+      listPage(index * 1000, limit, offset, '', 100),
+    ),
+  ],
+  [
+    'each of which counts twice',
+    [0, 100, 0, 100, 0, 100].map((offset, index) => listPage(index * 1000, 100, offset, '&expand=total_count')),
+  ],
+])('readers of one list behind one connection, %s, are not one that pages wrongly', async (_, pages) => {
+  const goesOn = listPage(6000, 100, 200);
+  expect(await pagesFound([...pages, goesOn])).toEqual([]);
+});
+
+test('a reader of a list on one connection that leaves items out is found', async () => {
+  const pages = [0, 101, 202, 303].map((offset, index) => listPage(index * 1000, 100, offset));
+  expect(await pagesFound(pages)).toEqual(['client.pages.next.watched']);
+});
+
 test('a user of a console has a cookie instead of a key', async () => {
   const asks = (headers: Pairs): Step => ({
     ...{ at: 0, connection: 1, target: '/beta/devices', status: 200, headers, body: LIST },

@@ -152,20 +152,26 @@ const tornRule = (): Rule => {
   };
 };
 
-/** Requests with the cursor that has expired, after the first one. */
+/**
+ * Requests with the cursor that has expired, on one connection, after the first one. On others, clients that followed
+ * together have the same one, and each comes with it once.
+ */
 const PATIENT = 5;
 
 const expiredRule = afterEach(isForEvents, () => {
-  const again = new PerClient(() => ({ times: 0 }));
+  const again = new PerClient(() => ({ here: 0, inARow: 0 }));
   return (request, { request: before, over }, judge: Judge) => {
     const dead = cursorOf(before);
     if (over.status !== 410 || dead === undefined) return again.forget(request.client);
     judge.saw(() => shownRequest(request));
     const state = again.of(request.client);
-    state.times = cursorOf(request) === dead ? state.times + 1 : 0;
-    judge.must(state.times < PATIENT, {
+    const isAgain = cursorOf(request) === dead;
+    const isHere = request.connection === before.connection;
+    state.here = isAgain && isHere ? state.here + 1 : 0;
+    state.inARow = isAgain && (isHere || request.at - over.at < AT_ONCE_MS) ? state.inARow + 1 : 0;
+    judge.must(state.here < PATIENT && state.inARow < IN_A_ROW, {
       expected: 'a request without the cursor that has expired',
-      actual: `${PATIENT} more with the cursor ${dead}`,
+      actual: `${Math.max(state.here, state.inARow)} more with the cursor ${dead}`,
     });
   };
 });

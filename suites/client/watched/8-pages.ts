@@ -49,12 +49,45 @@ function listOf(request: RequestSeen): string {
   return `${request.client} ${request.path}?${query}`;
 }
 
+/** Where whoever read a page goes on. */
+type Next = Pick<PageRead, 'offset' | 'asked' | 'limit'>;
+/** Readers of one list that are told from each other. */
+const MOST_READERS = 20;
+
+interface Walk {
+  page?: PageRead;
+  under: number;
+  /** Readers may take turns on connections of their own. */
+  several?: boolean;
+  /** A page went on from another one than that before it: a proxy sends several readers over one connection. */
+  mixed?: boolean;
+  nexts: Next[];
+}
+
+/** Takes out the newest place that the page goes on from, and says whether it is that of the page before. */
+function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
+  const found = nexts.findLastIndex(
+    ({ offset, asked, limit }) =>
+      page.offset === offset && (page.asked === asked || page.asked === limit || page.limit === limit),
+  );
+  if (found === -1) return undefined;
+  const isOfBefore = found === nexts.length - 1 && before?.more === true;
+  nexts.splice(found, 1);
+  return { isOfBefore };
+}
+
+function keepNext(walk: Walk, { offset, asked, limit, more }: PageRead): void {
+  if (more) walk.nexts = [...walk.nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
+}
+
+type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
+
 /**
  * Gives each page of a list with the one before it, where the client goes on from there: on the same connection, or
- * without any other request in its name meanwhile.
+ * without any other request in its name meanwhile. Else with none before it.
  */
-const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => void) => (): Rule => {
-  const last = new PerClient<{ page?: PageRead; under: number; several?: boolean }>(() => ({ under: 0 }));
+const walks = (look: () => Each) => (): Rule => {
+  const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
   return (seen, judge: Judge) => {
     const { request } = seen;
@@ -65,16 +98,26 @@ const walks = (look: () => (page: PageRead, before: PageRead, judge: Judge) => v
     // Several readers of one list.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
-    if (page === undefined) return;
-    const { page: before } = state;
-    state.page = page;
-    if (before === undefined || !before.more || page.at - before.at > SOON_MS) return;
-    const isSame = request.connection === before.request.connection;
-    // Two that read one list by turns look like one that goes on in it, until one of them seems to go back.
-    if (page.offset <= before.offset) state.several ||= !isSame;
-    else if (isSame || (!before.request.connection.open && state.several !== true)) each(page, before, judge);
+    if (page !== undefined) each(page, goesOnFrom(state, page), judge);
   };
 };
+
+/** The page that this one goes on from; undefined where nobody knows. */
+function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
+  const { page: before } = state;
+  const next = takeNext(state, page);
+  state.page = page;
+  keepNext(state, page);
+  if (next?.isOfBefore === false) state.mixed = true;
+  if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
+  const isSame = page.request.connection === before.request.connection;
+  // Two that read one list by turns look like one that goes on in it, until one of them seems to go back.
+  if (page.offset <= before.offset) {
+    state.several ||= !isSame;
+    return undefined;
+  }
+  return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
+}
 
 /** As many clients, each as far behind the other, may take turns on connections of their own. */
 const MOST_IN_TURNS = 4;
@@ -86,6 +129,7 @@ const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
 const nextRule = walks(() => {
   const odd = new PerClient(() => ({ step: 0, limits: 0, times: 0 }));
   return (page, before, judge: Judge) => {
+    if (before === undefined) return odd.forget(listOf(page.request));
     judge.saw(() => shownRequest(page.request));
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
@@ -106,6 +150,7 @@ const nextRule = walks(() => {
 /** The client adds the limit that it asked for, and so leaves items out. `isMeant`: by that limit. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
+    if (before === undefined) return;
     const { asked, limit, offset } = before;
     if (asked === undefined || asked <= limit || !isMeant(asked)) return;
     judge.saw(() => shownRequest(page.request));
@@ -121,6 +166,7 @@ const MOST_COUNTS = 3;
 const countRule = walks(() => {
   const counts = new PerClient(() => ({ pages: 0 }));
   return (page, before, judge: Judge) => {
+    if (before === undefined) return counts.forget(listOf(page.request));
     judge.saw(() => shownRequest(page.request));
     const state = counts.of(listOf(page.request));
     state.pages = page.counts && before.counts ? Math.max(2, state.pages + 1) : 0;

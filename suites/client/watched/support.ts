@@ -70,7 +70,12 @@ class Crowds {
         crowd.several = true;
         crowd.open.clear();
       }
-    } else if (seen.kind === 'over') this.#of.of(who).open.delete(seen.request);
+    } else if (seen.kind === 'over') {
+      const crowd = this.#of.of(who);
+      crowd.open.delete(seen.request);
+      // That client may still be there, and do more that nobody sees.
+      if (seen.over.ended === 'unseen') crowd.several = true;
+    }
   }
 
   /** Nothing shows that more than one asks in this name. */

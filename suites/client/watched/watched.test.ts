@@ -176,8 +176,9 @@ describe('a client that is refused', () => {
     expect(watch.found).toEqual(found);
   });
 
-  test('with the same cursor after 410, five times more', () => {
+  test('with the same cursor after 410, five times more on one connection', () => {
     const watch = new Watch('device');
+    watch.connection = { open: true };
     for (let round = 0; round < 6; round += 1) watch.over(watch.ask(`${EVENTS}?after=3`, 1000), 410);
     expect(watch.found).toEqual(['client.expired.goes-on.watched']);
   });
