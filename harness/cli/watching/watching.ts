@@ -173,8 +173,6 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
 
 /** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
-  if (uiPortOf(args) !== undefined)
-    throw new UsageError('--ui: a recording is judged at once; give it a page that stays: --report html=FILE');
   const path = resolve(file);
   const head = await headOf(path);
   if (head !== undefined && head.api !== api)
