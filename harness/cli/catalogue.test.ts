@@ -3,7 +3,7 @@ import { painter } from '../common/terminal.ts';
 import { deciding, SENTENCES } from '../contract/sentences.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
 import type { Suite } from '../runner/types.ts';
-import { catalogue, loadSuites, loadWatched } from './catalogue.ts';
+import { catalogue, loadSuites, loadWatched, watchOf } from './catalogue.ts';
 import { coverageText, explainText } from './commands/explain.ts';
 import { listText } from './commands/list.ts';
 
@@ -154,8 +154,11 @@ test('every suite of the project can be listed, and everything in it explained',
     for (const each of [...its, ...watched]) expect(explainText(whole, each.id, plain, 80)).toContain(id);
   }
   const listed = listText(whole, plain, 100);
-  for (const { id, api } of rules) {
-    expect(listed).toContain(`${id} by muster watch ${api}\n`);
-    expect(explainText(whole, id, plain, 100)).toContain(`muster watch ${api} … --only ${id}\n`);
+  for (const rule of rules) {
+    expect(listed).toContain(`${rule.id} by ${watchOf(rule)}\n`);
+    expect(explainText(whole, rule.id, plain, 100)).toContain(`${watchOf(rule)} … --only ${rule.id}\n`);
   }
+  // The watch refuses them elsewhere.
+  expect(listed).toContain('client.loopback.socket.watched by muster watch device --socket\n');
+  expect(listed).toContain('client.loopback.token.watched by muster watch device --discovery\n');
 });

@@ -23,7 +23,7 @@ export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   title: string;
   checks: CataloguedCheck[];
   /** Rules of `muster watch` that decide it by the traffic of clients. */
-  watched?: { id: string; api: Api }[];
+  watched?: WatchedRule[];
 }
 
 export interface Catalogue {
@@ -44,16 +44,32 @@ export async function loadSuites(): Promise<Suite<never>[]> {
 /** The rules of clients that `muster watch` has beside those of the suites. */
 export async function loadWatched(): Promise<Watched[]> {
   const { everyWatchedRule } = await import('../../suites/client/watched/index.ts');
-  return Object.entries(everyWatchedRule()).flatMap(([api, rules]) =>
-    rules.map(({ id, requirement }) => ({ id, api: api as Api, requirement: requirement.id })),
+  return everyWatchedRule().flatMap(({ api, way, rules }) =>
+    rules.map(({ id, requirement }) => ({
+      id,
+      api,
+      requirement: requirement.id,
+      ...(way && { option: OPTION_OF[way] }),
+    })),
   );
 }
 
-interface Watched {
+const OPTION_OF = { unix: 'socket', loopback: 'discovery', url: 'url' } as const;
+
+interface WatchedRule {
   id: string;
   api: Api;
+  /** With which alone the watch has it. */
+  option?: string;
+}
+
+interface Watched extends WatchedRule {
   requirement: string;
 }
+
+/** The command that has the rule, without the values of its options. */
+export const watchOf = ({ api, option }: WatchedRule): string =>
+  `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
  * In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none
@@ -78,9 +94,9 @@ export function catalogue(suites: readonly Suite<never>[], date?: string, watche
       byId.set(id, entry);
     }
   }
-  for (const { requirement, id, api } of watched) {
+  for (const { requirement, ...rule } of watched) {
     const entry = byId.get(requirement);
-    if (entry !== undefined) entry.watched = [...(entry.watched ?? []), { id, api }];
+    if (entry !== undefined) entry.watched = [...(entry.watched ?? []), rule];
   }
   const requirements = [...byId.values()].sort(
     (a, b) =>

@@ -6,17 +6,20 @@ import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';
 import { card, describeConsole, expectReadable, LOOKS, soon } from './testing/console.ts';
 import { ask, Running, typed } from './testing/muster.ts';
+import { WatchPage } from './watching/page.ts';
 
 const CURRENT = '/v0.2/deployments/current';
 const RUNS = '<script>window.pwned=1</script><img src="http://192.0.2.1/a" onerror="window.pwned=1">';
 const HOSTILE = `"'></title></script>${RUNS}`;
 
 /** A watch with a page; `start` brings the device to which it leads, which may be wrong. */
-async function watched() {
+async function watched(...more: string[]) {
   await using stack = new AsyncDisposableStack();
   const home = stack.use(scratch()).path;
   const [far, near] = [join(home, 'a.sock'), join(home, 'w.sock')];
-  const run = stack.use(new Running(typed`watch device --socket ${far} --listen ${near} --ui`, { cwd: home }));
+  const run = stack.use(
+    new Running([...typed`watch device --socket ${far} --listen ${near} --ui`, ...more], { cwd: home }),
+  );
   const { ui } = await run.ready();
   const all = stack.move();
   return {
@@ -64,7 +67,7 @@ describeConsole('the page of traffic that is watched', (open) => {
   });
 
   it('tells a finding as it comes, and shows hostile traffic as text', async () => {
-    await using watch = await watched();
+    await using watch = await watched('--only', 'device.deployment.shape.everywhere');
     const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE, status: HOSTILE });
     await watch.answer(200, hostile, { 'content-type': 'application/json', 'x-hostile': HOSTILE });
     await using page = await open(watch.url);
@@ -72,6 +75,8 @@ describeConsole('the page of traffic that is watched', (open) => {
     await page.locator('[data-verdict=bad]').waitFor();
     const finding = page.locator('[data-finding="device.deployment.shape.everywhere"]');
     expect(await finding.getAttribute('data-side')).toBe('server');
+    // Of the rules that were chosen.
+    await card(page, 'Verdict so far').getByText('1 of 1 decided').waitFor();
     await finding.getByRole('button').click();
     await finding.locator('pre').first().getByText('<script>window.pwned=1</script>').waitFor();
     await card(page, 'Exchanges').getByText('<img src=').first().waitFor();
@@ -79,6 +84,16 @@ describeConsole('the page of traffic that is watched', (open) => {
     expect(await page.locator('main script, main img').count()).toBe(0);
     await page.reload();
     await page.locator('[data-verdict=bad]').waitFor();
+  });
+
+  it('does not say that all is well once nothing is judged any more', async () => {
+    const rules = { decided: 0, all: 1 };
+    await using watch = new WatchPage({ api: 'device', server: 'a.sock', began: Date.now(), rules });
+    await using page = await open(await watch.serve(0));
+    await page.locator('[data-verdict=good]').waitFor();
+    watch.ended('nothing is judged from here on: planted');
+    await page.locator('[data-verdict=warn]').getByText('nothing found, no longer judged').waitFor();
+    await card(page, 'Not judged').getByText('from here on: planted').waitFor();
   });
 
   it.each(LOOKS)('can be read by everybody: $name', async (look) => {

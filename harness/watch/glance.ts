@@ -22,16 +22,22 @@ export interface GlanceLine {
 }
 
 export interface Glanced {
-  /** Under way, the oldest first. */
+  /** Exchanges that are under way. */
+  underWay: number;
+  /** The oldest of them, the oldest first. */
   open: GlanceLine[];
   /** That have ended since the last time. */
   over: GlanceLine[];
 }
 
-/** Exchanges that are followed, of each kind. */
+/** Exchanges that are shown, of each kind. */
 const MOST = 100;
+/** Exchanges under way that are followed, of a few hundred bytes each. */
+const MOST_FOLLOWED = 10_000;
 const LONGEST_URL = 500;
 const LONGEST_NAME = 120;
+/** How many times that is kept until it is masked: of a secret that is cut in two, nothing is shown. */
+const ROOM = 2;
 
 interface Followed {
   line: GlanceLine;
@@ -42,14 +48,15 @@ export class Glance {
   readonly #redactor: TrafficRedactor;
   readonly #open = new Map<number, Followed>();
   #over: Followed[] = [];
-  #now = 0;
+  #underWay = 0;
 
   constructor(redactor: TrafficRedactor) {
     this.#redactor = redactor;
   }
 
   take(traffic: Traffic): void {
-    this.#now = traffic.at;
+    if (traffic.kind === 'request') this.#underWay += 1;
+    else if (traffic.kind === 'over') this.#underWay -= 1;
     if (traffic.kind === 'request') this.#begin(traffic);
     else if ('exchange' in traffic) {
       const known = this.#open.get(traffic.exchange);
@@ -57,20 +64,21 @@ export class Glance {
     }
   }
 
-  /** Called after what was taken is judged: by then the secrets in it are known. */
-  look(): Glanced {
+  /** Called after what was taken is judged: by then the secrets in it are known. `now`: milliseconds since 1970. */
+  look(now: number): Glanced {
     const over = this.#over.splice(0).map((each) => this.#shown(each));
-    const open = [...this.#open.values()].map((each) => this.#shown(each));
-    return { open: open.map((line) => ({ ...line, ms: Math.max(0, this.#now - line.at) })), over };
+    const open = [...this.#open.values().take(MOST)].map((each) => this.#shown(each));
+    const lasting = open.map((line) => ({ ...line, ms: Math.max(0, now - line.at) }));
+    return { underWay: this.#underWay, open: lasting, over };
   }
 
   #begin({ at, exchange, method, target, headers }: Extract<Traffic, { kind: 'request' }>): void {
-    if (this.#open.size >= MOST) return;
+    if (this.#open.size >= MOST_FOLLOWED) return;
     const { 'user-agent': agent = '' } = joined(headers);
     const texts = {
-      method: method.slice(0, LONGEST_NAME),
-      url: target.slice(0, LONGEST_URL),
-      client: agent.slice(0, LONGEST_NAME),
+      method: beginning(method, LONGEST_NAME),
+      url: beginning(target, LONGEST_URL),
+      client: beginning(agent, LONGEST_NAME),
     };
     const line = { exchange, at, ms: 0, ...texts, status: null, events: 0, ended: null };
     this.#open.set(exchange, { line, isMasked: false });
@@ -94,10 +102,16 @@ export class Glance {
   #shown(known: Followed): GlanceLine {
     if (!known.isMasked) {
       const { method, client, url } = known.line;
-      const masked = { method: this.#redactor.text(method), client: this.#redactor.text(client) };
-      Object.assign(known.line, masked, { url: this.#redactor.url(url) });
+      Object.assign(known.line, {
+        method: this.#redactor.text(method).slice(0, LONGEST_NAME),
+        client: this.#redactor.text(client).slice(0, LONGEST_NAME),
+        url: this.#redactor.url(url).slice(0, LONGEST_URL),
+      });
       known.isMasked = true;
     }
     return { ...known.line };
   }
 }
+
+/** A text of its own: a part would keep all of it in memory. */
+const beginning = (text: string, most: number): string => Buffer.from(text.slice(0, ROOM * most)).toString();

@@ -5,16 +5,18 @@ import { JudgeLink } from './judge-link.ts';
 
 const threadOf = (code: string): URL => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 
-function linkTo(code: string): { link: JudgeLink; troubles: string[] } {
+function linkTo(code: string): { link: JudgeLink; troubles: string[]; ends: string[] } {
   const troubles: string[] = [];
+  const ends: string[] = [];
   const trouble = (why: string): void => void troubles.push(why);
-  return { link: new JudgeLink({ entry: threadOf(code), data: {}, found: () => {}, trouble }), troubles };
+  const ended = (why: string): void => void ends.push(why);
+  return { link: new JudgeLink({ entry: threadOf(code), data: {}, found: () => {}, trouble, ended }), troubles, ends };
 }
 
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
 test('a thread that ends is told once, and what comes then is let go', async () => {
-  const { link, troubles } = linkTo('throw new Error("planted")');
+  const { link, troubles, ends } = linkTo('throw new Error("planted")');
   await using _ = link;
   link.opened(1);
   await eventually(() => expect(troubles).toEqual(['nothing is judged from here on: planted']));
@@ -22,6 +24,7 @@ test('a thread that ends is told once, and what comes then is let go', async () 
   link.ended(1, 'client', 'end');
   expect(await link.conclude()).toBeUndefined();
   expect(troubles).toHaveLength(1);
+  expect(ends).toEqual(troubles);
 });
 
 /** Takes nothing, and at the end tells which connections were dropped. */

@@ -1,7 +1,9 @@
 /** What the thread keeps, and in which order: also where the judging breaks. */
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { TrafficRedactor } from '../common/redact.ts';
 import { Batch, type Glimpse } from './batch.ts';
+import { Glance } from './glance.ts';
 import { type FromThread, Readers, serveJudge, type ToThread } from './judge-thread.ts';
 import type { TrafficJudge } from './judging.ts';
 import type { Traffic } from './traffic.ts';
@@ -72,8 +74,9 @@ function served(judging: (traffic: Traffic) => void) {
     flush: () => void steps.push('flushed'),
     close: () => void steps.push('closed'),
   };
-  const judge = { take: judging, judged: () => ({}), seen: {} } as unknown as TrafficJudge;
-  serveJudge(() => ({ judge, keeping }), port2);
+  const judge = { take: judging, judged: () => ({}), seen: {}, decided: 0 } as unknown as TrafficJudge;
+  const glance = new Glance(new TrafficRedactor());
+  serveJudge(() => ({ judge, keeping, glance }), port2);
   const said: FromThread[] = [];
   port1.on('message', (message: FromThread) => void said.push(message));
   const send = (glimpses: readonly Glimpse[]): void => {
@@ -104,14 +107,15 @@ test('a batch is on disk before it is judged, and a fault of the judge costs its
   thread.close();
 });
 
-test('what comes after the end was asked for is let go', async () => {
+test('what comes after the end was asked for is let go, and the page is told how it stands then', async () => {
   const thread = served(() => {});
-  thread.send([opened(1)]);
+  thread.send([opened(1), sent(1, GET)]);
   thread.conclude();
   thread.send([opened(2)]);
   await thread.until('concluded');
   await new Promise((resolve) => void setTimeout(resolve, 20));
   expect(thread.steps.at(-1)).toBe('closed');
-  expect(thread.said.map(({ kind }) => kind)).toEqual(['taken', 'concluded']);
+  expect(thread.said.map(({ kind }) => kind)).toEqual(['taken', 'live', 'concluded']);
+  expect(thread.said[1]).toMatchObject({ live: { underWay: 0, over: [{ ended: 'unseen' }] } });
   thread.close();
 });

@@ -53,7 +53,10 @@ export function serveJudge(
   const report = (message: FromThread): void => port?.postMessage(message);
   const { judge, keeping, glance } = made(report);
   const serving = new Serving(judge, keeping, glance);
-  if (glance !== undefined) setInterval(() => report({ kind: 'live', live: liveOf(judge, glance) }), TELLING_MS);
+  const tell = (): void => {
+    if (glance !== undefined) report({ kind: 'live', live: liveOf(judge, glance) });
+  };
+  if (glance !== undefined) setInterval(tell, TELLING_MS);
   let isOver = false;
   port?.on('message', (message: ToThread) => {
     // What was on its way when the end was asked for comes too late: the recording is closed.
@@ -74,12 +77,13 @@ export function serveJudge(
     }
     isOver = true;
     serving.end();
+    tell();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
 }
 
 const liveOf = (judge: TrafficJudge, glance: Glance): Live => ({
-  ...glance.look(),
+  ...glance.look(performance.timeOrigin + performance.now()),
   seen: judge.seen,
   decided: judge.decided,
 });

@@ -22,6 +22,8 @@ export interface JudgeWorkerOptions {
   live?(live: Live): void;
   /** The thread has ended by itself, or something that it does besides has failed. */
   trouble(why: string): void;
+  /** Told after the trouble with which nothing is judged any more. */
+  ended?(why: string): void;
 }
 
 export class JudgeWorker implements AsyncDisposable {
@@ -113,8 +115,10 @@ export class JudgeWorker implements AsyncDisposable {
     this.#isOver = true;
     // Where the thread still runs, it would only take its part of the processor.
     void this.#worker.terminate();
+    const told = `nothing is judged from here on: ${why}`;
     try {
-      this.#options.trouble(`nothing is judged from here on: ${why}`);
+      this.#options.trouble(told);
+      this.#options.ended?.(told);
     } catch {
       // Nobody is left to be told.
     }

@@ -42,6 +42,8 @@ export interface JudgeOptions {
   found(id: string, judged: PlainJudged): void;
   /** Also counts the violations after the first. Then `judged` has none, and `found` alone tells the first. */
   counts?: boolean;
+  /** Ids of the checks that `decided` counts. Default: all. */
+  chosen?: ReadonlySet<string>;
 }
 
 /** Who asked, as reports name it. */
@@ -107,7 +109,8 @@ export class TrafficJudge {
 
   /** Rules that have something to go by so far. */
   get decided(): number {
-    return this.#options.checks.filter(({ id }) => this.#history.judged(id).sightings > 0).length;
+    const { checks, chosen } = this.#options;
+    return checks.filter(({ id }) => chosen?.has(id) !== false && this.#history.judged(id).sightings > 0).length;
   }
 
   take(traffic: Traffic): void {

@@ -4,6 +4,7 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { describe, limitIn } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
 
 /** Who sent something. */
@@ -92,7 +93,8 @@ export class Relay implements AsyncDisposable {
 
   /** Connections that are open, each of both sides. */
   get open(): number {
-    return this.#sockets.size / 2;
+    // One side may be closed already.
+    return Math.ceil(this.#sockets.size / 2);
   }
 
   /** Cuts all connections. */
@@ -130,7 +132,7 @@ export class Relay implements AsyncDisposable {
       socket.once('close', () => this.#sockets.delete(socket));
     }
     server.once('error', (error) => {
-      if (!reached) this.#refused(connection, error.message);
+      if (!reached) this.#refused(connection, whyOf(error));
     });
     this.#forward(connection, 'client', client, server);
     this.#forward(connection, 'server', server, client);
@@ -187,6 +189,9 @@ export class Relay implements AsyncDisposable {
     }
   }
 }
+
+/** A limit of this machine is no doing of the server. Where that has several addresses, Node's error has no words. */
+const whyOf = (error: Error): string => limitIn(error) ?? (error.message || describe(error));
 
 function dial({ place, tls: secure }: Upstream): Socket {
   const half = { ...place, allowHalfOpen: true };

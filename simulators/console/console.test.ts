@@ -152,6 +152,15 @@ test('an action is done, or says why not', async () => {
   expect(done).toEqual([{ a: 1 }]);
 });
 
+test('a fault of what answers costs its request, and not the process', async () => {
+  await using console = await opened();
+  console.feed.follow = () => {
+    throw new Error('planted');
+  };
+  await expect(fetch(`${console.url}events`)).rejects.toThrow();
+  expect((await fetch(console.url)).status).toBe(200);
+});
+
 test.each([[5], true, '0x10', '7', 1.5, -1, null, undefined])('%j is no count', (value) => {
   expect(() => wholeNumber('count', value)).toThrow('count is a whole number from 0 to');
 });

@@ -225,7 +225,8 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    void answer(options, files, rest, request, response);
+    // A file that cannot be read any more costs its request, and not the process that the page shows.
+    answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -16,6 +16,7 @@ import {
   catalogue,
   loadSuites,
   loadWatched,
+  watchOf,
 } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
 import { addressAt, requirementPage } from '../site.ts';
@@ -103,13 +104,13 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
     ...(entry.clause === undefined ? [] : field('clause', `“${entry.clause}”`)),
     ...field('decided', DECIDED[entry.level]),
     ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
-    ...(entry.watched ?? []).flatMap(({ id, api: by }, index) =>
-      field(index === 0 ? 'watched' : '', `${id}: a rule of muster watch ${by}, which judges what clients do`),
+    ...(entry.watched ?? []).flatMap((rule, index) =>
+      field(index === 0 ? 'watched' : '', `${rule.id}: a rule of ${watchOf(rule)}, which judges what clients do`),
     ),
     ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
     ...[
       `muster check ${api} … --only ${entry.id}`,
-      ...(entry.watched ?? []).map(({ id, api: by }) => `muster watch ${by} … --only ${id}`),
+      ...(entry.watched ?? []).map((rule) => `${watchOf(rule)} … --only ${rule.id}`),
     ].flatMap((line, index) => hanging(paint('dim', index === 0 ? 'try' : ''), [line], 2, 10)),
     ...(homepage === undefined
       ? []

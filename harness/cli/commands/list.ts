@@ -1,7 +1,14 @@
 import process from 'node:process';
 import { type Paint, painter, wrap } from '../../common/terminal.ts';
 import { APIS, LEVELS } from '../../runner/types.ts';
-import { type Catalogue, type CataloguedRequirement, catalogue, loadSuites, loadWatched } from '../catalogue.ts';
+import {
+  type Catalogue,
+  type CataloguedRequirement,
+  catalogue,
+  loadSuites,
+  loadWatched,
+  watchOf,
+} from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
 
 export const list = command({
@@ -58,7 +65,7 @@ function requirementLines(entry: CataloguedRequirement, paint: Paint, columns: n
       ? []
       : [`needs ${only.needs.join(', ')}`]
     : entry.checks.map(({ id, needs }) => `${id}${needs.length === 0 ? '' : ` needs ${needs.join(', ')}`}`);
-  const watched = (entry.watched ?? []).map(({ id, api }) => `${id} by muster watch ${api}`);
+  const watched = (entry.watched ?? []).map((rule) => `${rule.id} by ${watchOf(rule)}`);
   return [
     `  ${paint(TONES[entry.level], entry.level.padEnd(6))} ${entry.id}`,
     ...wrap(entry.text, columns - 9).map((line) => paint('dim', `         ${line}`)),

@@ -122,7 +122,7 @@ describe('between a platform and its clients', () => {
     expect(stderr.match(/the server cannot be reached: /g)).toHaveLength(1);
     expect(reportIn(at('r.json')).watched?.gaps).toEqual([
       expect.stringContaining('2 connections: no connection to the server: '),
-      expect.stringMatching(/^the server could not be reached 1 time, for .* and was gone at the end$/),
+      expect.stringMatching(/^the server could not be reached 1 time.*, and was not reached again$/),
     ]);
   });
 
@@ -139,7 +139,7 @@ describe('between a platform and its clients', () => {
     run.child.kill('SIGTERM');
     const { code, stderr } = await run.ended;
     expect(code).toBe(0);
-    expect(stderr.match(/the server cannot be reached: .*\n.*the server is back, after /g)).toHaveLength(2);
+    expect(stderr.match(/the server cannot be reached: .*\n.*the server is back/g)).toHaveLength(2);
     expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
   });
 });
@@ -173,9 +173,11 @@ test('HAR of another tool is judged, and what it lacks is told', async () => {
   const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];
   writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
-  const { code, text } = await printed(['watch', 'device', '--replay', at('x.har')]);
+  // A page that the file asks for is for what goes through.
+  writeFileSync(at('muster.yaml'), 'watch: {device: {ui: true}}');
+  const { code, stdout } = await home.start(['watch', 'device', '--replay', 'x.har']).ended;
   expect(code).toBe(1);
-  expect(text).toContain('HAR has no times of single events');
+  expect(stdout).toContain('HAR has no times of single events');
 });
 
 test.each([
@@ -192,7 +194,7 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '0', '--only', 'nothing'], '--only nothing: no check'],
   [['platform', '--url', 'http://x', '--listen', '0', '--tls-cert', 'x'], '--tls-cert and --tls-key: give both'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
-  [['device', '--ui', '--replay', 'x'], '--ui: a recording is judged at once'],
+  [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);

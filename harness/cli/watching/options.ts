@@ -21,8 +21,12 @@ const both = {
   replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
     path: wholePath,
   }),
-  ui: CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'),
-  'ui-port': consoleOptions['ui-port'],
+  // A recording is judged at once; the page that stays is a report.
+  ui: {
+    ...CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'),
+    conflicts: 'replay',
+  },
+  'ui-port': { ...consoleOptions['ui-port'], conflicts: 'replay' },
   only,
   section,
   requirements,

@@ -17,16 +17,19 @@ test('each outage is told once, with its end, and all of them in the summary', (
   expect(outages.words).toEqual([]);
   for (let client = 0; client < 3; client += 1) outages.refused('ENOENT');
   state.now = 90_000;
+  outages.refused('ENOENT');
+  // Nobody asked in between: nobody knows when it came back.
+  state.now = 3_600_000;
   for (let client = 0; client < 3; client += 1) outages.reached();
   expect(state.said).toEqual([
     'the server cannot be reached: ENOENT; connections of clients are closed until it is back',
-    'the server is back, after 1 min 30 s',
+    'the server is back, after at least 1 min 30 s',
   ]);
   expect(state.gone).toEqual(['ENOENT', null]);
   outages.refused('ENOENT');
-  state.now = 91_000;
+  state.now = 36_000_000;
   expect(outages.words).toEqual([
-    'the server could not be reached 2 times, for 1 min 30 s at the longest, and was gone at the end',
+    'the server could not be reached 2 times, once for at least 1 min 30 s, and was not reached again',
   ]);
 });
 

@@ -16,6 +16,8 @@ export class Outages {
   readonly #telling: OutageTelling;
   readonly #now: () => number;
   #since: number | undefined;
+  /** When it was tried last in vain: nobody knows how much longer it was away. */
+  #last = 0;
   #times = 0;
   #longestMs = 0;
 
@@ -26,8 +28,9 @@ export class Outages {
 
   /** A connection to the server could not be made. */
   refused(why: string): void {
+    this.#last = this.#now();
     if (this.#since !== undefined) return;
-    this.#since = this.#now();
+    this.#since = this.#last;
     this.#times += 1;
     this.#tell(`the server cannot be reached: ${why}; connections of clients are closed until it is back`);
     this.#telling.changed?.(why);
@@ -37,7 +40,7 @@ export class Outages {
   reached(): void {
     if (this.#since === undefined) return;
     const lasted = this.#end();
-    this.#tell(`the server is back, after ${readableDuration(lasted)}`);
+    this.#tell(`the server is back${lasted === 0 ? '' : `, after at least ${readableDuration(lasted)}`}`);
     this.#telling.changed?.(null);
   }
 
@@ -46,13 +49,13 @@ export class Outages {
     if (this.#times === 0) return [];
     const isGone = this.#since !== undefined;
     if (isGone) this.#end();
-    const longest = `for ${readableDuration(this.#longestMs)} at the longest`;
-    const end = isGone ? ', and was gone at the end' : '';
-    return [`the server could not be reached ${plural(this.#times, 'time')}, ${longest}${end}`];
+    const longest = this.#longestMs === 0 ? '' : `, once for at least ${readableDuration(this.#longestMs)}`;
+    const end = isGone ? ', and was not reached again' : '';
+    return [`the server could not be reached ${plural(this.#times, 'time')}${longest}${end}`];
   }
 
   #end(): number {
-    const lasted = this.#now() - (this.#since ?? this.#now());
+    const lasted = Math.round(this.#last - (this.#since ?? this.#last));
     this.#since = undefined;
     this.#longestMs = Math.max(this.#longestMs, lasted);
     return lasted;

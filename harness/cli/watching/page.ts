@@ -26,7 +26,8 @@ export class WatchPage implements AsyncDisposable {
     this.#feed = new Feed<WatchDocument>({
       ...about,
       ...{ clients: '', unreachable: null, connections: { open: 0, all: 0 }, bytes: { client: 0, server: 0 } },
-      ...{ exchanges: 0, events: 0, notJudged: [], open: [], over: [], findings: [], deeds: [] },
+      ...{ exchanges: 0, events: 0, ended: null, notJudged: [], underWay: 0 },
+      ...{ open: [], over: [], findings: [], deeds: [] },
     });
   }
 
@@ -49,7 +50,7 @@ export class WatchPage implements AsyncDisposable {
     }, LOOK_MS).unref();
   }
 
-  live({ seen, decided, open, over }: Live): void {
+  live({ seen, decided, underWay, open, over }: Live): void {
     const { rules, connections } = this.#feed.document;
     this.#feed.set({
       connections: { ...connections, all: seen.connections },
@@ -57,6 +58,7 @@ export class WatchPage implements AsyncDisposable {
       events: seen.events,
       rules: { ...rules, decided },
       notJudged: gapsIn(seen),
+      underWay,
       open,
     });
     if (over.length > 0) this.#feed.change({ append: 'over', items: over, keep: KEPT });
@@ -69,6 +71,11 @@ export class WatchPage implements AsyncDisposable {
   /** Null once the server can be reached again. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
+  }
+
+  /** Nothing is judged any more. */
+  ended(why: string): void {
+    this.#feed.set({ ended: why });
   }
 
   note(what: string): void {

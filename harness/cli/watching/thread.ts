@@ -15,12 +15,12 @@ export interface ThreadData {
   place: AskedPlace;
   /** Single exchanges come: clients are not judged, and every violation is counted. */
   sample?: boolean;
-  /** Whether a page shows how it stands. */
-  isShown?: boolean;
+  /** Where a page shows how it stands: the rules that it counts, by their ids. */
+  shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }
 
-const { api, way, place, record, sample: counts = false, isShown = false } = workerData as ThreadData;
+const { api, way, place, record, sample: counts = false, shown } = workerData as ThreadData;
 const { checks } = counts ? await serverRules(api) : await watchSuite(api, way);
 
 serveJudge((report) => {
@@ -28,12 +28,12 @@ serveJudge((report) => {
     const { level, text } = checks.find((check) => check.id === id)?.requirement ?? { level: 'INFO', text: '' };
     report({ kind: 'found', id, judged, requirement: { level, text } });
   };
-  const judge = new TrafficJudge({ checks, place, found, counts });
+  const judge = new TrafficJudge({ checks, place, found, counts, ...(shown && { chosen: new Set(shown) }) });
   const { redactor } = judge;
   const trouble = (why: string): void => report({ kind: 'trouble', why });
   return {
     judge,
     ...(record !== undefined && { keeping: recordTo({ ...record, redactor, trouble }) }),
-    ...(isShown && { glance: new Glance(redactor) }),
+    ...(shown && { glance: new Glance(redactor) }),
   };
 });

@@ -25,6 +25,7 @@ import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
 import type { WatchArguments } from './options.ts';
 import { Outages } from './outages.ts';
 import { over } from './over.ts';
+import type { WatchPage } from './page.ts';
 import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
@@ -39,16 +40,8 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const record = recordOf(api, passage, args);
   const secure = tlsOf(args);
   await using shown = await pageOf(api, passage, plan, args);
-  const tell = (text: string): void => {
-    say(text);
-    shown?.page.note(text);
-  };
+  const { tell, troubles, trouble, ended, faulty } = tellingOn(shown?.page);
   const outages = new Outages({ say: tell, changed: (why) => shown?.page.unreachable(why) });
-  const troubles: string[] = [];
-  const trouble = (why: string): void => {
-    troubles.push(why);
-    tell(why);
-  };
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
   using interrupt = interruptSignal();
@@ -59,8 +52,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
       api,
       way: passage.way,
       place: passage.asked,
-      isShown: shown !== undefined,
-      ...defined({ record }),
+      ...defined({ record, shown: shown && plan.checks.map(({ check }) => check.id) }),
     } satisfies ThreadData,
     found(id, judged) {
       found.set(id, judged);
@@ -70,10 +62,10 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     },
     live: (live) => shown?.page.live(live),
     trouble,
+    ended,
   });
   using _faults = faultsEndJudging(link);
   const { listen, upstream } = passage;
-  const faulty = (error: unknown): void => trouble(`nothing is judged from here on: ${String(error)}`);
   const tap = { tap: link, faulty, outages };
   await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...tap }).catch(
     (error: unknown) => {
@@ -97,6 +89,26 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   } finally {
     passage.close();
   }
+}
+
+/** Where it is told what happens: on standard error and on the page; what went wrong also in the report. */
+function tellingOn(page: WatchPage | undefined) {
+  const troubles: string[] = [];
+  const tell = (text: string): void => {
+    say(text);
+    page?.note(text);
+  };
+  const trouble = (why: string): void => {
+    troubles.push(why);
+    tell(why);
+  };
+  const ended = (why: string): void => page?.ended(why);
+  const faulty = (error: unknown): void => {
+    const why = `nothing is judged from here on: ${String(error)}`;
+    trouble(why);
+    ended(why);
+  };
+  return { tell, troubles, trouble, ended, faulty };
 }
 
 const lastsMs = (text: string | undefined): number | undefined =>
@@ -173,8 +185,6 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
 
 /** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
-  if (uiPortOf(args) !== undefined)
-    throw new UsageError('--ui: a recording is judged at once; give it a page that stays: --report html=FILE');
   const path = resolve(file);
   const head = await headOf(path);
   if (head !== undefined && head.api !== api)

@@ -26,8 +26,14 @@ export function watchedRules(api: 'device' | 'platform', way: Way): readonly Che
   return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
 }
 
-/** All of them, whichever way it is. */
-export const everyWatchedRule = (): Record<'device' | 'platform', readonly Check<unknown>[]> => ({
-  device: ofDevice([...credentials.socketRules, ...credentials.loopbackRules]),
-  platform: watchedRules('platform', 'url'),
-});
+/** All of them. `way`: the one in which alone they judge. */
+export const everyWatchedRule = (): readonly {
+  api: 'device' | 'platform';
+  way?: Way;
+  rules: readonly Check<unknown>[];
+}[] => [
+  { api: 'device', rules: ofDevice([]) },
+  { api: 'device', way: 'unix', rules: credentials.socketRules },
+  { api: 'device', way: 'loopback', rules: credentials.loopbackRules },
+  { api: 'platform', rules: watchedRules('platform', 'url') },
+];

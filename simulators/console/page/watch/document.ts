@@ -53,9 +53,12 @@ export interface WatchDocument {
   exchanges: number;
   events: number;
   rules: { decided: number; all: number };
+  /** Why nothing is judged any more; null as long as it is. */
+  ended: string | null;
   /** Reasons why some of it was not judged, with how often. */
   notJudged: string[];
-  /** Exchanges that are under way, and the last ones that have ended. */
+  /** Exchanges that are under way: how many, the oldest of them, and the last ones that have ended. */
+  underWay: number;
   open: ExchangeLine[];
   over: ExchangeLine[];
   /** One for each cause, in the order in which they came. */

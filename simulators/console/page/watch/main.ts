@@ -23,11 +23,12 @@ type Props = PageProps<WatchDocument>;
 
 const counted = (count: number, noun: string): string => `${thousands(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-function verdictOf({ findings }: WatchDocument): { tone: string; text: string } {
+function verdictOf({ findings, ended }: WatchDocument): { tone: string; text: string } {
+  const rest = ended === null ? '' : ', no longer judged';
   const failed = findings.filter(({ level }) => level === 'MUST').length;
-  if (failed > 0) return { tone: 'bad', text: `${counted(failed, 'MUST')} broken` };
-  if (findings.length > 0) return { tone: 'warn', text: counted(findings.length, 'warning') };
-  return { tone: 'good', text: 'nothing found' };
+  if (failed > 0) return { tone: 'bad', text: `${counted(failed, 'MUST')} broken${rest}` };
+  if (findings.length > 0) return { tone: 'warn', text: counted(findings.length, 'warning') + rest };
+  return { tone: ended === null ? 'good' : 'warn', text: `nothing found${rest}` };
 }
 
 function StandingCard({ document }: Props): VNode {
@@ -51,7 +52,7 @@ function StandingCard({ document }: Props): VNode {
 }
 
 function NotJudgedCard({ document }: Props): VNode {
-  const { notJudged } = document;
+  const notJudged = [...(document.ended === null ? [] : [document.ended]), ...document.notJudged];
   return html`<${Card} title="Not judged">
     ${noneIn(notJudged, 'All of it was judged.')}
     <ul class="plain">${notJudged.map((why) => html`<li key=${why}>${why}</li>`)}</ul>
@@ -131,8 +132,9 @@ const toneOfStatus = (status: number | null): string =>
   status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
 
 function OpenCard({ document }: Props): VNode {
-  const { open } = document;
-  return html`<${Card} title="Under way" note=${counted(open.length, 'exchange')}>
+  const { open, underWay } = document;
+  const all = counted(underWay, 'exchange');
+  return html`<${Card} title="Under way" note=${underWay > open.length ? `the oldest ${open.length} of ${all}` : all}>
     ${noneIn(open, 'No client waits for an answer, and no stream is open.')}
     <ol class="rows requests">${open.map((line) => html`<${ExchangeRow} key=${line.exchange} line=${line} />`)}</ol>
   <//>`;
