@@ -157,7 +157,7 @@ class HeartbeatWatch {
     }
   }
 
-  /** True when events of a slow device have disturbed the stream for the first time. */
+  /** True when events of a slow device, or events without a pause, have disturbed the stream for the first time. */
   readActivity(): boolean {
     let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
@@ -172,8 +172,10 @@ class HeartbeatWatch {
     if (events.length > 0) {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
-      isDisturbed = !this.#isQuiet && this.#t.session.isSlow('publish', 'deployment');
-      if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
+      const watchedMs = this.#lastSignAt - this.#startedAt;
+      const isBusy = watchedMs > GIVE_UP_MS / 4 || this.#t.session.isSlow('publish', 'deployment');
+      isDisturbed = !this.#isQuiet && isBusy;
+      if (watchedMs > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
