@@ -170,12 +170,11 @@ export class Relay implements AsyncDisposable {
     this.#tell(() => this.#options.outages?.refused(why));
   }
 
-  /** Who is told may fail; the next client comes all the same. */
   #tell(what: () => void): void {
     try {
       what();
     } catch {
-      // As above.
+      // Who is told may fail; the next client comes all the same.
     }
   }
 

@@ -39,7 +39,9 @@ export class Outages {
   /** One was made. */
   reached(): void {
     if (this.#since === undefined) return;
-    const lasted = this.#end();
+    const lasted = this.#lastsMs;
+    this.#longestMs = Math.max(this.#longestMs, lasted);
+    this.#since = undefined;
     this.#tell(`the server is back${lasted === 0 ? '' : `, after at least ${readableDuration(lasted)}`}`);
     this.#telling.changed?.(null);
   }
@@ -47,18 +49,15 @@ export class Outages {
   /** For the summary, at the end. */
   get words(): string[] {
     if (this.#times === 0) return [];
-    const isGone = this.#since !== undefined;
-    if (isGone) this.#end();
-    const longest = this.#longestMs === 0 ? '' : `, once for at least ${readableDuration(this.#longestMs)}`;
-    const end = isGone ? ', and was not reached again' : '';
+    const ms = Math.max(this.#longestMs, this.#lastsMs);
+    const longest = ms === 0 ? '' : `, once for at least ${readableDuration(ms)}`;
+    const end = this.#since === undefined ? '' : ', and was not reached again';
     return [`the server could not be reached ${plural(this.#times, 'time')}${longest}${end}`];
   }
 
-  #end(): number {
-    const lasted = Math.round(this.#last - (this.#since ?? this.#last));
-    this.#since = undefined;
-    this.#longestMs = Math.max(this.#longestMs, lasted);
-    return lasted;
+  /** Of the outage that goes on: from the first attempt to the last. */
+  get #lastsMs(): number {
+    return this.#since === undefined ? 0 : Math.round(this.#last - this.#since);
   }
 
   #tell(text: string): void {

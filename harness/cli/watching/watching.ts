@@ -66,8 +66,8 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   });
   using _faults = faultsEndJudging(link);
   const { listen, upstream } = passage;
-  const tap = { tap: link, faulty, outages };
-  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...tap }).catch(
+  const looking = { tap: link, faulty, outages };
+  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...looking }).catch(
     (error: unknown) => {
       throw listenProblem(error, args.listen);
     },

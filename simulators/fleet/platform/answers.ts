@@ -78,7 +78,6 @@ export class AnswerSampler {
     const { status, bytes } = answer;
     if (bytes.length > MOST_BODY || SECRET.test(path) || !isReadable(answer) || !this.#hasRoom(method, path, status))
       return;
-    this.#left -= EACH + bytes.length + sent.length;
     const { platform, phase } = this.#options;
     const { buffer, byteOffset, byteLength } = bytes;
     const exchange: Exchange = {
@@ -93,6 +92,7 @@ export class AnswerSampler {
       phase: phase(),
       ...(sent !== '' && { sent: withoutKey(sent, platform) }),
     };
+    this.#left -= weightOf(exchange);
     this.#tell({ exchange });
   };
 

@@ -45,7 +45,7 @@ export interface WatchDocument {
   clients: string;
   server: string;
   began: number;
-  /** Undefined while the server can be reached, as far as anybody has tried. */
+  /** Why the server cannot be reached; null while it can be, as far as anybody has tried. */
   unreachable: string | null;
   connections: { open: number; all: number };
   /** Bytes that each side has sent. */
