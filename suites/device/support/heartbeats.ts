@@ -15,7 +15,7 @@ import type { Subscription } from './streams.ts';
 const BY_THE_CLOCK = 0.25;
 /** In intervals. An idle stream without a comment for longer than this is a finding. */
 const LATE = 1.5;
-/** A stream on which events keep coming shows nothing about heartbeats: after this time nothing is decided. */
+/** A stream on which events keep coming shows nothing about heartbeats: after this time it asks for quiet. */
 const GIVE_UP_MS = 120_000;
 /** The check that drives meanwhile may be a long one. */
 const TIMES_LONGER = 3;
@@ -173,8 +173,11 @@ class HeartbeatWatch {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
       isDisturbed = !this.#isQuiet && this.#t.session.isSlow('publish', 'deployment');
-      if (this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1))
+      const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1);
+      if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
+      // One that is just not slow may still leave no pause.
+      if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
     }
