@@ -65,7 +65,7 @@ export function toolOptions<O extends Record<string, Options>>(
   const cli = yargs([...words])
     .scriptName('')
     .usage(usage)
-    .options(options)
+    .options(Object.fromEntries(Object.entries(options).map(([name, option]) => [name, once(name, option)])))
     .parserConfiguration({ 'parse-positional-numbers': false })
     .version(false)
     .strictOptions()
@@ -74,6 +74,15 @@ export function toolOptions<O extends Record<string, Options>>(
     .fail((message, error) => refuse(message ?? error.message));
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
+
+/** What is given twice comes as a list. */
+const once = (name: string, option: Options): Options => ({
+  ...option,
+  coerce: (given: unknown): unknown => {
+    if (Array.isArray(given)) throw new Error(`--${name}: given twice; accepted: once`);
+    return option.coerce === undefined ? given : option.coerce(given);
+  },
+});
 
 /** Ends the process with the message, as after a usage error. */
 export function refuse(message: string): never {
