@@ -51,7 +51,7 @@ describeConsole('the pages of the demo', (open) => {
     process.kill(-(run.child.pid ?? 0), 'SIGINT');
     const { code, stdout, stderr } = await run.ended;
     expect(code, stderr).toBe(0);
-    expect(stdout).toContain('Everything passed');
+    expect(stdout).toContain('Nothing failed');
     await page.locator('[data-outcome=PASSED]').waitFor();
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
     const { phases, counters, notes } = result;

@@ -243,6 +243,8 @@ export class DemoScreen {
   summary({ robots, latencies, missed, violations, reports, folder }: Outcome): void {
     const passed = reports.reduce((sum, { summary }) => sum + summary.pass, 0);
     const failed = reports.reduce((sum, { summary }) => sum + summary.fail, 0);
+    const undecided = reports.flatMap(({ checks }) => checks.filter(({ outcome }) => outcome === 'undecided'));
+    const why = undecided.slice(0, 3).map(({ id, reason }) => `${id}: ${reason}`);
     const good =
       failed === 0 && missed.length === 0 && violations === 0 && reports.every((report) => report.exit_code === 0);
     const { paint } = this.#display;
@@ -250,10 +252,11 @@ export class DemoScreen {
       `${robots} robots`,
       `roll-out p50 ${readableDuration(latencies.p50)}, p99 ${readableDuration(latencies.p99)}`,
       `${passed} checks passed${failed > 0 ? `, ${failed} failed` : ''}`,
+      ...(undecided.length > 0 ? [`${undecided.length} undecided: ${why.join('; ')}`] : []),
       ...(missed.length > 0 ? [`${missed.length} robots missed the roll-out: ${missed.slice(0, 3).join(', ')}`] : []),
       ...(violations > 0 ? [`${violations} stream violations`] : []),
     ];
-    const verdict = paint(['bold', good ? 'green' : 'red'], good ? 'Everything passed' : 'Something failed');
+    const verdict = paint(['bold', good ? 'green' : 'red'], good ? 'Nothing failed' : 'Something failed');
     const files = ['fleet', ...reports.map(({ api }) => api)].map((name) => `${folder}/${name}.html`);
     this.#display.line('');
     this.#display.row(verdict, parts.join('\n'));
