@@ -22,7 +22,7 @@ export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   /** Of its section. */
   title: string;
   checks: CataloguedCheck[];
-  /** Rules of `muster watch` that decide it by the traffic of clients. */
+  /** Rules of `muster watch` that decide it by the traffic of others. */
   watched?: WatchedRule[];
 }
 
@@ -41,10 +41,18 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
-/** The rules of clients that `muster watch` has beside those of the suites. */
+/** The rules that `muster watch` has beside those that a run has too. */
 export async function loadWatched(): Promise<Watched[]> {
-  const { everyWatchedRule } = await import('../../suites/client/watched/index.ts');
-  return everyWatchedRule().flatMap(({ api, way, rules }) =>
+  const [{ watchedRules: ofDevice }, { watchedRules: ofPlatform }, { everyWatchedRule }] = await Promise.all([
+    import('../../suites/device/watched.ts'),
+    import('../../suites/platform/watched/index.ts'),
+    import('../../suites/client/watched/index.ts'),
+  ]);
+  const ofServers: ReturnType<typeof everyWatchedRule> = [
+    { api: 'device', rules: ofDevice },
+    { api: 'platform', rules: ofPlatform },
+  ];
+  return [...ofServers, ...everyWatchedRule()].flatMap(({ api, way, rules }) =>
     rules.map(({ id, requirement }) => ({
       id,
       api,

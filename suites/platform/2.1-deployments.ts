@@ -192,7 +192,7 @@ check(failed, {}, async (t: Platform) => {
   }
 });
 
-const removing = requirement({
+export const removing = requirement({
   id: 'platform.deployment.removing',
   level: 'MUST',
   section: '9',

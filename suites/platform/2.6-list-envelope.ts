@@ -21,7 +21,7 @@ import { listIn, pageIn, resourcesIn } from './support/seen.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '2.6', since: '2026-11-21' });
 
-const envelope = requirement({
+export const envelope = requirement({
   id: 'platform.list.envelope',
   level: 'MUST',
   clause: 'Items of the page; length is at most `limit`; each item has its own `object` and `id`.',

@@ -44,7 +44,7 @@ async function askWith(
   });
 }
 
-const defaults = requirement({
+export const defaults = requirement({
   id: 'platform.list.defaults',
   clause: '`limit` default … 10 … `offset` default … 0',
   text: 'Without parameters a list has limit 10 and offset 0, and gives the same page as with these values.',
@@ -76,7 +76,7 @@ async function mustGiveSamePage(t: Platform, collection: Collection): Promise<vo
   });
 }
 
-const limitAbove = requirement({
+export const limitAbove = requirement({
   id: 'platform.list.clamp.high',
   clause: 'An invalid `limit` is replaced by the nearest valid value (a value above the maximum yields 100).',
   text: 'A limit above 100 takes effect as 100, in the limit of the answer and in the number of items.',
@@ -105,7 +105,7 @@ check(
   },
 );
 
-const limitBelow = requirement({
+export const limitBelow = requirement({
   id: 'platform.list.clamp.low',
   clause: 'An invalid `limit` is replaced by the nearest valid value',
   text: 'A limit below 1 is not an error: it takes effect as a value from 0 to 100, usually 1.',
@@ -121,7 +121,7 @@ check(limitBelow, { premises: ['platform.list.page-size'] }, async (t: Platform)
   });
 });
 
-const nearest = requirement({
+export const nearest = requirement({
   id: 'platform.list.clamp.nearest',
   since: '2026-11-22',
   clause: 'An invalid `limit` is replaced by the nearest valid value',
@@ -141,7 +141,7 @@ check(nearest, { premises: [limitBelow.id, 'platform.list.in-range'] }, async (t
   });
 });
 
-const negativeOffset = requirement({
+export const negativeOffset = requirement({
   id: 'platform.list.clamp.offset',
   clause: 'An invalid `offset` is replaced by the nearest valid value (a negative value yields 0).',
   text: 'A negative offset takes effect as 0, in the offset of the answer and in the items of the page.',

@@ -50,7 +50,7 @@ rule(pageSize, { premises: [pageSize.id] }, () => (seen, judge: Judge) => {
   });
 });
 
-const inRange = requirement({
+export const inRange = requirement({
   id: 'platform.list.in-range',
   section: '8',
   clause: 'Effective page size after clamping. … Effective starting index after clamping.',

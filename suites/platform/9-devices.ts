@@ -168,7 +168,7 @@ function shouldBeConsistent(t: Platform, device: Item): void {
   });
 }
 
-const archived = requirement({
+export const archived = requirement({
   id: 'platform.device.archived',
   clause: 'devices report an `archived` status',
   text: 'A client of an older version never sees the device status archived, which is new in 2026-08-17.everglades.',

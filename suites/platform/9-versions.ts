@@ -87,7 +87,7 @@ async function mustServeVersion(t: Platform, version: string): Promise<void> {
   t.observe(`collections in ${version}`, collections.join(', '));
 }
 
-const endOfLife = requirement({
+export const endOfLife = requirement({
   id: 'platform.version.end-of-life',
   level: 'SHOULD',
   clause: 'Initial release; no longer supported.',
@@ -112,7 +112,7 @@ check(endOfLife, { aspect: 'operations', needs: ['write'] }, async (t: Platform)
   t.saw('operations', reads.length + writes.length);
 });
 
-const malformed = requirement({
+export const malformed = requirement({
   id: 'platform.version.malformed',
   level: 'SHOULD',
   clause: 'Format: `<YYYY-MM-DD>.<codename>`.',
@@ -144,7 +144,7 @@ check(malformed, { profile: 'core' }, async (t: Platform) => {
   });
 });
 
-const unknown = requirement({
+export const unknown = requirement({
   id: 'platform.version.unknown',
   level: 'SHOULD',
   clause: 'The header `Service-Version` carries the API version the client was built against.',

@@ -96,6 +96,7 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = fieldsIn(paint, columns);
   const { level, api, section, title, since } = entry;
+  const judged = api === 'client' ? 'what clients do' : 'what clients get';
   return [
     `${paint('bold', entry.id)}  ${paint('dim', `${level} · ${api} · section ${section} ${title} · since ${since}`)}`,
     '',
@@ -105,7 +106,7 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
     ...field('decided', DECIDED[entry.level]),
     ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
     ...(entry.watched ?? []).flatMap((rule, index) =>
-      field(index === 0 ? 'watched' : '', `${rule.id}: a rule of ${watchOf(rule)}, which judges what clients do`),
+      field(index === 0 ? 'watched' : '', `${rule.id}: a rule of ${watchOf(rule)}, which judges ${judged}`),
     ),
     ...needs.flatMap((need, index) => field(index === 0 ? 'needs' : '', `${need}: ${CAPABILITY_MEANINGS[need]}`)),
     ...[

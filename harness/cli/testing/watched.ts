@@ -11,6 +11,7 @@ import {
   type SimulatedDevice,
   simulateDevice,
 } from '../../../simulators/device/index.ts';
+import type { PlatformBehaviour } from '../../../simulators/platform/behaviour.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { referenceBehaviour as platformReference } from '../../../simulators/platform/reference.ts';
 import { type ClientValues, clientVariables } from '../../contract/client.ts';
@@ -171,26 +172,37 @@ export const BROKEN_LINK = ['reset=900..2000'];
 export interface PlatformDay {
   defect?: string;
   clientDefect?: string;
-  jobs: readonly ClientValues[];
+  jobs?: readonly ClientValues[];
+  /** Plain requests after that, by path and query, in a version. */
+  asks?: readonly string[];
+  version?: string;
+  /** Every device answers a ping. */
+  online?: boolean;
 }
 
+const REACHED: PlatformBehaviour['ping'] = async () => ({ code: 'success', round_trip_nanos: 1_000_000 });
 const KEY = 'mk_watched_0123456789';
 
 /** A simulated platform, clients that call it one after the other, and what is judged between them. */
-export async function watchedPlatform({ defect, clientDefect, jobs }: PlatformDay): Promise<Watched> {
+export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
+  const { defect, clientDefect, jobs = [], asks = [], version = NEWEST_VERSION, online = false } = day;
+  const reference = online ? { ...platformReference, ping: REACHED } : platformReference;
   await using platform = await simulatePlatform({
     ...{ devices: 230, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }] },
-    behaviour: planted(platformDefects, defect, platformReference),
+    behaviour: planted(platformDefects, defect, reference),
   });
   const { origin, port, pathname: base } = new URL(platform.url);
   const place = { base, origin, variable: 'MUSTER_API_KEY' };
   const upstream = { host: '127.0.0.1', port: Number(port) };
   await using watched = await Watched.open('platform', 'url', place, { host: '127.0.0.1', port: 0 }, upstream);
   const platformUrl = `http://127.0.0.1:${watched.relay.port}${base}`;
-  const { data } = (await (
-    await fetch(`${platform.url}/devices?limit=1`, { headers: { 'x-api-key': KEY, 'service-version': NEWEST_VERSION } })
-  ).json()) as { data: { id: string }[] };
-  const usual = { platformUrl, platformKey: KEY, platformVersion: NEWEST_VERSION, device: data[0]?.id };
+  const ask = (at: string, named: string): Promise<Response> =>
+    fetch(at, { headers: { 'x-api-key': KEY, 'service-version': named } });
+  const { data } = (await (await ask(`${platform.url}/devices?limit=1`, NEWEST_VERSION)).json()) as {
+    data: { id: string }[];
+  };
+  const usual = { platformUrl, platformKey: KEY, platformVersion: version, device: data[0]?.id };
   for (const job of jobs) await called({ ...usual, ...job }, clientDefect);
+  for (const path of asks) await (await ask(`${platformUrl}${path}`, version)).text();
   return watched;
 }

@@ -1,5 +1,6 @@
 /** What is found in everyday traffic, by nothing but watching it. */
 import { describe, expect, it } from 'vitest';
+import { PLATFORM_VERSIONS } from '../../contract/versions.ts';
 import type { Traffic } from '../../watch/traffic.ts';
 import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice, watchedPlatform } from '../testing/watched.ts';
 
@@ -38,6 +39,7 @@ describe('of a device', () => {
     ['type-with-version', 'device.events.type-form.everywhere'],
     ['batch-reversed', 'device.events.monotonic.everywhere'],
     ['ids-shared-by-two', 'device.events.replay.complete.everywhere'],
+    ['replay-inclusive', 'device.events.replay.exclusive.watched'],
   ])('%s is found', async (defect, id) => {
     const watched = await watchedDevice({ defect, faults: BROKEN_LINK, day: untilFound(id) });
     expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
@@ -83,6 +85,76 @@ describe('of a platform', () => {
     const watched = await watchedPlatform({ defect, jobs: [...CALLS, { ...LISTS[0], limit: '40' }] });
     expect(watched.found).toContain(id);
     expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
+  });
+});
+
+/** What users ask by hand, in range and out of it. */
+const ASKS = [
+  '',
+  '?limit=20&offset=20',
+  '?limit=500',
+  '?limit=1000',
+  '?limit=-5',
+  '?limit=0',
+  '?offset=-3',
+  '?offset=-9',
+];
+const BY_HAND = ASKS.map((query) => `/devices${query}`);
+const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];
+
+it.each([
+  ['ping-round-trip-missing', ['platform.ping.success.watched']],
+  ['ping-round-trip-too-long', ['platform.ping.success.watched']],
+  [undefined, []],
+])('of a platform whose robots answer pings, %s is found', async (defect, found) => {
+  const day = { jobs: CALLS.slice(-1), online: true };
+  const watched = await watchedPlatform(defect === undefined ? day : { ...day, defect });
+  expect(watched.found).toEqual(found);
+  expect(watched.decided).toContain('platform.ping.success.watched');
+});
+
+describe('of a platform that is asked by hand', () => {
+  it.each([
+    ['default-limit-20', 'platform.list.defaults.watched'],
+    ['default-offset-1', 'platform.list.defaults.watched'],
+    ['limit-unbounded', 'platform.list.clamp.high.watched'],
+    ['limit-high-to-default', 'platform.list.clamp.high.watched'],
+    ['limit-high-refused', 'platform.list.clamp.high.watched'],
+    ['limit-low-negative', 'platform.list.clamp.low.watched'],
+    ['limit-low-refused', 'platform.list.clamp.low.watched'],
+    ['limit-low-to-default', 'platform.list.clamp.nearest.watched'],
+    ['offset-negative-mirrored', 'platform.list.clamp.offset.watched'],
+    ['offset-negative-refused', 'platform.list.clamp.offset.watched'],
+  ])('%s is found', async (defect, id) => {
+    const { found } = await watchedPlatform({ defect, asks: BY_HAND });
+    expect(found).toContain(id);
+  });
+
+  it.each([
+    ['end-of-life-served', '2025-10-21.zion', 'platform.version.end-of-life.watched'],
+    ['version-malformed-served', '0.11.0', 'platform.version.malformed.watched'],
+    ['version-unknown-served', '2026-05-06.nowhere', 'platform.version.unknown.watched'],
+    ['removing-in-tetons', '2026-03-09.tetons', 'platform.deployment.removing.watched'],
+    ['archived-in-rainier', '2026-05-06.rainier', 'platform.device.archived.watched'],
+  ])('%s is found where clients are of version %s', async (defect, version, id) => {
+    const asks = [...BY_HAND, ...DEPLOYMENTS];
+    const server = ({ found }: { found: string[] }): string[] => found.filter((each) => each.startsWith('platform.'));
+    expect(server(await watchedPlatform({ defect, version, asks }))).toEqual([id]);
+    expect(server(await watchedPlatform({ version, asks }))).toEqual([]);
+  });
+
+  it('nothing is found of a correct one, whatever the version', async () => {
+    for (const version of [...PLATFORM_VERSIONS, '2031-01-02.yosemite']) {
+      const asks = [
+        ...BY_HAND,
+        ...DEPLOYMENTS,
+        '/devices?limit=abc',
+        '/devices?limit=5&limit=7',
+        '/devices?offset=999',
+      ];
+      const { found } = await watchedPlatform({ version, asks });
+      expect(found, version).toEqual([]);
+    }
   });
 });
 

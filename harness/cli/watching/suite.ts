@@ -14,10 +14,15 @@ const OR_ELSE = 'no traffic was seen that decides it';
 
 /** All that judges traffic between a server and its clients. */
 export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
-  return rulesOf(api, [...(await checksOf(api)), ...(watchedRules(api, way) as readonly Check<never>[])]);
+  const { watchedRules: ofServer } =
+    api === 'device'
+      ? await import('../../../suites/device/watched.ts')
+      : await import('../../../suites/platform/watched/index.ts');
+  const ofTraffic = [...ofServer, ...watchedRules(api, way)] as readonly Check<never>[];
+  return rulesOf(api, [...(await checksOf(api)), ...ofTraffic]);
 }
 
-/** What judges the server alone. */
+/** What judges single answers of the server, whoever asked. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }

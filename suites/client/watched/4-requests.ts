@@ -1,9 +1,10 @@
 /** Sections 4.1 and 4.2: the form of requests, as clients in the field make them. */
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { isForEvents, isPing, queryOf, shownRequest } from '../../watched.ts';
 import { accept, types } from '../4.1-request.ts';
 import { body, timeout } from '../4.2-ping.ts';
-import { isForEvents, isPing, queryOf, shownRequest, watched } from './support.ts';
+import { watched } from './support.ts';
 
 const acceptRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isForEvents(seen.request)) return;

@@ -1,22 +1,23 @@
 /** Sections 5 and 9: credentials, and the API version that a client names. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
-import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import {
+  isForCurrent,
+  isForEvents,
+  isPing,
+  KEY,
+  PerClient,
+  shownRequest,
+  VERSION_FORMAT,
+  versionOf,
+} from '../../watched.ts';
 import { address, sent as keySent } from '../5-key.ts';
 import { socket, token } from '../5-loopback.ts';
 import { ping as pingVersion, sent as versionSent } from '../9-version.ts';
-import { isForCurrent, isForEvents, isPing, PerClient, shownRequest, watched } from './support.ts';
+import { watched } from './support.ts';
 
-const KEY = 'x-api-key';
 const BEARER = /^bearer +\S+$/i;
-const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
-/** Whatever the dialect. */
-const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
-
-const versionOf = ({ headers }: RequestSeen): string | undefined =>
-  VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
-
 /** A request that only a client of the Platform API makes: a ping, a deployment, or a list that was answered as one. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
   if (seen.kind === 'asked') {
@@ -104,7 +105,7 @@ const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => 
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
   judge.saw(() => shownRequest(request));
   const version = versionOf(request);
-  judge.must(version !== undefined && FORMAT.test(version), {
+  judge.must(version !== undefined && VERSION_FORMAT.test(version), {
     expected: 'Service-Version: <YYYY-MM-DD>.<codename>',
     actual: version === undefined ? 'none' : `Service-Version: ${version}`,
   });

@@ -1,9 +1,10 @@
 /** Sections 6.2 and 7: how a client comes back to the event stream. */
 import type { RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { cursorOf, isForEvents, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
-import { afterEach, cursorOf, isForEvents, PerClient, queryOf, shownRequest, watched } from './support.ts';
+import { afterEach, watched } from './support.ts';
 
 /** A client that comes back later may be another one, or the same one that was started anew. */
 const SOON_MS = 60_000;

@@ -2,12 +2,13 @@
 import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { isForEvents, PerClient, shownRequest } from '../../watched.ts';
 import { hammering as cutOff, refused, retryAfter as streamRetryAfter } from '../6.2-back-off.ts';
 import { hammering as busy, retryAfter } from '../7-busy.ts';
 import { endless } from '../7-errors.ts';
 import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
-import { afterEach, isForEvents, PerClient, shownRequest, watched } from './support.ts';
+import { afterEach, watched } from './support.ts';
 
 /** One after the other, each so soon after the answer to the one before: no client that waits does that. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;

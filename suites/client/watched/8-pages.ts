@@ -2,8 +2,9 @@
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
-import { PerClient, queryOf, shownRequest, watched } from './support.ts';
+import { watched } from './support.ts';
 
 /** A user who leafs through a list makes longer pauses. */
 const SOON_MS = 10_000;

@@ -4,47 +4,21 @@
  * the other means nothing. A finding needs what no clients that behave would show together.
  */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
-import { TrafficRedactor } from '../../../harness/common/redact.ts';
-import { rules } from '../../../harness/runner/define.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
+import { PerClient, watchedRule } from '../../watched.ts';
 
-/** Clients that are remembered: a proxy in front of a platform may see thousands. */
-const MOST_CLIENTS = 1000;
-
-const declare = rules<unknown>();
-
-/** A rule of a requirement of the client suite. Its check is called `<requirement>.watched`. */
+/** A rule of a requirement of the client suite, and those that it rests on. */
 export const watched = (
   requirement: Requirement,
   rule: () => Rule,
   premises: readonly Requirement[] = [],
 ): Check<unknown> =>
-  declare(requirement, { aspect: 'watched', premises: premises.map(({ id }) => `${id}.watched`) }, rule);
-
-/** Something about each of the newest clients. */
-export class PerClient<T> {
-  readonly #known = new Map<string, T>();
-  readonly #make: () => T;
-
-  constructor(make: () => T) {
-    this.#make = make;
-  }
-
-  of(client: string): T {
-    const known = this.#known.get(client) ?? this.#make();
-    // The newest last.
-    this.#known.delete(client);
-    this.#known.set(client, known);
-    const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
-    if (oldest !== undefined) this.#known.delete(oldest);
-    return known;
-  }
-
-  forget(client: string): void {
-    this.#known.delete(client);
-  }
-}
+  watchedRule(
+    requirement,
+    premises.map(({ id }) => `${id}.watched`),
+    rule,
+  );
 
 interface Crowd {
   open: Set<RequestSeen>;
@@ -116,27 +90,3 @@ export const afterEach =
       else if (state.exchange !== undefined && crowds.isOne(who)) each(request, state.exchange, judge);
     };
   };
-
-// What a request is about.
-
-export const queryOf = ({ target }: RequestSeen): URLSearchParams =>
-  new URLSearchParams(target.includes('?') ? target.slice(target.indexOf('?') + 1) : '');
-
-export const isForEvents = (request: RequestSeen): boolean =>
-  request.method === 'GET' && request.path.endsWith('/events');
-export const isForCurrent = (request: RequestSeen): boolean =>
-  request.method === 'GET' && request.path.endsWith('/deployments/current');
-export const isPing = (request: RequestSeen): boolean =>
-  request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
-
-/** The cursor that a request names; `after` wins (section 4.1). */
-export const cursorOf = (request: RequestSeen): string | undefined =>
-  queryOf(request).get('after') ?? request.headers['last-event-id'];
-
-/** A request in words, for a finding: its fields without credentials. */
-export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
-  `${method} ${MASKING.url(target)}\n${Object.entries(headers)
-    .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)
-    .join('')}\n${body.slice(0, 2000)}`;
-const MASKING = new TrafficRedactor();
-const SECRET = /key|token|secret|authorization|cookie/i;

@@ -4,8 +4,8 @@ import type { Happening, RequestSeen } from '../../../harness/client/happening.t
 import { SseParser } from '../../../harness/client/sse-parser.ts';
 import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { History } from '../../../harness/runner/rules.ts';
+import { shownRequest } from '../../watched.ts';
 import { type Way, watchedRules } from './index.ts';
-import { shownRequest } from './support.ts';
 
 const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 

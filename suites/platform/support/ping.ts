@@ -74,7 +74,7 @@ export async function pingWithin(
 }
 
 /** `code` in the answer to a ping. */
-export const pingCode = ({ json }: HttpResponse): unknown =>
+export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
   typeof json === 'object' && json !== null && 'code' in json ? json.code : undefined;
 
 const ATTEMPTS = 3;

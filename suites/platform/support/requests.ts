@@ -124,7 +124,7 @@ export const hasSucceeded = ({ session }: Platform, method: string, path: string
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 /** Status and body of an answer, shortened, for a finding. */
-export const describeResponse = (response: HttpResponse): string =>
+export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 
 /** Characters of a body in a finding. */
@@ -138,10 +138,10 @@ export function describeRequest(method: string, path: string, body?: unknown): s
   return [method, path, ...(text === undefined ? [] : [show(text, BODY_SHOWN)])].join(' ');
 }
 
-export const ok = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299;
-export const refused = ({ status }: HttpResponse): boolean => status >= 400 && status <= 499;
-export const serverError = ({ status }: HttpResponse): boolean => status >= 500;
-export const isJson = (response: HttpResponse): boolean =>
+export const ok = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 200 && status <= 299;
+export const refused = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 400 && status <= 499;
+export const serverError = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 500;
+export const isJson = (response: { readonly headers: Readonly<Record<string, string>> }): boolean =>
   /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(response.headers['content-type'] ?? '');
 
 /** The platform has nothing at this path, or not with this method. */

@@ -1,0 +1,145 @@
+/** What rules of a platform make of answers to others, where they could be wrong about a correct one. */
+import { describe, expect, test } from 'vitest';
+import { History } from '../../../harness/runner/rules.ts';
+import { watchedRules } from './index.ts';
+
+const VERSION = '2026-08-17.everglades';
+
+interface Answer {
+  target: string;
+  method?: string;
+  status?: number;
+  json?: unknown;
+  headers?: Record<string, string>;
+  client?: string;
+  ms?: number;
+}
+
+/** Ids of the rules that find something in answers one after the other; of requests with a key in a version. */
+function foundIn(answers: readonly Answer[]): string[] {
+  const found: string[] = [];
+  const tell = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`)).of('a');
+  for (const { target, method = 'GET', status = 200, json, headers = {}, client = 'c', ms = 100 } of answers) {
+    const sent = { 'x-api-key': 'k', 'service-version': VERSION, ...headers };
+    const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== 'none'));
+    const path = target.split('?', 1)[0] ?? '';
+    const text = json === undefined ? '' : JSON.stringify(json);
+    tell({
+      kind: 'answer',
+      asked: { method, url: `http://x${target}`, duration_ms: ms, curl: 'curl' },
+      path: target,
+      answer: { status, headers: { 'content-type': 'application/json' }, text, json },
+      request: { method, target, path, headers: given, body: '', connection: { open: true }, client, at: 0 },
+    });
+  }
+  return found;
+}
+
+const list = (limit: number, offset = 0, more = false, items = 1): object => {
+  const data = Array.from({ length: items }, (_, index) => ({ object: 'device', id: `dvc_${offset + index}` }));
+  return { object: 'list', limit, offset, has_more: more, data };
+};
+const at = (query: string, json?: object, rest: Partial<Answer> = {}): Answer => ({
+  target: `/beta/devices${query}`,
+  ...(json !== undefined && { json }),
+  ...rest,
+});
+
+describe('the status of a list', () => {
+  const id = ['platform.list.envelope.watched'];
+  test.each([
+    [204, id],
+    [201, id],
+    [206, []],
+    [304, []],
+    [404, []],
+    [500, []],
+    [503, []],
+  ])('%d', (status, found) => expect(foundIn([at('', undefined, { status })])).toEqual(found));
+});
+
+const LOW = ['clamp.low', 'clamp.nearest'];
+
+describe('limit and offset', () => {
+  const refused = at('?limit=500', { error: 'no' }, { status: 400 });
+  const inRange = at('?limit=50', list(50));
+  test.each<[string, Answer[], string[]]>([
+    ['a refusal, twice, beside a list that is served', [inRange, refused, refused], ['clamp.high']],
+    ['a refusal once', [inRange, refused], []],
+    ['a refusal where nothing shows that the list is served', [refused, refused, refused], []],
+    ['of another client', [{ ...inRange, client: 'd' }, refused, refused], []],
+    [
+      'in another version',
+      [at('?limit=5', list(5), { headers: { 'service-version': '2026-03-09.tetons' } }), refused, refused],
+      [],
+    ],
+    ['with another filter', [at('?limit=5&order=a', list(5)), refused, refused], []],
+    ['for want of a key', [inRange, ...[1, 2].map(() => ({ ...refused, status: 401 }))], []],
+    ['by a platform that is busy', [inRange, ...[1, 2].map(() => ({ ...refused, status: 503 }))], []],
+    ['a number that is none', [inRange, ...[1, 2].map(() => at('?limit=abc', {}, { status: 400 }))], []],
+    ['a limit below 1 that is refused', [inRange, ...[1, 2].map(() => at('?limit=0', {}, { status: 422 }))], LOW],
+    ['a limit of 0 that stays', [at('?limit=0', list(0, 0, true, 0))], []],
+    ['a page that is clamped beyond the end', [1, 2].map(() => at('?limit=5&offset=90', list(5, 20))), []],
+    ['a page that has grown meanwhile', [at('?limit=5&offset=90', list(5, 20, true))], []],
+    [
+      'an offset that is ignored',
+      [20, 40].map((n) => at(`?limit=20&offset=${n}`, list(20, 0, true, 20))),
+      ['in-range'],
+    ],
+    ['another default where something else is asked for', [at('?page_size=50', list(50))], []],
+    ['to an agent', [at('', list(50), { headers: { 'x-api-key': 'none', authorization: 'Bearer x' } })], []],
+    ['another default', [at('', list(50))], ['defaults']],
+    ['another default with a count', [at('?expand=total_count&limit=5', list(5, 3))], ['defaults']],
+  ])('%s', (_, answers, found) =>
+    expect(foundIn(answers)).toEqual(found.map((name) => `platform.list.${name}.watched`)),
+  );
+});
+
+describe('versions', () => {
+  const served = (version: string, rest: Partial<Answer> = {}): Answer =>
+    at('?limit=5&offset=0', list(5), { headers: { 'service-version': version }, ...rest });
+  test.each<[string, Answer, string[]]>([
+    ['none', served('none'), []],
+    ['an empty one', served(''), []],
+    ['two of them', served(`${VERSION}, ${VERSION}`), []],
+    ['one of a date to come', served('2027-01-01.yosemite'), []],
+    ['in capitals', served('2026-08-17.EVERGLADES'), []],
+    ['that of an agent', served('v0.4', { target: '/beta/agent/sync' }), []],
+    ['that of an agent, with its own credential', at('', {}, { headers: { 'x-api-key': 'none' } }), []],
+    ['one that has ended, to which nothing is served', served('2025-10-21.zion', { status: 404 }), []],
+    ['one that has ended, where the platform is away', served('2025-10-21.zion', { status: 502 }), []],
+    ['one that has ended', served('2025-10-21.zion'), ['end-of-life']],
+    [
+      'one that has ended, to make something',
+      served('2025-10-21.zion', { method: 'POST', status: 201 }),
+      ['end-of-life'],
+    ],
+    ['one of another form', served('v1'), ['malformed']],
+    ['one that never was', served('2026-05-06.nowhere'), ['unknown']],
+  ])('%s', (_, answer, found) =>
+    expect(foundIn([answer])).toEqual(found.map((name) => `platform.version.${name}.watched`)),
+  );
+
+  test('a status that is new is for those who know it', () => {
+    const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
+    const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
+    const to = (version: string): string[] =>
+      foundIn([{ target: '/beta/deployments', json: page, headers: { 'service-version': version } }]);
+    expect(to('2026-03-09.tetons')).toEqual(['platform.deployment.removing.watched']);
+    for (const version of ['2026-05-06.rainier', VERSION, '2027-01-01.x', 'none']) expect(to(version)).toEqual([]);
+  });
+});
+
+describe('a ping', () => {
+  const ping = (json: object, rest: Partial<Answer> = {}): string[] =>
+    foundIn([{ target: '/beta/devices/dvc_1/ping', method: 'POST', json, ...rest }]);
+  const id = ['platform.ping.success.watched'];
+  test.each<[string, object, Partial<Answer>, string[]]>([
+    ['that succeeds', { code: 'success', round_trip_nanos: 99_000_000 }, {}, []],
+    ['without a round trip', { code: 'success' }, {}, id],
+    ['longer than the call', { code: 'success', round_trip_nanos: 200_000_000 }, {}, id],
+    ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, id],
+    ['with another outcome', { code: 'timeout' }, {}, []],
+    ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
+  ])('%s', (_, json, rest, found) => expect(ping(json, rest)).toEqual(found));
+});

@@ -1,0 +1,72 @@
+/** What rules share that judge the traffic of others, of servers and of clients. */
+import type { RequestSeen } from '../harness/client/happening.ts';
+import { TrafficRedactor } from '../harness/common/redact.ts';
+import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
+import { rules } from '../harness/runner/define.ts';
+import type { Rule } from '../harness/runner/rules.ts';
+import type { Check, Requirement } from '../harness/runner/types.ts';
+
+const declare = rules<unknown>();
+
+/** A rule that judges nothing but the traffic of others. Its check is called `<requirement>.watched`. */
+export const watchedRule = (requirement: Requirement, premises: readonly string[], rule: () => Rule): Check<unknown> =>
+  declare(requirement, { aspect: 'watched', premises }, rule);
+
+/** Clients that are remembered: a proxy in front of a platform may see thousands. */
+const MOST_CLIENTS = 1000;
+
+/** Something about each of the newest clients. */
+export class PerClient<T> {
+  readonly #known = new Map<string, T>();
+  readonly #make: () => T;
+
+  constructor(make: () => T) {
+    this.#make = make;
+  }
+
+  of(client: string): T {
+    const known = this.#known.get(client) ?? this.#make();
+    // The newest last.
+    this.#known.delete(client);
+    this.#known.set(client, known);
+    const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
+    if (oldest !== undefined) this.#known.delete(oldest);
+    return known;
+  }
+
+  forget(client: string): void {
+    this.#known.delete(client);
+  }
+}
+
+// What a request is about.
+
+export const queryOf = ({ target }: Pick<RequestSeen, 'target'>): URLSearchParams =>
+  new URLSearchParams(target.includes('?') ? target.slice(target.indexOf('?') + 1) : '');
+
+export const isForEvents = (request: RequestSeen): boolean =>
+  request.method === 'GET' && request.path.endsWith('/events');
+export const isForCurrent = (request: RequestSeen): boolean =>
+  request.method === 'GET' && request.path.endsWith('/deployments/current');
+export const isPing = (request: RequestSeen): boolean =>
+  request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
+
+/** The cursor that a request names; `after` wins (section 4.1). */
+export const cursorOf = (request: RequestSeen): string | undefined =>
+  queryOf(request).get('after') ?? request.headers['last-event-id'];
+
+export const KEY = 'x-api-key';
+/** Whatever the dialect. */
+const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
+export const versionOf = ({ headers }: RequestSeen): string | undefined =>
+  VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+/** Section 9. */
+export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
+
+/** A request in words, for a finding: its fields without credentials. */
+export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
+  `${method} ${MASKING.url(target)}\n${Object.entries(headers)
+    .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)
+    .join('')}\n${body.slice(0, 2000)}`;
+const MASKING = new TrafficRedactor();
+const SECRET = /key|token|secret|authorization|cookie/i;
