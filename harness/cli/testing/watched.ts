@@ -4,8 +4,8 @@ import { referenceBehaviour as clientReference } from '../../../simulators/clien
 import { runClient } from '../../../simulators/client/run.ts';
 import { eventually, scratch } from '../../../simulators/common/testing/scratch.ts';
 import { clientDefects } from '../../../simulators/defects/client/index.ts';
-import { deviceDefects } from '../../../simulators/defects/device/index.ts';
-import { platformDefects } from '../../../simulators/defects/platform/index.ts';
+import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   referenceBehaviour as deviceReference,
   type SimulatedDevice,
@@ -30,7 +30,7 @@ const planted = <B>(
 ): B => {
   if (name === undefined) return to;
   const found = all.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no defect ${name}`);
+  if (found === undefined) throw new Error(`there is no defect or variant ${name}`);
   return found.behaviour(to);
 };
 
@@ -97,6 +97,7 @@ export class Watched implements AsyncDisposable {
 }
 
 export interface DeviceDay {
+  /** Or a variant. */
   defect?: string;
   clientDefect?: string;
   faults?: readonly string[];
@@ -118,7 +119,7 @@ export async function watchedDevice({
   await using device = await simulateDevice({
     ...{ dir: join(home.path, 'robot'), socket: real, heartbeatMs: 100, retain, seed: '1' },
     faults,
-    behaviour: planted(deviceDefects, defect, deviceReference),
+    behaviour: planted([...deviceDefects, ...deviceVariants], defect, deviceReference),
   });
   const place = { base: '/v0.2', origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' };
   await using watched = await Watched.open('device', 'unix', place, { path: socket }, { path: real });
@@ -170,6 +171,7 @@ export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind 
 export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
+  /** Or a variant. */
   defect?: string;
   clientDefect?: string;
   jobs?: readonly ClientValues[];
@@ -180,6 +182,20 @@ export interface PlatformDay {
   online?: boolean;
 }
 
+/** What users ask by hand, in range and out of it. */
+const ASKS = [
+  '',
+  '?limit=20&offset=20',
+  '?limit=500',
+  '?limit=1000',
+  '?limit=-5',
+  '?limit=0',
+  '?offset=-3',
+  '?offset=-9',
+];
+export const BY_HAND = ASKS.map((query) => `/devices${query}`);
+export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];
+
 const REACHED: PlatformBehaviour['ping'] = async () => ({ code: 'success', round_trip_nanos: 1_000_000 });
 const KEY = 'mk_watched_0123456789';
 
@@ -189,7 +205,7 @@ export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const reference = online ? { ...platformReference, ping: REACHED } : platformReference;
   await using platform = await simulatePlatform({
     ...{ devices: 230, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }] },
-    behaviour: planted(platformDefects, defect, reference),
+    behaviour: planted([...platformDefects, ...platformVariants], defect, reference),
   });
   const { origin, port, pathname: base } = new URL(platform.url);
   const place = { base, origin, variable: 'MUSTER_API_KEY' };

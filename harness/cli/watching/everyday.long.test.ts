@@ -2,7 +2,18 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
-import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice } from '../testing/watched.ts';
+import { deviceVariants } from '../../../simulators/defects/device/index.ts';
+import { platformVariants } from '../../../simulators/defects/platform/index.ts';
+import {
+  BROKEN_LINK,
+  BY_HAND,
+  DEPLOYMENTS,
+  dayUntil,
+  streams,
+  untilFound,
+  watchedDevice,
+  watchedPlatform,
+} from '../testing/watched.ts';
 
 describe('of a client that follows', { timeout: 120_000 }, () => {
   it.each([
@@ -65,4 +76,21 @@ it('nor where the cursor expires again and again', { timeout: 120_000 }, async (
     day: dayUntil((seen) => gone(seen as never) > 8),
   });
   expect(watched.found).toEqual([]);
+});
+
+describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
+  /** Slow ones answer the same. */
+  const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
+    variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
+
+  it.each(namesOf(platformVariants))('of a platform: %s', async (defect) => {
+    const asks = [...BY_HAND, ...DEPLOYMENTS, '/devices?limit=abc', '/devices?offset=999'];
+    const { found } = await watchedPlatform({ defect, asks, jobs: [{ job: 'list', collection: 'devices' }] });
+    expect(found).toEqual([]);
+  });
+
+  it.each(namesOf(deviceVariants))('of a device: %s', async (defect) => {
+    const { found } = await watchedDevice({ defect, faults: BROKEN_LINK, day: dayUntil((seen) => streams(seen) > 3) });
+    expect(found).toEqual([]);
+  });
 });

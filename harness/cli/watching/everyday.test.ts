@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_VERSIONS } from '../../contract/versions.ts';
 import type { Traffic } from '../../watch/traffic.ts';
-import { BROKEN_LINK, dayUntil, streams, untilFound, watchedDevice, watchedPlatform } from '../testing/watched.ts';
+import {
+  BROKEN_LINK,
+  BY_HAND,
+  DEPLOYMENTS,
+  dayUntil,
+  streams,
+  untilFound,
+  watchedDevice,
+  watchedPlatform,
+} from '../testing/watched.ts';
 
 const LISTS = [{ job: 'list', collection: 'devices' }] as const;
 const CALLS = [...LISTS, { job: 'list', collection: 'deployments' }, { job: 'ping', pingNanos: '1000000000' }] as const;
@@ -87,20 +96,6 @@ describe('of a platform', () => {
     expect(watched.found.filter((each) => each.startsWith('client.'))).toEqual([]);
   });
 });
-
-/** What users ask by hand, in range and out of it. */
-const ASKS = [
-  '',
-  '?limit=20&offset=20',
-  '?limit=500',
-  '?limit=1000',
-  '?limit=-5',
-  '?limit=0',
-  '?offset=-3',
-  '?offset=-9',
-];
-const BY_HAND = ASKS.map((query) => `/devices${query}`);
-const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];
 
 it.each([
   ['ping-round-trip-missing', ['platform.ping.success.watched']],
