@@ -25,19 +25,23 @@ export const frame = (id: number): string =>
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
 /**
- * A device that answers so. With `publish`, its control publishes events; it may name the `retention` too. Both are
- * closed when the test ends.
+ * A device that answers so. With `publish`, its control publishes events; it may name the `retention` too, and compact.
+ * Both are closed when the test ends.
  */
 export async function openTarget(
   answer: RequestListener,
   publish?: Publish,
   retention?: number,
+  compact?: () => Promise<{ earliest_id: number; latest_id: number }>,
 ): Promise<OpenDeviceTarget> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const control = layered(noControl, {
     info: async () => ({ capabilities: ['drive'], ...defined({ retention }) }),
-    call: (call) => (call.name === 'publish' ? publish?.(call.count) : undefined),
+    call: (call) => {
+      if (call.name === 'publish') return publish?.(call.count);
+      return call.name === 'compact' ? compact?.() : undefined;
+    },
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const attach = (publish ?? retention) && (async () => control);
