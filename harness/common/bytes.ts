@@ -1,4 +1,6 @@
 const FIRST_CAPACITY = 1024;
+/** Many never hold a byte. */
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Bytes that come in pieces, in one buffer: a piece of one byte costs one byte, where a list of pieces would cost a
@@ -6,8 +8,8 @@ const FIRST_CAPACITY = 1024;
  */
 export class Bytes {
   readonly #limit: number;
-  #memory = new ArrayBuffer(0);
-  #buffer: Buffer = Buffer.from(this.#memory);
+  #memory: ArrayBuffer | undefined;
+  #buffer = NOTHING;
   #length = 0;
 
   constructor(limit: number) {
@@ -45,7 +47,10 @@ export class Bytes {
 
   /** Forgets everything, and gives the memory back at once. */
   clear(): void {
-    if (this.capacity > 0) this.#resize(0);
+    // Not left to the collector, which takes its time.
+    this.#memory?.transfer(0);
+    this.#memory = undefined;
+    this.#buffer = NOTHING;
     this.#length = 0;
   }
 
@@ -56,7 +61,7 @@ export class Bytes {
 
   /** Moves the bytes without leaving the old buffer to the collector, which takes its time. */
   #resize(capacity: number): void {
-    this.#memory = this.#memory.transfer(capacity);
+    this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
     this.#buffer = Buffer.from(this.#memory);
   }
 }

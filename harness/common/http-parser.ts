@@ -100,7 +100,7 @@ export class MessageParser {
       if (before === 0 && !this.#kept.append(fresh)) this.#wrong(`a head of more than ${LONGEST_HEAD} bytes`);
       return NOTHING;
     }
-    const head = parseHead(whole.subarray(0, end).toString('latin1'));
+    const head = headOf(whole.subarray(0, end).toString('latin1'));
     this.#kept.clear();
     if (typeof head === 'string') return this.#wrong(head);
     this.#begin(head, at);
@@ -197,7 +197,23 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** The head, or what is wrong with it. */
+/** Heads that came last: most clients and servers send the same ones again and again. */
+const known = new Map<string, Head>();
+const MOST_KNOWN = 200;
+const LONGEST_KNOWN = 1000;
+
+/** The head, or what is wrong with it. One that came before is the same object. */
+function headOf(text: string): Head | string {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const head = parseHead(text);
+  if (typeof head !== 'string' && text.length <= LONGEST_KNOWN) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(text, head);
+  }
+  return head;
+}
+
 function parseHead(text: string): Head | string {
   const [line = '', ...fields] = text.split(/\r?\n/);
   const headers: [string, string][] = [];

@@ -44,10 +44,67 @@ export interface Judged {
   fault?: unknown;
 }
 
-interface Judging {
-  readonly make: () => Rule;
-  rule: Rule;
-  judged: Judged;
+/** What a rule ends with. */
+class Broken extends Error {
+  readonly finding: Contradiction;
+  constructor(finding: Contradiction) {
+    super(finding.expected);
+    this.finding = finding;
+  }
+}
+
+/** A rule with what it judges by, which is made once: each happening comes to each rule. */
+class Judging implements Judge {
+  judged: Judged = { sightings: 0 };
+  readonly #make: () => Rule;
+  #rule: Rule;
+  #check = '';
+  #asked: Asked | undefined;
+  #seen: Sighting[] = [];
+
+  constructor(make: () => Rule) {
+    this.#make = make;
+    this.#rule = make();
+  }
+
+  get isOver(): boolean {
+    return this.judged.broken !== undefined || this.judged.fault !== undefined;
+  }
+
+  /** Begins anew, and knows how much it was about. */
+  renew(): void {
+    this.#rule = this.#make();
+    this.judged = { sightings: this.judged.sightings };
+  }
+
+  take(check: string, happening: Happening): void {
+    this.#check = check;
+    this.#asked = happening.asked;
+    this.#seen = [];
+    try {
+      this.#rule(happening, this);
+    } catch (error) {
+      if (error instanceof Broken) this.judged.broken = { finding: error.finding, seen: this.#seen };
+      else this.judged.fault = error;
+    }
+  }
+
+  saw(text: () => string): Sighting {
+    this.judged.sightings += 1;
+    const here = { check: this.#check, asked: this.#asked as Asked, text };
+    this.#seen = [here];
+    return here;
+  }
+
+  must(holds: unknown, finding: Contradiction): asserts holds {
+    if (!holds) throw new Broken(finding);
+  }
+
+  agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds {
+    this.#seen.unshift(earlier);
+    if (!holds) throw new Broken(finding);
+    this.#seen.shift();
+  }
 }
 
 /** All rules of a run. What they make of it never reaches the checks that are under way. */
@@ -67,15 +124,17 @@ export class History {
   ) {
     this.#ended = ended;
     this.#renews = renews;
-    for (const { id, rule } of checks)
-      if (rule !== undefined) this.#rules.set(id, { make: rule, rule: rule(), judged: { sightings: 0 } });
+    for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new Judging(rule));
   }
 
   /** What came of rules elsewhere, by the ids of their checks. */
   static settled(all: Readonly<Record<string, Judged>>): History {
     const history = new History([]);
-    for (const [id, judged] of Object.entries(all))
-      history.#rules.set(id, { make: () => () => {}, rule: () => {}, judged });
+    for (const [id, judged] of Object.entries(all)) {
+      const judging = new Judging(() => () => {});
+      judging.judged = judged;
+      history.#rules.set(id, judging);
+    }
     return history;
   }
 
@@ -88,52 +147,12 @@ export class History {
   of(check: string): (happening: Happening) => void {
     return (happening) => {
       for (const [id, judging] of this.#rules) {
-        if (isOver(judging)) continue;
-        judge(judging, check, happening);
-        if (!isOver(judging)) continue;
+        if (judging.isOver) continue;
+        judging.take(check, happening);
+        if (!judging.isOver) continue;
         this.#ended(id, judging.judged);
-        if (this.#renews && judging.judged.fault === undefined) {
-          judging.rule = judging.make();
-          judging.judged = { sightings: judging.judged.sightings };
-        }
+        if (this.#renews && judging.judged.fault === undefined) judging.renew();
       }
     };
-  }
-}
-
-const isOver = ({ judged }: Judging): boolean => judged.broken !== undefined || judged.fault !== undefined;
-
-/** What a rule ends with. */
-class Broken extends Error {
-  readonly finding: Contradiction;
-  constructor(finding: Contradiction) {
-    super(finding.expected);
-    this.finding = finding;
-  }
-}
-
-function judge({ rule, judged }: Judging, check: string, happening: Happening): void {
-  const { asked } = happening;
-  let seen: Sighting[] = [];
-  try {
-    rule(happening, {
-      saw(text) {
-        judged.sightings += 1;
-        const here = { check, asked, text };
-        seen = [here];
-        return here;
-      },
-      must(holds, finding) {
-        if (!holds) throw new Broken(finding);
-      },
-      agrees(holds, earlier, finding) {
-        seen.unshift(earlier);
-        if (!holds) throw new Broken(finding);
-        seen.shift();
-      },
-    });
-  } catch (error) {
-    if (error instanceof Broken) judged.broken = { finding: error.finding, seen };
-    else judged.fault = error;
   }
 }

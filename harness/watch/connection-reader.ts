@@ -2,7 +2,6 @@
  * Finds exchanges in the bytes of one connection: requests, their answers in order, and the blocks of event streams.
  * Where a connection is no HTTP/1.1 any more, or cannot be read with certainty, it is lost: nothing more is said of it.
  */
-import { defined } from '../common/defined.ts';
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
 import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
@@ -158,7 +157,7 @@ export class ConnectionReader {
       exchange.held += text;
       this.#requests += text;
     }
-    this.#options.take({ kind: 'asked', at, exchange: asking.id, ...defined({ body }) });
+    this.#options.take({ kind: 'asked', at, exchange: asking.id, ...(body && { body }) });
   }
 
   #response({ line, headers }: Head, at: number): BodyRule | undefined {
@@ -218,6 +217,7 @@ export class ConnectionReader {
     }
     const body = exchange.body?.taken(exchange.codings);
     const torn = exchange.stream?.torn;
-    this.#options.take({ kind: 'over', at, exchange: exchange.id, ended, ...defined({ body, torn }) });
+    const rest = { ...(body && { body }), ...(torn !== undefined && { torn }) };
+    this.#options.take({ kind: 'over', at, exchange: exchange.id, ended, ...rest });
   }
 }

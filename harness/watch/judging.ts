@@ -78,7 +78,7 @@ interface Exchange {
   readonly stream: object;
   parser?: SseParser;
   status?: number;
-  headers?: Readonly<Record<string, string>>;
+  answer?: Answering;
 }
 
 export class TrafficJudge {
@@ -149,11 +149,10 @@ export class TrafficJudge {
     const { place } = this.#options;
     const known = this.#connections.get(connection) ?? { open: true };
     this.#connections.set(connection, known);
-    const fields = joined(headers);
-    for (const secret of secretsOf(fields)) this.#keepSecret(secret);
+    const { secrets, read, longest, isForwarded, client, shown } = askingOf(headers);
+    for (const secret of secrets) this.#keepSecret(secret);
     const target = own(sent);
-    const read = only(READ, { ...fields, ...named(fields['user-agent']) });
-    const isReadable = [target, ...Object.values(read)].every(({ length }) => length <= LONGEST_READ);
+    const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
     this.#exchanges.set(exchange, {
@@ -162,11 +161,11 @@ export class TrafficJudge {
         target,
         path,
         headers: read,
-        connection: isForwarded(fields) ? { open: true } : known,
-        client: clientOf(fields),
+        connection: isForwarded ? { open: true } : known,
+        client,
         at,
       },
-      asked: new WatchedAsked({ method, target, headers: shownOf(fields) }, place, this.redactor),
+      asked: new WatchedAsked({ method, target, headers: shown }, place, this.redactor),
       connection,
       isOfApi: isReadable && isBelow(place.base, target),
       stream: {},
@@ -181,7 +180,7 @@ export class TrafficJudge {
       if (isOfApi) this.#happened({ kind: 'asked', asked, request });
     } else if (traffic.kind === 'response') {
       exchange.status = traffic.status;
-      exchange.headers = joined(traffic.headers);
+      exchange.answer = answeringOf(traffic.headers);
       asked.status = traffic.status;
       if (traffic.status >= 200 && traffic.status < 300)
         for (const secret of secretsOf(request.headers)) this.#keepAccepted(secret);
@@ -208,7 +207,8 @@ export class TrafficJudge {
   }
 
   #over({ ended, at, body, torn }: Extract<Traffic, { kind: 'over' }>, exchange: Exchange): void {
-    const { asked, request, status, headers, parser } = exchange;
+    const { asked, request, status, parser } = exchange;
+    const { headers, read } = exchange.answer ?? {};
     asked.duration_ms = at - request.at;
     request.body = beginning(request.body);
     if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
@@ -220,7 +220,6 @@ export class TrafficJudge {
         this.#happened({ kind: 'answer', asked, path: request.target, answer, request });
       }
     }
-    const read = headers === undefined ? undefined : only(READ_OF_ANSWERS, headers);
     const over: Over = { ended, at, ...defined({ status, headers: read, torn }) };
     this.#happened({ kind: 'over', asked, request, over });
   }
@@ -296,10 +295,54 @@ const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...res
   hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
 /** What a proxy adds. Its connections are those of all its clients, and do not end when those of a client do. */
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
-const isForwarded = (fields: Fields): boolean => FORWARDING.some((name) => fields[name] !== undefined);
 /** A User-Agent may be long. It is only compared. */
 const named = (agent = ''): Fields =>
   agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
+
+/** What the fields of a request tell of it. */
+interface Asking {
+  readonly secrets: readonly string[];
+  readonly read: Fields;
+  /** Characters of the longest of those. */
+  readonly longest: number;
+  readonly isForwarded: boolean;
+  readonly client: string;
+  readonly shown: Fields;
+}
+
+/** A head that came before is the same object, and costs nothing any more. */
+const askings = new WeakMap<Pairs, Asking>();
+
+function askingOf(headers: Pairs): Asking {
+  const before = askings.get(headers);
+  if (before !== undefined) return before;
+  const fields = joined(headers);
+  const read = only(READ, { ...fields, ...named(fields['user-agent']) });
+  const asking = {
+    ...{ secrets: secretsOf(fields), read, client: clientOf(fields), shown: shownOf(fields) },
+    longest: Math.max(0, ...Object.values(read).map(({ length }) => length)),
+    isForwarded: FORWARDING.some((name) => fields[name] !== undefined),
+  };
+  askings.set(headers, asking);
+  return asking;
+}
+
+/** The fields of an answer, and those of them that rules read. */
+interface Answering {
+  readonly headers: Fields;
+  readonly read: Fields;
+}
+
+const answerings = new WeakMap<Pairs, Answering>();
+
+function answeringOf(pairs: Pairs): Answering {
+  const before = answerings.get(pairs);
+  if (before !== undefined) return before;
+  const headers = joined(pairs);
+  const answering = { headers, read: only(READ_OF_ANSWERS, headers) };
+  answerings.set(pairs, answering);
+  return answering;
+}
 
 /** That of a recording is masked. */
 const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>

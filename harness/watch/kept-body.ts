@@ -1,4 +1,5 @@
 /** Keeps a body as it comes: whole up to a bound, and beyond it the first bytes and a hash of all. */
+import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { CODINGS } from '../client/codings.ts';
 import { Bytes } from '../common/bytes.ts';
@@ -60,16 +61,11 @@ export class KeptBody {
   }
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
-  try {
-    return { text: UTF8.decode(bytes) };
-  } catch {
-    // The beginning of a text may end within a character.
-    const text = bytes.toString('utf8');
-    return text.slice(0, -1).includes('\ufffd') ? { base64: bytes.toString('base64') } : { text };
-  }
+  const text = bytes.toString('utf8');
+  // The beginning of a text may end within a character.
+  const isText = isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd');
+  return isText ? { text } : { base64: bytes.toString('base64') };
 }
 
 /** Undefined where a coding is unknown, or the body is not in it. */

@@ -208,7 +208,7 @@ export function expectDeployment(t: Assertions, body: unknown, where: string): v
   const problems = problemsOf(deployment, body);
   t.must(problems === undefined, {
     expected: `a Deployment in ${where}: every field of section 2.1 with ${DEPLOYMENT_FORM}`,
-    actual: `${problems} in ${JSON.stringify(body)}`,
+    actual: problems && `${problems} in ${JSON.stringify(body)}`,
   });
 }
 
