@@ -14,6 +14,12 @@ import type { Ending, Side, Tap } from './relay.ts';
 const MOST_BUSY = 0.25;
 /** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
 const LOOK_MS = 500;
+/**
+ * Milliseconds of traffic that go to the thread together, and bytes after which it does not wait: to wake it, and to be
+ * woken by its answer, costs more than to read an exchange.
+ */
+const TOGETHER_MS = 5;
+const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
@@ -23,7 +29,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #worker: JudgeWorker;
   #batch = new Batch();
-  #isDue = false;
+  #due: NodeJS.Timeout | undefined;
   /** Bytes that the thread has not taken, by connection, of each batch that is on its way. */
   readonly #sent: Map<number, number>[] = [];
   #filling = new Map<number, number>();
@@ -124,14 +130,13 @@ export class JudgeLink implements Tap, AsyncDisposable {
   #add(glimpse: Glimpse): void {
     if (this.#worker.isOver) return;
     this.#batch.add(glimpse);
-    if (this.#isDue) return;
-    // What comes in one turn of the event loop goes together.
-    this.#isDue = true;
-    setImmediate(() => this.#flush());
+    if (this.#batch.length >= FULL_BATCH) this.#flush();
+    else this.#due ??= setTimeout(() => this.#flush(), TOGETHER_MS);
   }
 
   #flush(): void {
-    this.#isDue = false;
+    clearTimeout(this.#due);
+    this.#due = undefined;
     if (this.#batch.length === 0) return;
     this.#sent.push(this.#filling);
     this.#filling = new Map();
