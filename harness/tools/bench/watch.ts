@@ -1,7 +1,7 @@
 /**
  * What muster watch costs: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and the
- * time that it adds to each of a thousand requests a second beside a thousand open streams. Needs nginx, haproxy and
- * wrk (Debian packages of these names).
+ * time that it adds to each of a thousand requests a second beside a thousand open streams. A bare relay, which is what
+ * Node takes for that, stands beside both. Needs nginx, haproxy and wrk (Debian packages of these names).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,25 +55,36 @@ async function throughput(): Promise<Figure[]> {
     spawn('nginx', ['-c', at('nginx')]),
     spawn('haproxy', ['-f', at('haproxy')]),
   ];
-  await using watch = muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
+  await using watch = watching(origin);
+  await using relay = new Task<typeof tasks>(import.meta.url);
   try {
+    const bare = await relay.call('relay', origin);
     const { url } = await watch.ready<{ url: string }>();
     const port = Number(new URL(url).port);
     await Promise.all([origin, other, third, port].map(untilOpen));
     const taken = await inTurns(ROUNDS, {
       nginx: () => requestsPerSecond(other),
       haproxy: () => requestsPerSecond(third),
+      bare: () => requestsPerSecond(bare),
       watch: () => requestsPerSecond(port),
     });
     const through = median(taken.watch);
+    const why = `a bare relay of Node: ${Math.round(median(taken.bare)).toLocaleString('en')} requests/s`;
+    const beside = (name: string, floor: readonly number[]): Figure => ({
+      ...ofFloor(name, through, median(floor), 0.8, 'requests/s'),
+      why,
+    });
     return [
-      ofFloor('muster watch: requests through it, floor nginx', through, median(taken.nginx), 0.8, 'requests/s'),
-      ofFloor('the same, floor HAProxy', through, median(taken.haproxy), 0.8, 'requests/s'),
+      beside('muster watch: requests through it, floor nginx', taken.nginx),
+      beside('the same, floor HAProxy', taken.haproxy),
     ];
   } finally {
     await Promise.all(started.map(end));
   }
 }
+
+const watching = (origin: number): ReturnType<typeof muster> =>
+  muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
 
 const nginx = (file: string, http: string): string => `daemon off; worker_processes 1; pid ${file}.pid;
 error_log ${file}.log; events { worker_connections 4096; }
@@ -101,23 +112,35 @@ async function requestsPerSecond(port: number): Promise<number> {
 /** Milliseconds that the slowest hundredth of requests takes longer. */
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
-  await using client = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');
-  await using watch = muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
+  const bare = await bareSlowest(origin);
+  await using watch = watching(origin);
   const { url } = await watch.ready<{ url: string }>();
-  const port = Number(new URL(url).port);
-  await client.call('follow', port);
-  const taken = await inTurns(ROUNDS, {
-    direct: () => client.call('slowest', origin),
-    watched: () => client.call('slowest', port),
-  });
-  const [direct, watched] = [median(taken.direct), median(taken.watched)];
-  const why = `${watched.toFixed(2)} ms through it, ${direct.toFixed(2)} ms without`;
+  const { direct, through } = await slowest(origin, Number(new URL(url).port));
+  const why =
+    `${through.toFixed(2)} ms through it, ${direct.toFixed(2)} ms without; ` +
+    `a bare relay of Node adds ${(bare.through - bare.direct).toFixed(2)} ms`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
-  const figure = atMost(name, watched - direct, 1, 'ms', { why });
+  const figure = atMost(name, through - direct, 1, 'ms', { why });
   // What the machine does by itself would hide a millisecond, and a lucky difference would claim it.
   if (direct <= STEADY_MS) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
+}
+
+async function bareSlowest(origin: number): ReturnType<typeof slowest> {
+  await using relay = new Task<typeof tasks>(import.meta.url);
+  return await slowest(origin, await relay.call('relay', origin));
+}
+
+/** Milliseconds of the slowest hundredth, at the server and through what is at that port, which has the streams. */
+async function slowest(origin: number, port: number): Promise<{ direct: number; through: number }> {
+  await using client = new Task<typeof tasks>(import.meta.url);
+  await client.call('follow', port);
+  const taken = await inTurns(ROUNDS, {
+    direct: () => client.call('slowest', origin),
+    through: () => client.call('slowest', port),
+  });
+  return { direct: median(taken.direct), through: median(taken.through) };
 }
 
 /** Milliseconds: above that, a difference of one means nothing. */
@@ -133,6 +156,27 @@ const tasks = {
       // Each in its own rhythm, from when it was opened, as those of an agent are.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
+    });
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  },
+
+  /** The port of a relay that does nothing else. */
+  async relay(to: number): Promise<number> {
+    const half = { allowHalfOpen: true, noDelay: true };
+    const server = createPlain(half, (client) => {
+      const other = connect({ ...half, port: to, host: '127.0.0.1' });
+      for (const [from, sink] of [
+        [client, other],
+        [other, client],
+      ] as const) {
+        from.on('data', (piece) => {
+          if (!sink.write(piece)) from.pause();
+        });
+        sink.on('drain', () => from.resume());
+        from.on('error', () => sink.destroy()).once('end', () => sink.end());
+      }
     });
     server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
     await once(server, 'listening');
