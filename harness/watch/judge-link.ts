@@ -11,7 +11,7 @@ import type { Ending, Side, Tap } from './relay.ts';
  * The part of a processor that the judging may take: on a busy machine that is missing for the traffic. Of connections
  * beyond that, those that carry most are no longer judged.
  */
-const MOST_BUSY = 0.25;
+const MOST_BUSY = 0.125;
 /** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
 const LOOK_MS = 500;
 /**
@@ -24,23 +24,32 @@ const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
 
+/** Bytes of a connection that is judged. */
+interface Carried {
+  readonly connection: number;
+  /** That the thread has not taken. */
+  untaken: number;
+  /** Since the part of a processor was looked at. */
+  recent: number;
+}
+
 export class JudgeLink implements Tap, AsyncDisposable {
   /** Bytes that each side has sent, whether they are judged or not. */
   readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #worker: JudgeWorker;
   #batch = new Batch();
   #due: NodeJS.Timeout | undefined;
-  /** Bytes that the thread has not taken, by connection, of each batch that is on its way. */
-  readonly #sent: Map<number, number>[] = [];
-  #filling = new Map<number, number>();
-  readonly #open = new Map<number, number>();
+  /** Bytes of each batch that is on its way. */
+  readonly #sent: Map<Carried, number>[] = [];
+  #filling = new Map<Carried, number>();
+  readonly #open = new Map<number, Carried>();
   #all = 0;
   /** Connections of which one side has ended. */
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
-  /** Bytes since that was looked at, by connection. */
-  #recent = new Map<number, number>();
+  /** What has carried anything since that was looked at, also where it is closed by now. */
+  #recent: Carried[] = [];
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
     this.#worker = new JudgeWorker({ ...options, taken: () => this.#taken() });
@@ -48,7 +57,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   opened(connection: number): void {
-    this.#open.set(connection, 0);
+    this.#open.set(connection, { connection, untaken: 0, recent: 0 });
     this.#add({ what: 'opened', connection, at: now() });
   }
 
@@ -56,13 +65,14 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.carried[from] += piece.length;
     const open = this.#open.get(connection);
     if (open === undefined || this.#worker.isOver) return;
-    if (open + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
+    if (open.untaken + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
       this.#drop(connection);
       return;
     }
-    this.#open.set(connection, open + piece.length);
-    this.#filling.set(connection, (this.#filling.get(connection) ?? 0) + piece.length);
-    this.#recent.set(connection, (this.#recent.get(connection) ?? 0) + piece.length);
+    if (open.recent === 0) this.#recent.push(open);
+    open.untaken += piece.length;
+    open.recent += piece.length;
+    this.#filling.set(open, (this.#filling.get(open) ?? 0) + piece.length);
     this.#all += piece.length;
     this.#add({ what: 'bytes', connection, at: now(), from, piece });
   }
@@ -96,27 +106,25 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   #drop(connection: number): void {
     this.#open.delete(connection);
-    this.#recent.delete(connection);
     this.#add({ what: 'dropped', connection, at: now() });
   }
 
   /** Of what came lately, the part that is too much is left to itself: the connections that carry most of it. */
   #look(): void {
-    const recent = this.#recent;
-    this.#recent = new Map();
-    const share = this.#worker.share();
-    if (share === undefined) return;
+    const share = this.#worker.share() ?? 0;
     const isBusy = share > MOST_BUSY;
-    if (isBusy && this.#wasBusy) this.#shed(recent, 1 - MOST_BUSY / share);
+    if (isBusy && this.#wasBusy) this.#shed(1 - MOST_BUSY / share);
     this.#wasBusy = isBusy;
+    for (const carried of this.#recent) carried.recent = 0;
+    this.#recent = [];
   }
 
   /** An idle stream costs nothing, and is what there is most to learn from. */
-  #shed(recent: ReadonlyMap<number, number>, part: number): void {
-    let left = Math.ceil(part * [...recent.values()].reduce((sum, bytes) => sum + bytes, 0));
-    for (const [connection, bytes] of [...recent].sort(([, one], [, other]) => other - one)) {
+  #shed(part: number): void {
+    let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
+    for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {
       if (left <= 0) return;
-      left -= bytes;
+      left -= recent;
       if (this.#open.has(connection)) this.#drop(connection);
     }
   }
@@ -145,10 +153,9 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #taken(): void {
-    for (const [connection, bytes] of this.#sent.shift() ?? []) {
+    for (const [carried, bytes] of this.#sent.shift() ?? []) {
       this.#all -= bytes;
-      const open = this.#open.get(connection);
-      if (open !== undefined) this.#open.set(connection, open - bytes);
+      carried.untaken -= bytes;
     }
   }
 }
