@@ -21,10 +21,14 @@ export interface Network {
   outages?: { everyMs: number; forMs: number } | undefined;
 }
 
-/** Bytes of a packet on Ethernet, without the headers of IP and TCP. */
-const PACKET_BYTES = 1460;
-/** The shortest time after which Linux sends a packet again that nothing followed (RFC 6298; TCP_RTO_MIN). */
+/** Bytes of a packet on Ethernet, without its headers. */
+const PACKET_BYTES = 1448;
+/** Those of Ethernet, IP and TCP with its timestamps take the line too. */
+const HEADER_BYTES = 66;
+/** Linux waits a round trip, and so much more, before it sends a packet again that nothing followed (TCP_RTO_MIN). */
 const LEAST_RESEND_MS = 200;
+/** Or four times what it takes for the deviation of a round trip: the mean one of two ways (RFC 6298). */
+const RESEND_JITTERS = 4 * Math.sqrt(2) * Math.sqrt(2 / Math.PI);
 /** Bytes go in portions that take the line for so long, so that the first ones arrive before the last ones are sent. */
 const PORTION_MS = 5;
 /** Bytes on their way in one direction, beyond which the sender waits, where the network needs no more. */
@@ -64,18 +68,19 @@ export class Lane {
   arrival(bytes: number, now: number, more = false): number {
     const { latencyMs, jitterMs, loss } = this.#network;
     const line = this.#line;
-    line.freeAt = this.#afterOutage(Math.max(now, line.freeAt)) + (bytes * 8000) / line.bits;
-    let at = line.freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
     const packets = Math.ceil(bytes / PACKET_BYTES);
+    const bits = 8 * (bytes + packets * HEADER_BYTES);
+    line.freeAt = this.#afterOutage(Math.max(now, line.freeAt)) + (bits * 1000) / line.bits;
+    let at = line.freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
     if (loss > 0 && this.#draw.next() < 1 - (1 - loss) ** packets)
-      at += more ? 2 * latencyMs : Math.max(LEAST_RESEND_MS, 2 * latencyMs);
+      at += more ? 2 * latencyMs : 2 * latencyMs + Math.max(LEAST_RESEND_MS, RESEND_JITTERS * jitterMs);
     this.#lastAt = Math.max(this.#lastAt, this.#afterOutage(at));
     return this.#lastAt;
   }
 
   /** Bytes of one portion. */
   get portion(): number {
-    return Math.max(PACKET_BYTES, Math.floor((this.#line.bits * PORTION_MS) / 8000));
+    return PACKET_BYTES * Math.max(1, Math.floor((this.#line.bits * PORTION_MS) / 8000 / PACKET_BYTES));
   }
 
   /** Bytes that may be on their way: what the line carries until the first answer to them is back. */
@@ -122,7 +127,7 @@ class Arrivals {
   }
 
   #wait(at: number): NodeJS.Timeout {
-    return setTimeout(() => this.#due(), Math.max(1, Math.round(at - this.#now())));
+    return setTimeout(() => this.#due(), Math.max(1, at - this.#now()));
   }
 
   #due(): void {
