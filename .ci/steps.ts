@@ -37,6 +37,8 @@ const BUILD: Stage = [
 ];
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
+/** Compares times. */
+const NETEM_TEST = 'simulators/fleet/robot/network.long.test.ts';
 /** Its runs take minutes and hardly any processor time. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
@@ -82,6 +84,7 @@ const seldomSubjects = (groups: readonly string[]): Step => ({
 function nightly(): Stage[] {
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Step[] = [
+    { name: 'netem', command: `npm run test:all -- ${NETEM_TEST}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
     pairs('40'),
@@ -104,7 +107,10 @@ function nightly(): Stage[] {
       [AGENT],
       [
         { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
-        { name: 'tests', command: `npm run test:all -- --project long --exclude ${AGENT_TEST}` },
+        {
+          name: 'tests',
+          command: `npm run test:all -- --project long --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`,
+        },
       ],
     ],
     [alone],
