@@ -52,7 +52,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   const opening = { lastEventId, types: ['deployment.removed'] };
   const stream = await streams.try(opening);
   if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
-  await awaitHeartbeats(t, streams.follow(stream), 1, { opening, apart: () => idleStream(t, streams) });
+  await awaitHeartbeats(t, streams.follow(stream), 1, { apart: () => idleStream(t, streams) });
 });
 
 /** The id of an event that is retained. */

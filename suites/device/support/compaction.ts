@@ -31,6 +31,8 @@ const MOST_EVENTS = 50_000;
 const TIMES_THE_LIMIT = 3;
 /** Milliseconds in which a batch is published that is to make the oldest events go. */
 const FILLING_MS = 120_000;
+/** In which a few are published, to learn what each takes. */
+const TELLING_MS = 20_000;
 /** A log that keeps more, or nobody knows how many, is not filled: its oldest events are the first to go. */
 const LONG_LOG = 2000;
 const FIRST_BATCH_OF_LONG_LOG = 100;
@@ -56,7 +58,8 @@ export async function compactAway(t: Device, streams: Streams): Promise<Compacte
   for (let published = 0; published < most; batch = Math.max(enough, 2 * batch)) {
     let takesMs = batch * t.session.typicalMs('publish');
     // Single events may have had to wait: some at once tell what each of many takes.
-    if (takesMs > FILLING_MS && !t.session.knowsBatches) {
+    const isTold = t.session.knowsBatches || TELLING_BATCH * t.session.typicalMs('publish') > TELLING_MS;
+    if (takesMs > FILLING_MS && !isTold) {
       await publishUnread(t, TELLING_BATCH);
       published += TELLING_BATCH;
       takesMs = batch * t.session.typicalMs('publish');

@@ -1,12 +1,11 @@
 /**
  * Watches a stream on which nothing happens. Only times without events count, since others may be driving the device.
  */
-import { type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
 import { CURRENT } from './requests.ts';
-import { endIfGone } from './retention.ts';
 import type { Subscription } from './streams.ts';
 
 /**
@@ -35,8 +34,6 @@ interface Watching {
   onFrame?: (frame: SseFrame) => void;
   /** A stream that stays idle whatever happens, to be watched instead where events come slowly, for minutes. */
   apart?: () => Promise<Subscription | undefined>;
-  /** How the stream was opened. A device may cut a replay whose events it has compacted away. */
-  opening?: OpenEvents;
 }
 
 /**
@@ -47,9 +44,9 @@ export async function awaitHeartbeats(
   t: Device,
   subscription: Subscription,
   wanted: number,
-  { onFrame = () => {}, apart, opening = {} }: Watching = {},
+  { onFrame = () => {}, apart }: Watching = {},
 ): Promise<readonly SseComment[]> {
-  let watch = new HeartbeatWatch(t, subscription, { onFrame, opening });
+  let watch = new HeartbeatWatch(t, subscription, onFrame);
   try {
     for (;;) {
       const found = watch.heartbeatsByTheClock();
@@ -59,7 +56,7 @@ export async function awaitHeartbeats(
         if (quiet === undefined) watch.askForQuiet();
         else {
           watch.stop();
-          watch = new HeartbeatWatch(t, quiet, { onFrame, opening: {} });
+          watch = new HeartbeatWatch(t, quiet, onFrame);
         }
       }
     }
@@ -93,7 +90,7 @@ class HeartbeatWatch {
   readonly intervalMs: number;
   readonly #t: Device;
   readonly #subscription: Subscription;
-  readonly #watching: Required<Omit<Watching, 'apart'>>;
+  readonly #onFrame: (frame: SseFrame) => void;
   readonly #slowness: Slowness;
   readonly #startedAt: number;
   #lastEventAt: number;
@@ -107,10 +104,10 @@ class HeartbeatWatch {
   #isQuiet = false;
   #seen = { frames: 0, comments: 0 };
 
-  constructor(t: Device, subscription: Subscription, watching: Required<Omit<Watching, 'apart'>>) {
+  constructor(t: Device, subscription: Subscription, onFrame: (frame: SseFrame) => void) {
     this.#t = t;
     this.#subscription = subscription;
-    this.#watching = watching;
+    this.#onFrame = onFrame;
     this.intervalMs = t.heartbeatSeconds * 1000;
     this.#slowness = watchSlowness(t, Math.max(100, this.intervalMs / 10));
     this.#startedAt = subscription.stream.openedAt;
@@ -148,7 +145,7 @@ class HeartbeatWatch {
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
-      } else endIfGone(this.#t, this.#watching.opening);
+      } else await this.#subscription.expectCursor();
       undecidedIfEndedBusy(this.#t, this.#subscription);
       this.#t.must(false, {
         expected:
@@ -165,7 +162,7 @@ class HeartbeatWatch {
     let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
     const fresh = frames.slice(this.#seen.frames);
-    for (const frame of fresh) this.#watching.onFrame(frame);
+    for (const frame of fresh) this.#onFrame(frame);
     const events = fresh.filter(isEvent);
     for (const comment of comments.slice(this.#seen.comments)) {
       const eventAt = events.findLast(({ at }) => at <= comment.at)?.at ?? this.#lastEventAt;
