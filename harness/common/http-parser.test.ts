@@ -44,6 +44,12 @@ test.each([
   expect(whole(text)).toEqual(said);
 });
 
+test('fields that came before are known again, and others are not taken for them', () => {
+  const all = Array.from({ length: 300 }, (_, at) => `GET /${at} HTTP/1.1\r\nA: ${at % 2}\r\nB: ${at % 250}\r\n\r\n`);
+  const heads = all.map((_, at) => `head GET /${at} HTTP/1.1 A=${at % 2} B=${at % 250}`);
+  expect(whole(all.join(''))).toEqual(heads.flatMap((head) => [head, 'end ']));
+});
+
 test('an answer without a length goes on to the end of the connection', () => {
   expect(whole('HTTP/1.1 200 OK\r\n\r\nabc', 'rest')).toEqual(['head HTTP/1.1 200 OK', 'end abc']);
 });

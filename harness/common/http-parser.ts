@@ -197,33 +197,35 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Heads that came last: most clients and servers send the same ones again and again. */
-const known = new Map<string, Head>();
+/** Fields that came last, by their text: most clients and servers send the same ones again and again. */
+const known = new Map<string, Pairs>();
 const MOST_KNOWN = 200;
 const LONGEST_KNOWN = 1000;
 
-/** The head, or what is wrong with it. One that came before is the same object. */
+/** The head, or what is wrong with it. Fields that came before are the same object. */
 function headOf(text: string): Head | string {
-  const before = known.get(text);
-  if (before !== undefined) return before;
-  const head = parseHead(text);
-  if (typeof head !== 'string' && text.length <= LONGEST_KNOWN) {
+  const end = text.indexOf('\n') + 1;
+  const [line, fields] = [text.slice(0, end).replace(/\r?\n$/, ''), text.slice(end)];
+  const before = known.get(fields);
+  if (before !== undefined) return { line, headers: before };
+  const headers = fieldsIn(fields);
+  if (typeof headers === 'string') return headers;
+  if (fields.length <= LONGEST_KNOWN) {
     if (known.size >= MOST_KNOWN) known.clear();
-    known.set(text, head);
+    known.set(fields, headers);
   }
-  return head;
+  return { line, headers };
 }
 
-function parseHead(text: string): Head | string {
-  const [line = '', ...fields] = text.split(/\r?\n/);
+function fieldsIn(text: string): Pairs | string {
   const headers: [string, string][] = [];
-  for (const field of fields) {
+  for (const field of text.split(/\r?\n/)) {
     if (field === '') continue;
     const [, name, value] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/s.exec(field) ?? [];
     if (name === undefined || value === undefined) return 'a line in a head that is no field';
     headers.push([name, value]);
   }
-  return { line, headers };
+  return headers;
 }
 
 /** All values of a field, which may stand in one line or in several. */

@@ -24,12 +24,12 @@ const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
 
-/** Bytes of a connection that is judged. */
+/** A connection that is judged. */
 interface Carried {
   readonly connection: number;
-  /** That the thread has not taken. */
+  /** Bytes that the thread has not taken. */
   untaken: number;
-  /** Since the part of a processor was looked at. */
+  /** Bytes since the last look at what the thread takes. */
   recent: number;
 }
 
@@ -48,7 +48,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
-  /** What has carried anything since that was looked at, also where it is closed by now. */
+  /** What has carried anything since that look, also where it is closed by now. */
   #recent: Carried[] = [];
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
