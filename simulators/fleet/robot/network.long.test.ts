@@ -82,6 +82,7 @@ describe.skipIf(NO_NETEM !== '')(`beside netem${NO_NETEM}`, () => {
 
   /** The times of both; the test is left out where the machine decides them. */
   async function both(context: TestContext, of: Case): Promise<[muster: number[], netem: number[]]> {
+    if (linux === undefined) return context.skip('undecided: the machine is too busy for the kernel to come to an end');
     const index = 2 * cases.indexOf(of);
     const [before = [], trips = [], after = []] = linux.trips.slice(index, index + 3);
     const [muster, netem] = [await overMuster(of), measured(before, trips, after)];

@@ -27,7 +27,7 @@ const PACKET_BYTES = 1448;
 const HEADER_BYTES = 66;
 /** Linux waits a round trip, and so much more, before it sends a packet again that nothing followed (TCP_RTO_MIN). */
 const LEAST_RESEND_MS = 200;
-/** Or four times what it takes for the deviation of a round trip: the mean one of two ways (RFC 6298). */
+/** Or four mean deviations of a round trip, which is two normal delays (RFC 6298). */
 const RESEND_JITTERS = 4 * Math.sqrt(2) * Math.sqrt(2 / Math.PI);
 /** Bytes go in portions that take the line for so long, so that the first ones arrive before the last ones are sent. */
 const PORTION_MS = 5;
@@ -72,8 +72,12 @@ export class Lane {
     const bits = 8 * (bytes + packets * HEADER_BYTES);
     line.freeAt = this.#afterOutage(Math.max(now, line.freeAt)) + (bits * 1000) / line.bits;
     let at = line.freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
-    if (loss > 0 && this.#draw.next() < 1 - (1 - loss) ** packets)
-      at += more ? 2 * latencyMs : 2 * latencyMs + Math.max(LEAST_RESEND_MS, RESEND_JITTERS * jitterMs);
+    const drawn = loss > 0 ? this.#draw.next() : 1;
+    if (drawn < 1 - (1 - loss) ** packets) {
+      at += 2 * latencyMs;
+      // The last packet is lost, and nothing follows it.
+      if (!more && drawn < loss) at += Math.max(LEAST_RESEND_MS, RESEND_JITTERS * jitterMs);
+    }
     this.#lastAt = Math.max(this.#lastAt, this.#afterOutage(at));
     return this.#lastAt;
   }
@@ -131,7 +135,7 @@ class Arrivals {
   }
 
   #due(): void {
-    // Timers count whole milliseconds.
+    // Timers count whole milliseconds, and Node cuts the rest off.
     const until = this.#now() + 0.5;
     let next = this.#waiting[0];
     while (next !== undefined && next.at <= until) {

@@ -1,4 +1,4 @@
-/** `node inside.ts serve` and `node inside.ts FILE`: the ends of a cable in a kernel with netem. */
+/** `node inside.ts serve LISTENING` and `node inside.ts CASES`: the ends of a cable in a kernel with netem. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,9 +6,11 @@ import process from 'node:process';
 import { answering, roundTrips, type Work } from './round-trips.ts';
 
 const HERE = { host: '10.0.0.1', port: 4000 };
-const [file = ''] = process.argv.slice(2);
-if (file === 'serve') await answering(HERE);
-else {
+const [file = '', listening = ''] = process.argv.slice(2);
+if (file === 'serve') {
+  await answering(HERE);
+  writeFileSync(listening, '');
+} else {
   const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: { up: string[]; down: string[]; work: Work }[] };
   const trips: number[][] = [];
   writeFileSync(`${file}.begun`, '');
