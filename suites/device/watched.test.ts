@@ -11,12 +11,14 @@ interface Stream {
   /** Ids of its events, with the day of each, from `comes` on. */
   events: readonly [id: number, day: number][];
   comes?: number;
+  /** Characters of the data of each. */
+  length?: number;
 }
 
 function isFound(streams: readonly Stream[]): boolean {
   const history = new History(watchedRules);
   const tell = history.of('traffic');
-  for (const { at, query = '', header, events, comes = at + 10 } of streams) {
+  for (const { at, query = '', header, events, comes = at + 10, length = 0 } of streams) {
     const target = `/v0.2/events${query}`;
     const headers: Record<string, string> = header === undefined ? {} : { 'last-event-id': header };
     const place = { method: 'GET', target, path: '/v0.2/events', headers, connection: { open: true }, client: 'c' };
@@ -27,7 +29,8 @@ function isFound(streams: readonly Stream[]): boolean {
       comment: () => {},
     });
     for (const [id, day] of events) {
-      const data = { object: 'event', id, type: 'a.b', occurred_at: `2026-01-0${day}T00:00:00Z`, data: {} };
+      const when = `2026-01-0${day}T00:00:00Z`;
+      const data = { object: 'event', id, type: 'a.b', occurred_at: when, data: { x: 'x'.repeat(length) } };
       parser.push(Buffer.from(`id: ${id}\nevent: a.b\ndata: ${JSON.stringify(data)}\n\n`), comes);
     }
   }
@@ -109,9 +112,24 @@ test.each<[string, Stream[], boolean]>([
   ],
   ['live as well, where it has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
   [
-    'just come, again and again',
-    [FIRST, ...[SOON, SOON + 100].map((at) => ({ at, query: '?after=5', events: [[5, 1]] as const }) as Stream)],
+    'just come, to several who were cut off at once',
+    [FIRST, ...[SOON, SOON + 100].map((at): Stream => ({ at, query: '?after=5', events: [[5, 1]] }))],
+    false,
+  ],
+  [
+    'just come, one and then another',
+    [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, events: [[id, 1]] }))],
     true,
+  ],
+  ['live again, some time later', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }], false],
+  ['of another log without a clock', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }], false],
+  [
+    'too long to be remembered',
+    [
+      { ...FIRST, length: 3000 },
+      { at: LATER, query: '?after=5', events: [[5, 1]], length: 3000 },
+    ],
+    false,
   ],
   [
     'later on the stream, since delivery is at-least-once',
