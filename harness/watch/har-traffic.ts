@@ -7,6 +7,7 @@ import type { Body, Ended, Taking } from './traffic.ts';
 
 interface Entry {
   at: number;
+  /** Milliseconds until the answer was whole; 0 where the document does not say it. */
   time: number;
   connection: number;
   method: string;
@@ -55,12 +56,14 @@ export function trafficOfHar(
   // The end of one exchange comes before the beginning of a later one.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const withoutBody = known.filter(({ text, status }) => text === undefined && status !== 0).length;
+  const untimed = isOwn ? 0 : known.filter(({ time }) => time === 0).length;
   const strange = entries.length - read.length;
   const others = read.length - known.length;
   return {
     lacks: [
       'HAR has no times of single events, and no ends of connections',
       ...(withoutBody > 0 ? [`${withoutBody} answers have no body in it`] : []),
+      ...(untimed > 0 ? [`${untimed} entries do not say how long they took`] : []),
       ...(others > 0 ? [`${others} entries are of another server than ${origin}`] : []),
       ...(strange > 0 ? [`${strange} entries are not understood`] : []),
     ],

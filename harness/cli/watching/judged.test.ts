@@ -326,3 +326,19 @@ test('a page that is loaded again is no client that loses events, and other serv
   const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
   expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
 });
+
+test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {
+  const { judge, found } = await judgeOf('platform');
+  const headers = KEY.map(([name, value]) => ({ name, value }));
+  const json = [{ name: 'content-type', value: 'application/json' }];
+  const text = '{"code":"success","round_trip_nanos":90000000}';
+  const entry = {
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time },
+    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers, postData: { text: '{}' } },
+    response: { status: 200, headers: json, content: { text } },
+  };
+  const result = trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
+  expect(result?.lacks).toContain('1 entries do not say how long they took');
+  expect(found).not.toContain('platform.ping.success.watched');
+  expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
+});
