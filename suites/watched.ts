@@ -51,13 +51,20 @@ export const isForCurrent = (request: RequestSeen): boolean =>
 export const isPing = (request: RequestSeen): boolean =>
   request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
+/** Path and query without what turns pages, and who asks. */
+export function listOf(request: RequestSeen): string {
+  const query = queryOf(request);
+  for (const name of ['limit', 'offset']) query.delete(name);
+  return `${request.client} ${request.path}?${query}`;
+}
+
 /** The cursor that a request names; `after` wins (section 4.1). */
 export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 
 export const KEY = 'x-api-key';
 /** Whatever the dialect. */
-const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
+export const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
 export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 /** Section 9. */

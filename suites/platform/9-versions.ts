@@ -60,7 +60,7 @@ check(supported, { aspect: 'operations', needs: ['write'] }, async (t: Platform)
 });
 
 /** Statuses of a refusal that may have nothing to do with the version. */
-const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
+export const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
 /** A platform that says it has a version does not refuse it where it serves the same request in another. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {

@@ -182,18 +182,9 @@ export interface PlatformDay {
   online?: boolean;
 }
 
-/** What users ask by hand, in range and out of it. */
-const ASKS = [
-  '',
-  '?limit=20&offset=20',
-  '?limit=500',
-  '?limit=1000',
-  '?limit=-5',
-  '?limit=0',
-  '?offset=-3',
-  '?offset=-9',
-];
-export const BY_HAND = ASKS.map((query) => `/devices${query}`);
+/** What users ask by hand: in range, and out of it, each with the plain list before it. */
+const STRANGE = ['?limit=500', '?limit=1000', '?limit=-5', '?limit=0', '?offset=-3', '?offset=-9'];
+export const BY_HAND = ['?limit=20&offset=20', ...STRANGE].flatMap((query) => ['/devices', `/devices${query}`]);
 export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];
 
 const REACHED: PlatformBehaviour['ping'] = async () => ({ code: 'success', round_trip_nanos: 1_000_000 });

@@ -2,7 +2,7 @@
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
-import { PerClient, queryOf, shownRequest } from '../../watched.ts';
+import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
@@ -42,13 +42,6 @@ function pageIn(seen: Happening): PageRead | undefined {
 }
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
-/** Path and query without what turns pages. */
-function listOf(request: RequestSeen): string {
-  const query = queryOf(request);
-  for (const name of ['limit', 'offset']) query.delete(name);
-  return `${request.client} ${request.path}?${query}`;
-}
 
 /** Where whoever read a page goes on. */
 type Next = Pick<PageRead, 'offset' | 'asked' | 'limit'>;

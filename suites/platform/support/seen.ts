@@ -6,6 +6,14 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
+
+/** What belongs to one resource, as `/devices/{id}/groups`, is no list of section 4.2. */
+export function isCollection(path: string): boolean {
+  const [last = '', ...earlier] = path.split('/').reverse();
+  return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
+}
+
 /** The answer to GET of a collection. */
 interface ListSeen {
   query: URLSearchParams;
@@ -16,7 +24,7 @@ interface ListSeen {
 export function listIn(seen: Happening): ListSeen | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const [path = '', query = ''] = seen.path.split('?', 2);
-  if (!COLLECTIONS.some((name) => path.endsWith(`/${name}`))) return undefined;
+  if (!isCollection(path)) return undefined;
   return { query: new URLSearchParams(query), body: seen.answer.json };
 }
 

@@ -2,11 +2,11 @@
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Requirement } from '../../../harness/runner/types.ts';
-import { PerClient, versionOf, watchedRule } from '../../watched.ts';
+import { PerClient, watchedRule } from '../../watched.ts';
 import { envelope } from '../2.6-list-envelope.ts';
 import { defaults, limitAbove, limitBelow, nearest, negativeOffset } from '../8-clamping.ts';
 import { inRange } from '../8-paging.ts';
-import { describeResponse, ok } from '../support/requests.ts';
+import { describeResponse } from '../support/requests.ts';
 import { pageIn } from '../support/seen.ts';
 import { listAnswerIn } from './support.ts';
 
@@ -15,10 +15,12 @@ const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const statusRule = (): Rule => (seen, judge: Judge) => {
   const { answer } = listAnswerIn(seen) ?? {};
-  if (answer === undefined || !ok(answer)) return;
+  if (answer === undefined) return;
+  const isOther = OTHER_SUCCESSES.has(answer.status);
+  if (!isOther && pageIn(seen) === undefined) return;
   judge.saw(() => describeResponse(answer));
-  judge.must(!OTHER_SUCCESSES.has(answer.status), {
-    expected: '200 with a list',
+  judge.must(!isOther, {
+    expected: '200 with the list envelope, which section 4.2 gives for a list',
     actual: describeResponse(answer),
     counterexample: seen.asked.url,
   });
@@ -92,28 +94,50 @@ interface Clamp {
 }
 
 /** Answers that call a request wrong. Others have other reasons: the key, the list, the platform itself. */
-const CALLED_WRONG: ReadonlySet<number> = new Set([400, 416, 422]);
+const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
-/** A refusal counts where the same client gets the same list in the same version with a number in range. */
+/** One client's list: `served` since the last refusal, `taken` with a number out of range. */
+interface ListState {
+  served: boolean;
+  taken: boolean;
+  refused: number;
+}
+
+function isInRange(query: URLSearchParams, name: Name): boolean {
+  const value = numberIn(query, name);
+  return value === undefined ? !query.has(name) : !isOutOfRange[name](value);
+}
+
+/** A list that is served with numbers in range before each refusal is refused for the number alone. */
+function refuse(state: ListState, status: number): void {
+  if (!CALLED_WRONG.has(status)) state.refused = 0;
+  else if (state.served && !state.taken) state.refused += 1;
+  state.served = false;
+}
+
+/** A refusal counts where the same client gets the same list in the same version with numbers in range. */
 const clampRule =
   ({ name, isMeant, fits, becomes }: Clamp) =>
   (): Rule => {
-    const lists = new PerClient(() => ({ served: false, refused: 0 }));
+    const lists = new PerClient<ListState>(() => ({ served: false, taken: false, refused: 0 }));
+    const other = name === 'limit' ? 'offset' : 'limit';
     return (seen, judge: Judge) => {
       const list = listAnswerIn(seen);
       if (list === undefined) return;
-      const { request, answer, query } = list;
+      const { answer, query } = list;
       const value = numberIn(query, name);
-      const rest = new URLSearchParams([...query].filter(([each]) => each !== name));
-      const state = lists.of(`${request.client} ${versionOf(request)} ${request.path}?${rest}`);
+      const isOtherInRange = isInRange(query, other);
+      const state = lists.of(list.key);
       if (value === undefined || !isMeant(value)) {
-        const isInRange = value === undefined ? !query.has(name) : !isOutOfRange[name](value);
-        if (isInRange && answer.status === 200) state.served = true;
+        if (!isOtherInRange || !isInRange(query, name)) return;
+        state.served = answer.status === 200;
+        if (!state.served) state.refused = 0;
         return;
       }
       const { page } = pageIn(seen) ?? {};
-      state.refused = state.served && CALLED_WRONG.has(answer.status) ? state.refused + 1 : 0;
-      if (page === undefined && state.refused === 0) return;
+      if (page !== undefined) state.taken = true;
+      else if (isOtherInRange) refuse(state, answer.status);
+      if (page === undefined && state.refused < TELLING) return;
       judge.saw(() => describeResponse(answer));
       judge.must(state.refused < TELLING, {
         expected: `a list, with ${name}=${value} as ${becomes}: out of range it is clamped, and no error`,
@@ -131,7 +155,6 @@ const clampRule =
 const { limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
 
 const clamp = (requirement: Requirement, given: Clamp) => watchedRule(requirement, [requirement.id], clampRule(given));
-const isBelow = (value: number): boolean => value < limitMinimum;
 
 export const rules = [
   watchedRule(envelope, [envelope.id], statusRule),
@@ -145,13 +168,14 @@ export const rules = [
   }),
   clamp(limitBelow, {
     name: 'limit',
-    isMeant: isBelow,
+    isMeant: (value) => value < limitMinimum,
     fits: (limit) => limit >= 0 && limit <= limitMaximum,
     becomes: `a limit from 0 to ${limitMaximum}`,
   }),
   clamp(nearest, {
     name: 'limit',
-    isMeant: isBelow,
+    // 0 may stand for none.
+    isMeant: (value) => value < 0,
     fits: (limit) => limit <= limitMinimum,
     becomes: `limit ${limitMinimum}, or 0`,
   }),

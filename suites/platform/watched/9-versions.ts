@@ -7,29 +7,32 @@ import {
   PLATFORM_VERSIONS,
 } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
-import { VERSION_FORMAT, versionOf, watchedRule } from '../../watched.ts';
+import { VERSION_FORMAT, watchedRule } from '../../watched.ts';
 import { removing } from '../2.1-deployments.ts';
 import { archived } from '../9-devices.ts';
-import { endOfLife, malformed, unknown } from '../9-versions.ts';
+import { endOfLife, malformed, OTHERWISE, unknown } from '../9-versions.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
 import { resourcesIn } from '../support/seen.ts';
-import { answerIn, answerShown } from './support.ts';
+import { answerShown, versions } from './support.ts';
 
 /** What is missing or there twice is for nobody: section 9 does not say what becomes of it. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 
-const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): Rule => (seen, judge: Judge) => {
-  const { request, answer } = answerShown(seen) ?? {};
-  const version = request && versionOf(request);
-  if (answer === undefined || !isOne(version) || !isMeant(version)) return;
-  if (!ok(answer) && !refused(answer)) return;
-  judge.saw(() => describeResponse(answer));
-  judge.must(refused(answer), {
-    expected: `a 4xx to version ${version}, ${why}`,
-    actual: describeResponse(answer),
-    counterexample: `${seen.asked.method} ${seen.asked.url}`,
-  });
+const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): Rule => {
+  const versionIn = versions();
+  return (seen, judge: Judge) => {
+    const version = versionIn(seen);
+    const { answer } = answerShown(seen) ?? {};
+    if (answer === undefined || !isOne(version) || !isMeant(version)) return;
+    if ((!ok(answer) && !refused(answer)) || OTHERWISE.has(answer.status)) return;
+    judge.saw(() => describeResponse(answer));
+    judge.must(refused(answer), {
+      expected: `a 4xx to version ${version}, ${why}`,
+      actual: describeResponse(answer),
+      counterexample: `${seen.asked.method} ${seen.asked.url}`,
+    });
+  };
 };
 
 const isEnded = (version: string): boolean => END_OF_LIFE_VERSIONS.some((each) => each === version);
@@ -51,23 +54,24 @@ interface Status {
 /** A status that older clients do not know. */
 const statusRule =
   ({ object, members, status, since }: Status) =>
-  (): Rule =>
-  (seen, judge: Judge) => {
-    const { request } = answerIn(seen) ?? {};
-    const version = request && versionOf(request);
-    if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
-    for (const resource of resourcesIn(seen)) {
-      if (resource.object !== object) continue;
-      judge.saw(() => JSON.stringify(resource));
-      judge.must(
-        members.every((name) => resource[name] !== status),
-        {
-          expected: `no ${object} with status ${status} in ${version}`,
-          actual: members.map((name) => `${name} ${resource[name]}`).join(', '),
-          counterexample: `${resource.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
-        },
-      );
-    }
+  (): Rule => {
+    const versionIn = versions();
+    return (seen, judge: Judge) => {
+      const version = versionIn(seen);
+      if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
+      for (const resource of resourcesIn(seen)) {
+        if (resource.object !== object) continue;
+        judge.saw(() => JSON.stringify(resource));
+        judge.must(
+          members.every((name) => resource[name] !== status),
+          {
+            expected: `no ${object} with status ${status} in ${version}`,
+            actual: members.map((name) => `${name} ${resource[name]}`).join(', '),
+            counterexample: `${resource.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
+          },
+        );
+      }
+    };
   };
 
 const OF_DEPLOYMENTS: Status = {

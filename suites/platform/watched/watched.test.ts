@@ -16,9 +16,13 @@ interface Answer {
 }
 
 /** Ids of the rules that find something in answers one after the other; of requests with a key in a version. */
-function foundIn(answers: readonly Answer[]): string[] {
+const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
+
+/** `decided`: ids of those that have something to go by. */
+function judged(answers: readonly Answer[]): { found: string[]; decided: string[] } {
   const found: string[] = [];
-  const tell = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`)).of('a');
+  const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
+  const tell = history.of('a');
   for (const { target, method = 'GET', status = 200, json, headers = {}, client = 'c', ms = 100 } of answers) {
     const sent = { 'x-api-key': 'k', 'service-version': VERSION, ...headers };
     const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== 'none'));
@@ -32,7 +36,8 @@ function foundIn(answers: readonly Answer[]): string[] {
       request: { method, target, path, headers: given, body: '', connection: { open: true }, client, at: 0 },
     });
   }
-  return found;
+  const decided = watchedRules.map(({ id }) => id).filter((id) => history.judged(id).sightings > 0);
+  return { found, decided };
 }
 
 const list = (limit: number, offset = 0, more = false, items = 1): object => {
@@ -56,29 +61,45 @@ describe('the status of a list', () => {
     [500, []],
     [503, []],
   ])('%d', (status, found) => expect(foundIn([at('', undefined, { status })])).toEqual(found));
+
+  test.each<[string, Answer, string[]]>([
+    ['a page', at('?limit=5&offset=0', list(5)), id],
+    ['something else', at('?limit=5&offset=0', { id: 'dvc_1' }), []],
+    ['something else with 203', at('?limit=5&offset=0', {}, { status: 203 }), []],
+    ['what belongs to one device', at('/dvc_1/groups', undefined, { status: 204 }), []],
+  ])('is decided by %s', (_, answer, decided) => expect(judged([answer]).decided).toEqual(decided));
 });
 
-const LOW = ['clamp.low', 'clamp.nearest'];
+const TETONS = { headers: { 'service-version': '2026-03-09.tetons' } };
+const LATER = { headers: { 'service-version': '2027-01-01.yosemite' } };
 
 describe('limit and offset', () => {
   const refused = at('?limit=500', { error: 'no' }, { status: 400 });
   const inRange = at('?limit=50', list(50));
+  const gone = { ...inRange, status: 500, json: {} };
+  const twice = (before: Answer, answer: Answer): Answer[] => [before, answer, before, answer];
   test.each<[string, Answer[], string[]]>([
-    ['a refusal, twice, beside a list that is served', [inRange, refused, refused], ['clamp.high']],
+    ['a refusal, twice, beside a list that is served', twice(inRange, refused), ['clamp.high']],
+    ['whatever page of the list is served', [inRange, refused, at('?offset=9', list(10, 9)), refused], ['clamp.high']],
     ['a refusal once', [inRange, refused], []],
+    ['refusals of which only the first follows a page', [inRange, refused, refused, refused], []],
     ['a refusal where nothing shows that the list is served', [refused, refused, refused], []],
-    ['of another client', [{ ...inRange, client: 'd' }, refused, refused], []],
-    [
-      'in another version',
-      [at('?limit=5', list(5), { headers: { 'service-version': '2026-03-09.tetons' } }), refused, refused],
-      [],
-    ],
-    ['with another filter', [at('?limit=5&order=a', list(5)), refused, refused], []],
-    ['for want of a key', [inRange, ...[1, 2].map(() => ({ ...refused, status: 401 }))], []],
-    ['by a platform that is busy', [inRange, ...[1, 2].map(() => ({ ...refused, status: 503 }))], []],
-    ['a number that is none', [inRange, ...[1, 2].map(() => at('?limit=abc', {}, { status: 400 }))], []],
-    ['a limit below 1 that is refused', [inRange, ...[1, 2].map(() => at('?limit=0', {}, { status: 422 }))], LOW],
+    ['of another client', twice({ ...inRange, client: 'd' }, refused), []],
+    ['in another version', twice(at('?limit=5', list(5), TETONS), refused), []],
+    ['in a version to come', twice({ ...inRange, ...LATER }, { ...refused, ...LATER }), []],
+    ['with another filter', twice(at('?limit=5&order=a', list(5)), refused), []],
+    ['for want of a key', twice(inRange, { ...refused, status: 401 }), []],
+    ['of a range', twice(inRange, { ...refused, status: 416 }), []],
+    ['by a platform that is busy', twice(inRange, { ...refused, status: 503 }), []],
+    ['a number that is none', twice(inRange, at('?limit=abc', {}, { status: 400 })), []],
+    ['for another number', twice(inRange, at('?limit=500&offset=-1', {}, { status: 400 })), []],
+    ['beside pages that go by another number', twice(at('?limit=50&offset=-1', list(50)), refused), []],
+    ['of a list that is refused in range too', [inRange, refused, inRange, gone, refused, inRange, refused], []],
+    ['where a limit above 100 has been taken', [at('?limit=101', list(100)), ...twice(inRange, refused)], []],
+    ['a limit of 0 that is refused', twice(inRange, at('?limit=0', {}, { status: 422 })), ['clamp.low']],
+    ['a limit below 0', twice(inRange, at('?limit=-1', {}, { status: 422 })), ['clamp.low', 'clamp.nearest']],
     ['a limit of 0 that stays', [at('?limit=0', list(0, 0, true, 0))], []],
+    ['a limit of 0 that stands for none', [at('?limit=0', list(10))], []],
     ['a page that is clamped beyond the end', [1, 2].map(() => at('?limit=5&offset=90', list(5, 20))), []],
     ['a page that has grown meanwhile', [at('?limit=5&offset=90', list(5, 20, true))], []],
     [
@@ -89,10 +110,17 @@ describe('limit and offset', () => {
     ['another default where something else is asked for', [at('?page_size=50', list(50))], []],
     ['to an agent', [at('', list(50), { headers: { 'x-api-key': 'none', authorization: 'Bearer x' } })], []],
     ['another default', [at('', list(50))], ['defaults']],
+    ['another default in a version to come', [at('', list(50), LATER)], []],
+    ['another default of what belongs to one device', [at('/dvc_1/groups', list(50))], []],
     ['another default with a count', [at('?expand=total_count&limit=5', list(5, 3))], ['defaults']],
   ])('%s', (_, answers, found) =>
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.list.${name}.watched`)),
   );
+
+  test('refusals decide nothing until they tell', () => {
+    expect(judged([inRange, refused]).decided).not.toContain('platform.list.clamp.high.watched');
+    expect(judged(twice(inRange, refused)).decided).toContain('platform.list.clamp.high.watched');
+  });
 });
 
 describe('versions', () => {
@@ -120,6 +148,26 @@ describe('versions', () => {
     expect(foundIn([answer])).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
 
+  const MIRU = { headers: { 'service-version': 'none', 'miru-version': '2025-10-21.zion' } };
+  test.each<[string, Answer[], string[]]>([
+    ['the header of the other dialect', [at('?limit=5&offset=0', list(5), MIRU)], ['end-of-life']],
+    ['those of both', [at('', list(10), { headers: { ...MIRU.headers, 'service-version': VERSION } })], []],
+    ['one each of two clients', [at('/dvc_1', {}), at('?limit=5&offset=0', list(5), MIRU)], []],
+  ])('%s', (_, answers, found) =>
+    expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
+  );
+
+  test.each([
+    [400, true],
+    [401, false],
+    [403, false],
+    [404, false],
+    [429, false],
+  ])('a refusal with %d decides: %s', (status, decides) => {
+    const { decided } = judged([served('2025-10-21.zion', { status })]);
+    expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
+  });
+
   test('a status that is new is for those who know it', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
@@ -138,6 +186,7 @@ describe('a ping', () => {
     ['that succeeds', { code: 'success', round_trip_nanos: 99_000_000 }, {}, []],
     ['without a round trip', { code: 'success' }, {}, id],
     ['longer than the call', { code: 'success', round_trip_nanos: 200_000_000 }, {}, id],
+    ['of which nobody knows how long it took', { code: 'success', round_trip_nanos: 200_000_000 }, { ms: 0 }, []],
     ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, id],
     ['with another outcome', { code: 'timeout' }, {}, []],
     ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
