@@ -245,6 +245,7 @@ export class DemoScreen {
     const failed = reports.reduce((sum, { summary }) => sum + summary.fail, 0);
     const undecided = reports.flatMap(({ checks }) => checks.filter(({ outcome }) => outcome === 'undecided'));
     const why = undecided.slice(0, 3).map(({ id, reason }) => `${id}: ${reason}`);
+    if (undecided.length > why.length) why.push(`and ${undecided.length - why.length} more`);
     const good =
       failed === 0 && missed.length === 0 && violations === 0 && reports.every((report) => report.exit_code === 0);
     const { paint } = this.#display;
