@@ -74,8 +74,9 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
     }
   } finally {
     goesOn = false;
-    await publisher;
   }
+  // Where a stream could not be opened, the target is asked why at once: one that slept may be awake after this.
+  await publisher;
   return opened;
 }
 

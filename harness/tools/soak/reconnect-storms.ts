@@ -185,13 +185,19 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
   const rows = readFileSync(join(dir, 'out', 'rollouts.jsonl'), 'utf8')
     .split('\n')
     .filter(Boolean);
-  const acknowledged = rows.flatMap((line) => (JSON.parse(line) as RolloutRow).deployment_id ?? []);
+  const acknowledged = new Set(rows.flatMap((line) => (JSON.parse(line) as RolloutRow).deployment_id ?? []));
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
+  // Nobody waits for a deployment whose answer was lost: that of the next roll-out may replace it before it is applied.
+  const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
+  const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [
-    ...acknowledged.filter((id) => !known.has(id)).map((id) => `the platform has lost ${id}, which it acknowledged`),
-    ...disagreements(deployments, files),
+    ...[...acknowledged]
+      .filter((id) => !known.has(id))
+      .map((id) => `the platform has lost ${id}, which it acknowledged`),
+    ...disagreements(deployments, some ?? [], { replaced: 1 }),
+    ...disagreements(deployments, others ?? []),
     ...unsaid(result, robots, code),
   ];
   if (files.length !== robots) problems.push(`${files.length} of ${robots} robots left files`);
@@ -199,7 +205,7 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
     robots,
     'connections lost': result.counters['uplink.lost'] ?? 0,
     'deployments posted': rows.length,
-    acknowledged: acknowledged.length,
+    acknowledged: acknowledged.size,
     applied: files.reduce((sum, { deployed }) => sum + deployed.length, 0),
     missed: result.counters['rollout.missed'] ?? 0,
   };

@@ -34,8 +34,8 @@ const RATES: Record<string, Case> = {
 };
 /** Steady but for what is lost, so that what is late is known by it. */
 const LOSSY: Case = { network: known('lte', { ...FREE, jitterMs: 0, loss: 0.05 }), work: small(8, 300) };
-/** Where what the machine itself adds is seen: timers wait a millisecond at the least. */
-const FLOOR: Case = { network: known('fibre', { ...FREE, latencyMs: 1 }), work: small(2, 100) };
+/** Where what the machine itself adds is seen: timers of some milliseconds, as the cases have. */
+const FLOOR: Case = { network: known('fibre', { ...FREE, latencyMs: 4 }), work: small(2, 100) };
 
 /** Two ticks of that kernel, 100 a second: it rounds up the wait before it sends again, and the moment of its end. */
 const TICKS_MS = 20;
