@@ -1,4 +1,7 @@
 /** The thread that reads and judges what the tap saw, and records it: nothing here can hold up the traffic. */
+import { readlinkSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+import { basename } from 'node:path';
 import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { clipped } from '../common/http-parser.ts';
@@ -50,6 +53,7 @@ export function serveJudge(
   made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; glance?: Glance },
   port: MessagePort | null = parentPort,
 ): void {
+  yieldToTraffic();
   const report = (message: FromThread): void => port?.postMessage(message);
   const { judge, keeping, glance } = made(report);
   const serving = new Serving(judge, keeping, glance);
@@ -80,6 +84,18 @@ export function serveJudge(
     tell();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
+}
+
+const LESS_URGENT = 5;
+
+/** Linux gives each thread a priority of its own: where processors are few, the traffic goes first. */
+function yieldToTraffic(): void {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')));
+    setPriority(thread, Math.min(19, getPriority(thread) + LESS_URGENT));
+  } catch {
+    // Elsewhere it competes with the traffic.
+  }
 }
 
 const liveOf = (judge: TrafficJudge, glance: Glance): Live => ({
