@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -107,8 +107,13 @@ const CONNECTED: RobotKind = {
 
 /** Some minutes, most of them bringing robots up. */
 export async function benchFleet(count = ROBOTS): Promise<Figure[]> {
-  return [...(await weighRobots(IDLE, count, await bytesOfSocket(count))), ...(await weighRobots(CONNECTED, count))];
+  const bare = await bytesOf('listen', count);
+  const connected = await bytesOf('connect', Math.min(count, CONNECTED_FLOOR));
+  return [...(await weighRobots(IDLE, count, bare)), ...(await weighRobots(CONNECTED, count, connected))];
 }
+
+/** All ends of their sockets are in one process: five descriptors each. */
+const CONNECTED_FLOOR = 3000;
 
 const tasks = {
   /** Bare unix sockets that listen in a folder. */
@@ -116,16 +121,27 @@ const tasks = {
     for (let number = from; number < to; number += 1)
       await once(createServer({ allowHalfOpen: true }).listen(join(folder, `${number}`)), 'listening');
   },
+
+  /** The same, with a client on each, and with a connection each to a port of this process. */
+  connect: async (folder: string, from: number, to: number): Promise<void> => {
+    await tasks.listen(folder, from, to);
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    for (let number = from; number < to; number += 1)
+      for (const socket of [connect(join(folder, `${number}`)), connect(port, '127.0.0.1')])
+        await once(socket, 'connect');
+  },
 };
 
-/** What a robot costs at the very least: a bare listening socket, in the place where a fleet keeps its own. */
-async function bytesOfSocket(count: number): Promise<number> {
+/** What a robot costs at the very least: its bare sockets, in the place where a fleet keeps its own. */
+async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
   // What the first ones bring with them (code, buffers) is not the price of one more.
-  await task.call('listen', place.path, 0, WARM_UP);
+  await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
-  await task.call('listen', place.path, WARM_UP, WARM_UP + count);
+  await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
