@@ -310,22 +310,27 @@ interface Asking {
   readonly shown: Fields;
 }
 
-/** A head that came before is the same object, and costs nothing any more. */
-const askings = new WeakMap<Pairs, Asking>();
+/** Reads fields once: those that came before are the same object, and cost nothing any more. */
+function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
+  const known = new WeakMap<Pairs, T>();
+  return (fields) => {
+    const before = known.get(fields);
+    if (before !== undefined) return before;
+    const result = read(fields);
+    known.set(fields, result);
+    return result;
+  };
+}
 
-function askingOf(headers: Pairs): Asking {
-  const before = askings.get(headers);
-  if (before !== undefined) return before;
+const askingOf = readOnce((headers): Asking => {
   const fields = joined(headers);
   const read = only(READ, { ...fields, ...named(fields['user-agent']) });
-  const asking = {
+  return {
     ...{ secrets: secretsOf(fields), read, client: clientOf(fields), shown: shownOf(fields) },
     longest: Math.max(0, ...Object.values(read).map(({ length }) => length)),
     isForwarded: FORWARDING.some((name) => fields[name] !== undefined),
   };
-  askings.set(headers, asking);
-  return asking;
-}
+});
 
 /** The fields of an answer, and those of them that rules read. */
 interface Answering {
@@ -333,16 +338,10 @@ interface Answering {
   readonly read: Fields;
 }
 
-const answerings = new WeakMap<Pairs, Answering>();
-
-function answeringOf(pairs: Pairs): Answering {
-  const before = answerings.get(pairs);
-  if (before !== undefined) return before;
+const answeringOf = readOnce((pairs): Answering => {
   const headers = joined(pairs);
-  const answering = { headers, read: only(READ_OF_ANSWERS, headers) };
-  answerings.set(pairs, answering);
-  return answering;
-}
+  return { headers, read: only(READ_OF_ANSWERS, headers) };
+});
 
 /** That of a recording is masked. */
 const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>
