@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -65,7 +64,7 @@ export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
 /**
  * What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say.
  */
-function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
+export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
   if (costs === undefined) return undefined;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
@@ -76,7 +75,7 @@ const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
 /** For all that a robot has in the folder of a fleet. */
-const ROBOT_BYTES = 64 * KIB;
+export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
 
 /** The kinds of robots whose memory has a goal. */
@@ -179,29 +178,6 @@ async function weighRobots(kind: RobotKind, robots: number, floor?: number): Pro
       goal: '0.85 to 1.15 × floor',
       unit: 'MiB',
       met: ratio >= 0.85 && ratio <= 1.15,
-    },
-  ];
-}
-
-/** A minute or two, most of it making keys. */
-export async function benchFleetRollout(count = 10_000): Promise<Figure[]> {
-  const phases = `  - { do: ramp, over: ${Math.ceil(count / 400)}s }\n  - { do: rollout, over: 0s, within: 120s }\n`;
-  const scenario = `name: bench\nkey_bits: 1024\nphases:\n${phases}`;
-  const result = await fleetCommand({ robots: count, platform: 'embedded', scenario });
-  const missed = result.counters['rollout.missed'] ?? 0;
-  const last = missed > 0 ? Number.POSITIVE_INFINITY : (result.metrics['rollout.ms']?.max ?? Number.NaN) / 1000;
-  const seconds = partsOf(result, (part) => part.cpu_seconds, 's');
-  const took = (result.phases.find((phase) => phase.do === 'rollout')?.duration_ms ?? 0) / 1000;
-  const beside = `${missed} missed, ${result.violations.length} violations`;
-  const why = seconds && `processor time of the whole run: ${seconds}, on ${availableParallelism()} cores`;
-  return [
-    {
-      name: `muster fleet: roll-out to ${count.toLocaleString('en')} connected robots, first POST to last event`,
-      value: last,
-      goal: `≤ 8 s (${beside}, ${took.toFixed(1)} s until all were reported)`,
-      unit: 's',
-      met: last <= 8 && result.violations.length === 0,
-      ...defined({ why }),
     },
   ];
 }

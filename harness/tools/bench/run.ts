@@ -42,8 +42,8 @@ const BENCHES: Record<string, Bench> = {
     run: async () => (await import('./lateness.ts')).benchLateness(),
   },
   'fleet.rollout': {
-    summary: 'a roll-out to 10,000 connected robots',
-    run: async (robots) => (await import('./fleet.ts')).benchFleetRollout(robots),
+    summary: 'a roll-out to 10,000 connected robots, beside bare ends that do the same',
+    run: async (robots) => (await import('./rollout.ts')).benchRollout(robots),
   },
   storm: {
     summary: '5,000 robots that reconnect, beside a simulation of when they do: two minutes',

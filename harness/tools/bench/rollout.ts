@@ -1,0 +1,160 @@
+/** A roll-out to connected robots, beside bare sockets and files that do the same work. */
+import { once } from 'node:events';
+import { mkdirSync, openSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
+import { defined } from '../../common/defined.ts';
+import { inParallel } from '../../common/parallel.ts';
+import type { Figure } from '../measure/figure.ts';
+import { serveTask, Task } from '../measure/process.ts';
+import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
+
+/** Two minutes, most of it making keys. */
+export async function benchRollout(count = 10_000): Promise<Figure[]> {
+  const floor = await bareSeconds(count);
+  const phases = `  - { do: ramp, over: ${Math.ceil(count / 400)}s }\n  - { do: rollout, over: 0s, within: 120s }\n`;
+  const scenario = `name: bench\nkey_bits: 1024\nphases:\n${phases}`;
+  const result = await fleetCommand({ robots: count, platform: 'embedded', scenario });
+  const missed = result.counters['rollout.missed'] ?? 0;
+  const last = missed > 0 ? Number.POSITIVE_INFINITY : (result.metrics['rollout.ms']?.max ?? Number.NaN) / 1000;
+  const seconds = partsOf(result, (part) => part.cpu_seconds, 's');
+  const took = (result.phases.find((phase) => phase.do === 'rollout')?.duration_ms ?? 0) / 1000;
+  const beside = `${missed} missed, ${result.violations.length} violations`;
+  const why = seconds && `processor time of the whole run: ${seconds}, on ${availableParallelism()} cores`;
+  return [
+    {
+      name: `muster fleet: roll-out to ${count.toLocaleString('en')} connected robots, first POST to last event`,
+      value: last,
+      floor,
+      goal: `≤ 8 s (${beside}, ${took.toFixed(1)} s until all were reported)`,
+      unit: 's',
+      met: last <= 8 && result.violations.length === 0,
+      ...defined({ why }),
+    },
+  ];
+}
+
+/** Each has four descriptors. */
+const ROBOTS_OF_A_PROCESS = 3000;
+
+/** Seconds that bare ends take for the same: a platform in one process, and robots in as many as they need. */
+async function bareSeconds(count: number): Promise<number> {
+  using place = scratch(baseDirFor(count * ROBOT_BYTES));
+  await using stack = new AsyncDisposableStack();
+  const platform = stack.use(new Task<typeof tasks>(import.meta.url));
+  const ports = await platform.call('platform');
+  const workers = [];
+  for (let from = 0; from < count; from += ROBOTS_OF_A_PROCESS) {
+    const worker = stack.use(new Task<typeof tasks>(import.meta.url));
+    await worker.call('robots', place.path, from, Math.min(count, from + ROBOTS_OF_A_PROCESS), ports);
+    workers.push(worker);
+  }
+  const began = performance.now();
+  await Promise.all(workers.map((worker) => worker.call('rollout')));
+  return (performance.now() - began) / 1000;
+}
+
+/** What a robot is told, and what it tells its client: about as long as the message and the event of the fleet. */
+const MESSAGE = Buffer.alloc(150, 'x');
+const EVENT = Buffer.alloc(500, 'x');
+/** Of the requests of one roll-out, as the fleet and its robots send them, and of the answers. */
+const REQUESTS = [
+  { method: 'POST', path: '/deployments', body: 199, answer: 438 },
+  { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
+  { method: 'GET', path: '/agent/content', body: 0, answer: 36 },
+  { method: 'PATCH', path: '/agent/deployment', body: 93, answer: 348 },
+] as const;
+const LANES = 64;
+
+interface BareRobot {
+  folder: string;
+  log: number;
+  /** Its connection to the platform, and both ends of that of its client. */
+  uplink: Socket;
+  stream: Socket;
+  client: Socket;
+}
+
+let pool: Pool;
+const robots: BareRobot[] = [];
+
+const tasks = {
+  /** Answers requests, and tells a robot of its deployment once that was posted. */
+  platform: async (): Promise<{ http: number; uplink: number }> => {
+    const uplinks = new Map<string, Socket>();
+    const broker = createServer((socket) => {
+      socket.setNoDelay(true).once('data', (name) => {
+        uplinks.set(String(name), socket);
+        socket.write(MESSAGE);
+      });
+    });
+    const answers = new Map(REQUESTS.map(({ path, answer }) => [path as string, Buffer.alloc(answer, 'x')]));
+    const api = createHttpServer(async (request: IncomingMessage, response) => {
+      const [path = '', robot = ''] = (request.url ?? '').split('?');
+      for await (const _ of request);
+      response.end(answers.get(path));
+      if (request.method === 'POST') uplinks.get(robot)?.write(MESSAGE);
+    });
+    const listening = [api, broker].map((server) => once(server.listen(0, '127.0.0.1', 8192), 'listening'));
+    await Promise.all(listening);
+    return { http: (api.address() as AddressInfo).port, uplink: (broker.address() as AddressInfo).port };
+  },
+
+  /** Robots that are connected and have a client. */
+  robots: async (place: string, from: number, to: number, ports: { http: number; uplink: number }): Promise<void> => {
+    pool = new Pool(`http://127.0.0.1:${ports.http}`, { connections: LANES });
+    const numbers = Array.from({ length: to - from }, (_, index) => from + index);
+    await inParallel(numbers, LANES, async (number) => {
+      const folder = join(place, String(number));
+      mkdirSync(folder);
+      const server = createServer().listen(join(folder, 'socket'));
+      await once(server, 'listening');
+      const client = connect(join(folder, 'socket'));
+      const [stream] = (await once(server, 'connection')) as [Socket];
+      const uplink = connect({ port: ports.uplink, host: '127.0.0.1', noDelay: true });
+      uplink.write(folder);
+      await once(uplink, 'data');
+      robots.push({ folder, log: openSync(join(folder, 'log'), 'a'), uplink, stream, client });
+    });
+  },
+
+  /** To all of them at once; resolves when every client has its event. */
+  rollout: async (): Promise<void> => void (await Promise.all(robots.map(receive))),
+};
+
+async function receive(robot: BareRobot): Promise<void> {
+  const [post, list, content, report] = REQUESTS;
+  const told = once(robot.uplink, 'data');
+  const arrived = once(robot.client, 'data');
+  await send(post, robot);
+  await told;
+  await send(list, robot);
+  putInPlace(robot, await send(content, robot));
+  writeSync(robot.log, EVENT);
+  robot.stream.write(EVENT);
+  await Promise.all([arrived, send(report, robot)]);
+}
+
+async function send({ method, path, body }: (typeof REQUESTS)[number], { folder }: BareRobot): Promise<Uint8Array> {
+  const sent = body === 0 ? null : Buffer.alloc(body, 'x');
+  const answer = await pool.request({ method, path: `${path}?${folder}`, body: sent });
+  return await answer.body.bytes();
+}
+
+/** A set of config files behind a link, and the state beside it: the least that survives a crash at any moment. */
+function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
+  const [set, state] = [join(folder, 'set'), join(folder, 'state')];
+  mkdirSync(set);
+  writeFileSync(join(set, 'config'), content);
+  symlinkSync(set, `${set}-link`);
+  renameSync(`${set}-link`, join(folder, 'root'));
+  writeFileSync(`${state}-new`, EVENT);
+  renameSync(`${state}-new`, state);
+}
+
+if (import.meta.main) serveTask(tasks);
