@@ -124,7 +124,7 @@ test('2: nothing answers, which is said with what to try', async () => {
   const { code, stdout: out } = await muster('check', 'device', '--socket', at('none.sock'), ...shape);
   expect(code).toBe(2);
   expect(out).toMatch(/Not reached\n(.|\n)*no such socket(.|\n)*\n {2}Try: curl --unix-socket \S+ http\S+\n/);
-  expect(out).toMatch(/INCOMPLETE {2}\d+ ms\nexit 2: the target could not be reached/);
+  expect(out).toMatch(/INCOMPLETE {2}[\d.]+ m?s\nexit 2: the target could not be reached/);
   expect(out.split('\n').length).toBeLessThan(14);
 });
 

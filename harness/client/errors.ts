@@ -137,6 +137,9 @@ export function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Whether a connection failed because nothing serves at that address now. */
+export const nothingListens = (error: unknown): boolean => ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
+
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 

@@ -47,7 +47,7 @@ test.each([
   ['a discovery file that is not there', { discovery: '/nonexistent/discovery.json' }, /no such discovery file/],
   ['an address that refuses', { url: 'http://127.0.0.1:1' }, /connection refused.*curl/],
 ])('reports %s with what to try, and does not throw', async (_, address, words) => {
-  await using target = await openDeviceTarget({ ...options(), ...address });
+  await using target = await openDeviceTarget({ ...options(), patienceMs: 200, ...address });
   expect(target.unreachable).toMatch(words);
 });
 

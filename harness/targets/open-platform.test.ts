@@ -95,7 +95,7 @@ test('declares nothing for a platform that answers nonsense', async () => {
 });
 
 test('reports a platform that is not there with what to try', async () => {
-  await using target = await openPlatformTarget({ ...options(), url: 'http://127.0.0.1:1/beta' });
+  await using target = await openPlatformTarget({ ...options(), patienceMs: 200, url: 'http://127.0.0.1:1/beta' });
   expect(target.unreachable).toMatch(
     /connection refused.*Try: curl .*\$MUSTER_API_KEY.* http:\/\/127.0.0.1:1\/beta\/devices/,
   );

@@ -249,6 +249,8 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
 
 /** The very first answer may take so many times the patience: what the target runs on may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
+/** A target that is started beside this run needs a moment until it listens. */
+const LISTENS_WITHIN_MS = 5_000;
 /** What every check would wait for, and learn nothing by. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
@@ -262,7 +264,7 @@ export async function whySilent(
   hint: string,
   { patienceMs = PATIENCE_MS, firstAnswerMs: withinMs = FIRST_ANSWER_PATIENCES * patienceMs }: TargetOptions,
 ): Promise<string | undefined> {
-  const unreachable = await whyUnreachable(http, hint);
+  const unreachable = await whyUnreachable(http, hint, Math.min(patienceMs, LISTENS_WITHIN_MS));
   if (unreachable !== undefined) return unreachable;
   const over = new AbortController();
   const asking = http.with({ timeoutMs: withinMs, signal: over.signal });

@@ -4,10 +4,12 @@
  * that list.
  */
 import { connect } from 'node:net';
-import { Unreachable } from '../../client/errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { nothingListens, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../common/redact.ts';
+import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
 /**
@@ -88,14 +90,25 @@ export interface TransportAddress {
   readonly address: string;
 }
 
-/** Undefined when a connection can be made. The suite decides whether the answers are right. */
-export async function whyUnreachable(http: HttpClient, hint: string): Promise<string | undefined> {
-  try {
-    (await http.connect()).destroy();
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Unreachable)) return `${http.describe()}: ${String(error)}. ${hint}`;
-    return `${error.message}. ${hint}`;
+const LOOK_AGAIN_MS = 50;
+
+/**
+ * Undefined when a connection can be made. The suite decides whether the answers are right. Looks again for
+ * `listensWithinMs` while nothing listens.
+ */
+export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
+  const patience = new Patience(listensWithinMs);
+  for (;;) {
+    try {
+      (await http.connect()).destroy();
+      return undefined;
+    } catch (error) {
+      if (!nothingListens(error) || patience.leftMs <= 0) {
+        const why = error instanceof Unreachable ? error.message : `${http.describe()}: ${String(error)}`;
+        return `${why}. ${hint}`;
+      }
+    }
+    await delay(LOOK_AGAIN_MS);
   }
 }
 

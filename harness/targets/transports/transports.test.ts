@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
@@ -151,5 +151,18 @@ describe('a connection', () => {
     const real = url.open(given('http://127.0.0.1:1')).client(new Recorder());
     const why = 'http://127.0.0.1:1/v0.2: cannot connect (connection refused). Try: that';
     expect(await whyUnreachable(real, 'Try: that')).toBe(why);
+  });
+
+  it('where nothing listens yet is tried again, and nothing else is', async () => {
+    const answers = (...codes: string[]) => {
+      const connect = vi.fn(async () => ({ destroy: () => {} }));
+      for (const code of codes) connect.mockRejectedValueOnce(Object.assign(new Error(code), { code }));
+      return { describe: () => 'http://x', connect } as unknown as HttpClient;
+    };
+    const starting = answers('ECONNREFUSED', 'ENOENT');
+    expect(await whyUnreachable(starting, '', 60_000)).toBeUndefined();
+    expect(starting.connect).toHaveBeenCalledTimes(3);
+    expect(await whyUnreachable(answers('ECONNREFUSED'), '')).toContain('ECONNREFUSED');
+    expect(await whyUnreachable(answers('ENOTFOUND'), '', 60_000)).toContain('ENOTFOUND');
   });
 });
