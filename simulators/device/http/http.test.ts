@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import net from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { referenceBehaviour } from '../behaviour.ts';
 import { robot } from '../testing/robot.ts';
 
@@ -93,6 +94,29 @@ describe('connections', () => {
     const text = await talk(on.socket, requests, { enough: 'id: 1' });
     expect(statuses(text)).toEqual([200, 404, 200]);
     expect(text).toMatch(/text\/event-stream[\s\S]*: heartbeat[\s\S]*id: 1\n/);
+  });
+
+  test('whoever asks for an upgrade gets the answer of the request', async () => {
+    await using on = await robot();
+    const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
+    expect(statuses(await talk(on.socket, `${GET} HTTP/1.1\r\n${upgrade}`, { half: true }))).toEqual([200]);
+    await on.device.publish(1);
+    const events = `GET /v0.2/events?after=0 HTTP/1.1\r\n${upgrade}`;
+    expect(statuses(await talk(on.socket, events, { enough: 'id: 1' }))).toEqual([200]);
+  });
+
+  test('what a client sends on its event stream is dropped, and the stream goes on', async () => {
+    await using on = await robot();
+    const socket = net.connect(on.socket).setEncoding('utf8');
+    socket.write('GET /v0.2/events HTTP/1.1\r\nHost: x\r\n\r\n');
+    let text = String((await once(socket, 'data'))[0]);
+    socket.on('data', (part) => (text += part));
+    for (const bytes of [NEXT, 'no request\r\n\r\n', 'x'.repeat(100_000)])
+      await new Promise((written) => socket.write(bytes, written));
+    await on.device.publish(1);
+    await vi.waitFor(() => expect(text).toContain('id: 1'));
+    expect(statuses(text)).toEqual([200]);
+    socket.destroy();
   });
 
   test('HEAD gets the head and nothing more', async () => {

@@ -92,7 +92,7 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   }
   // From here on frames go directly to the socket, each encoded once for all subscribers.
   response.flushHeaders();
-  takeOver(request.socket);
+  takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
   // Made in this tick: the cursor was checked against the log as it is now.

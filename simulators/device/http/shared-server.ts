@@ -40,10 +40,23 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
   parser.emit('connection', socket);
 }
 
-/** Marks the socket as one that carries an event stream, and no other answer any more. */
-export function takeOver(socket: Socket): void {
-  const connection = connections.get(socket);
+/**
+ * From now on the socket of this request carries an event stream, and no other answer any more. What spoke HTTP on it is
+ * let go where that is possible: parser, request and response take more memory than all else of a stream.
+ */
+export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
+  const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
+  const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
+  // Node hands a socket out in one case only: an upgrade, which it looks for when it has read the request.
+  if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
+}
+
+/** The client has nothing more to say; its bytes are dropped. */
+function letGo(socket: Socket): void {
+  connections.get(socket)?.latest?.response.detachSocket(socket);
+  connections.delete(socket);
+  socket.on('error', () => {}).resume();
 }
 
 function hub(): http.Server {
@@ -51,7 +64,11 @@ function hub(): http.Server {
   // An import would load the HTTP client and WebSocket of Node as well, a third of the time that an agent takes to
   // start.
   const { createServer } = getBuiltinModule('node:http');
-  server = createServer({ headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 });
+  const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
+  // A client that asks for an upgrade gets the answer of its request.
+  server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
+  // An older Node would see an upgrade in each request that asks for one.
+  if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
