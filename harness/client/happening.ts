@@ -52,6 +52,8 @@ export interface Over {
   readonly headers?: Readonly<Record<string, string>>;
   /** What came of a block of its event stream that was not whole. */
   readonly torn?: string;
+  /** How a body began that is no event stream by its content type, and was not seen to its end. */
+  readonly began?: string;
 }
 
 /** `asked` is redacted, and filled in as the answer comes. `request`: where the traffic of others is watched. */

@@ -82,7 +82,10 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const given = textOf(content['text']);
   const text = isPacked && given !== undefined ? Buffer.from(given, 'base64').toString('utf8') : given;
   const status = Number(response['status'] ?? 0);
-  const received = pairsOf(response['headers']);
+  const type = textOf(content['mimeType']) ?? '';
+  const fields = pairsOf(response['headers']);
+  // Some tools leave headers out.
+  const received: Pairs = typeOf(fields) === '' && type !== '' ? [...fields, ['content-type', type]] : fields;
   const name = textOf(entry['connection']);
   const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
   numbers.set(name ?? `entry ${numbers.size}`, connection);

@@ -62,7 +62,7 @@ const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
 ]);
-const READ_OF_ANSWERS = new Set(['date', 'retry-after']);
+const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
 /** Characters of an address, or of a field that rules read: whoever sends more is no client of this API. */
 const LONGEST_READ = 8192;
 /** Characters of a field that are shown, and of a name of a client. */
@@ -220,7 +220,8 @@ export class TrafficJudge {
         this.#happened({ kind: 'answer', asked, path: request.target, answer, request });
       }
     }
-    const over: Over = { ended, at, ...defined({ status, headers: read, torn }) };
+    const began = ended === 'whole' ? undefined : beginning(body?.text);
+    const over: Over = { ended, at, ...defined({ status, headers: read, torn, began }) };
     this.#happened({ kind: 'over', asked, request, over });
   }
 

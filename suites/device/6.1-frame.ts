@@ -44,7 +44,7 @@ import { describeAnswer, type Subscription, staysOpen } from './support/streams.
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
-const contentType = requirement({
+export const contentType = requirement({
   id: 'device.events.content-type',
   section: '4.1',
   clause: 'Response 200: SSE stream (frame format in section 6).',

@@ -1,8 +1,19 @@
-/** What the rules of a device make of replays, where they could be wrong about a correct one. */
-import { expect, test } from 'vitest';
+/** What the rules of a device make of traffic, where they could be wrong about a correct one. */
+import { describe, expect, test } from 'vitest';
+import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { History } from '../../harness/runner/rules.ts';
 import { watchedRules } from './watched.ts';
+
+const asking = (
+  target: string,
+  rest: Partial<RequestSeen> = {},
+): Pick<Happening, 'asked'> & { request: RequestSeen } => {
+  const path = target.split('?', 1)[0] ?? '';
+  const place = { method: 'GET', target, path, headers: {}, connection: { open: true }, client: 'c' };
+  const request = { ...place, body: '', at: 0, ...rest };
+  return { asked: { method: request.method, url: `http://x${target}`, duration_ms: 0, curl: 'curl' }, request };
+};
 
 interface Stream {
   at: number;
@@ -19,13 +30,10 @@ function isFound(streams: readonly Stream[]): boolean {
   const history = new History(watchedRules);
   const tell = history.of('traffic');
   for (const { at, query = '', header, events, comes = at + 10, length = 0 } of streams) {
-    const target = `/v0.2/events${query}`;
     const headers: Record<string, string> = header === undefined ? {} : { 'last-event-id': header };
-    const place = { method: 'GET', target, path: '/v0.2/events', headers, connection: { open: true }, client: 'c' };
-    const request = { ...place, body: '', at };
-    const asked = { method: 'GET', url: `http://x${target}`, duration_ms: 0, curl: 'curl' };
+    const asked = asking(`/v0.2/events${query}`, { headers, at });
     const parser = new SseParser({
-      frame: (frame) => tell({ kind: 'frame', asked, stream: request, frame, request }),
+      frame: (frame) => tell({ kind: 'frame', ...asked, stream: asked.request, frame }),
       comment: () => {},
     });
     for (const [id, day] of events) {
@@ -50,100 +58,156 @@ const FIRST: Stream = {
 const SOON = 500;
 const LATER = 5000;
 
-test.each<[string, Stream[], boolean]>([
-  ['the event of after again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]] }], true],
-  [
-    'the event of Last-Event-ID again',
+describe('a replay', () => {
+  test.each<[string, Stream[], boolean]>([
+    ['the event of after again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]] }], true],
     [
-      FIRST,
-      {
-        at: LATER,
-        header: '5',
-        events: [
-          [5, 1],
-          [6, 1],
-        ],
-      },
+      'the event of Last-Event-ID again',
+      [
+        FIRST,
+        {
+          at: LATER,
+          header: '5',
+          events: [
+            [5, 1],
+            [6, 1],
+          ],
+        },
+      ],
+      true,
     ],
-    true,
-  ],
-  ['the same, written with zeros', [FIRST, { at: LATER, query: '?after=005', events: [[5, 1]] }], true],
-  ['after takes precedence', [FIRST, { at: LATER, query: '?after=4', header: '5', events: [[5, 1]] }], false],
-  [
-    'the event after it',
+    ['the same, written with zeros', [FIRST, { at: LATER, query: '?after=005', events: [[5, 1]] }], true],
+    ['after takes precedence', [FIRST, { at: LATER, query: '?after=4', header: '5', events: [[5, 1]] }], false],
     [
-      FIRST,
-      {
-        at: LATER,
-        query: '?after=4',
-        events: [
-          [5, 1],
-          [6, 1],
-        ],
-      },
+      'the event after it',
+      [
+        FIRST,
+        {
+          at: LATER,
+          query: '?after=4',
+          events: [
+            [5, 1],
+            [6, 1],
+          ],
+        },
+      ],
+      false,
     ],
-    false,
-  ],
-  [
-    'no cursor',
     [
-      FIRST,
-      {
-        at: LATER,
-        events: [
-          [4, 1],
-          [5, 1],
-        ],
-      },
+      'no cursor',
+      [
+        FIRST,
+        {
+          at: LATER,
+          events: [
+            [4, 1],
+            [5, 1],
+          ],
+        },
+      ],
+      false,
     ],
-    false,
-  ],
-  ['a cursor that is none', [FIRST, { at: LATER, query: '?after=', header: '5', events: [[5, 1]] }], false],
-  ['two cursors', [FIRST, { at: LATER, query: '?after=5&after=4', events: [[5, 1]] }], false],
-  ['of a log that counts from 1 again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 2]] }], false],
-  ['of an event that was not there yet', [{ at: LATER, query: '?after=5', events: [[5, 1]] }], false],
-  [
-    'of an event that came elsewhere only after that',
+    ['a cursor that is none', [FIRST, { at: LATER, query: '?after=', header: '5', events: [[5, 1]] }], false],
+    ['two cursors', [FIRST, { at: LATER, query: '?after=5&after=4', events: [[5, 1]] }], false],
+    ['of a log that counts from 1 again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 2]] }], false],
+    ['of an event that was not there yet', [{ at: LATER, query: '?after=5', events: [[5, 1]] }], false],
     [
-      { ...FIRST, comes: 2 * LATER },
-      { at: LATER, query: '?after=5', events: [[5, 1]], comes: 2 * LATER },
+      'of an event that came elsewhere only after that',
+      [
+        { ...FIRST, comes: 2 * LATER },
+        { at: LATER, query: '?after=5', events: [[5, 1]], comes: 2 * LATER },
+      ],
+      false,
     ],
-    false,
-  ],
-  ['live as well, where it has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
-  [
-    'just come, to several who were cut off at once',
-    [FIRST, ...[SOON, SOON + 100].map((at): Stream => ({ at, query: '?after=5', events: [[5, 1]] }))],
-    false,
-  ],
-  [
-    'just come, one and then another',
-    [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, events: [[id, 1]] }))],
-    true,
-  ],
-  ['live again, some time later', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }], false],
-  ['of another log without a clock', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }], false],
-  [
-    'too long to be remembered',
+    ['live as well, where it has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
     [
-      { ...FIRST, length: 3000 },
-      { at: LATER, query: '?after=5', events: [[5, 1]], length: 3000 },
+      'just come, to several who were cut off at once',
+      [FIRST, ...[SOON, SOON + 100].map((at): Stream => ({ at, query: '?after=5', events: [[5, 1]] }))],
+      false,
     ],
-    false,
-  ],
-  [
-    'later on the stream, since delivery is at-least-once',
     [
-      FIRST,
-      {
-        at: LATER,
-        query: '?after=5',
-        events: [
-          [6, 1],
-          [5, 1],
-        ],
-      },
+      'just come, one and then another',
+      [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, events: [[id, 1]] }))],
+      true,
     ],
-    false,
-  ],
-])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));
+    ['live again, some time later', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }], false],
+    ['of another log without a clock', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }], false],
+    [
+      'too long to be remembered',
+      [
+        { ...FIRST, length: 3000 },
+        { at: LATER, query: '?after=5', events: [[5, 1]], length: 3000 },
+      ],
+      false,
+    ],
+    [
+      'later on the stream, since delivery is at-least-once',
+      [
+        FIRST,
+        {
+          at: LATER,
+          query: '?after=5',
+          events: [
+            [6, 1],
+            [5, 1],
+          ],
+        },
+      ],
+      false,
+    ],
+  ])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));
+});
+
+const EVENT = 'id: 5\nevent: a.b\ndata: {"object":"event"}\n\n';
+
+interface Typed {
+  type?: string;
+  text?: string;
+  status?: number;
+  method?: string;
+  target?: string;
+  /** A side left before it was whole. */
+  isCut?: boolean;
+}
+
+function judged({ type, text = EVENT, status = 200, method = 'GET', target = '/v0.2/events', isCut = false }: Typed) {
+  const history = new History(watchedRules);
+  const tell = history.of('traffic');
+  const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+  const asked = asking(target, { method });
+  if (!isCut) tell({ kind: 'answer', ...asked, path: target, answer: { status, headers, text, json: undefined } });
+  const rest = isCut ? ({ ended: 'client', began: text } as const) : ({ ended: 'whole' } as const);
+  tell({ kind: 'over', ...asked, over: { at: 10, status, headers, ...rest } });
+  const { broken, fault, sightings } = history.judged('device.events.content-type.watched');
+  expect(fault).toBeUndefined();
+  return broken !== undefined ? 'broken' : sightings > 0 ? 'holds' : 'undecided';
+}
+
+const JSON_TYPE = 'application/json';
+
+describe('the content type of events', () => {
+  test.each<[string, Typed, ReturnType<typeof judged>]>([
+    ['is another one', { type: JSON_TYPE }, 'broken'],
+    ['is another one on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
+    ['is missing', {}, 'broken'],
+    ['is another one of heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
+    ['is another one of a replay', { type: JSON_TYPE, target: '/v0.2/events?after=4' }, 'broken'],
+    ['is another one below a path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events' }, 'broken'],
+    ['is right', { type: 'text/event-stream' }, 'holds'],
+    ['is right on a stream that brought nothing', { type: 'text/event-stream', text: '', isCut: true }, 'holds'],
+    ['is written in another way', { type: 'Text/Event-Stream;charset=utf-8' }, 'holds'],
+    ['is named after another one', { type: 'text/plain, text/event-stream' }, 'holds'],
+    ['is that of a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
+    ['is that of an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
+    ['is that of other text', { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' }, 'undecided'],
+    ['is not known where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
+    ['is not known where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
+    ['is for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],
+    ['is for POST', { type: JSON_TYPE, method: 'POST' }, 'undecided'],
+    ['is for 304', { status: 304 }, 'undecided'],
+    ['is for what something between has changed', { type: JSON_TYPE, status: 203 }, 'undecided'],
+    ['is for an error', { type: JSON_TYPE, status: 410 }, 'undecided'],
+    ['is for another version', { type: JSON_TYPE, target: '/v0.3/events' }, 'undecided'],
+    ['is for another path', { type: JSON_TYPE, target: '/v0.2/robots/events' }, 'undecided'],
+  ])('%s', (_, typed, outcome) => expect(judged(typed)).toBe(outcome));
+});

@@ -1,10 +1,14 @@
 /** Rules of a device that is watched at work. Each decides a requirement of this suite as far as traffic shows it. */
-import type { RequestSeen } from '../../harness/client/happening.ts';
+import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
+import { SseParser } from '../../harness/client/sse-parser.ts';
+import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../harness/runner/rules.ts';
 import type { Check } from '../../harness/runner/types.ts';
 import { isForEvents, queryOf, watchedRule } from '../watched.ts';
+import { contentType } from './6.1-frame.ts';
 import { exclusive } from './6.2-replay.ts';
 import { carriesNoEvent, frameText, LONGEST_REMEMBERED, Recollection } from './support/events.ts';
+import { describeResponse } from './support/requests.ts';
 
 const DIGITS = /^\d{1,40}$/;
 
@@ -57,4 +61,52 @@ const exclusiveRule = (): Rule => {
   };
 };
 
-export const watchedRules: readonly Check<unknown>[] = [watchedRule(exclusive, [exclusive.id], exclusiveRule)];
+/** Characters in which a stream shows what it is. */
+const TELLING = 4000;
+
+/** The answer to a request for events, or what came of it before a side left. Other versions may have other ones. */
+function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
+  if (seen.kind !== 'answer' && seen.kind !== 'over') return undefined;
+  const { request } = seen;
+  if (request?.method !== 'GET' || !request.path.endsWith(`${DEVICE_API_PREFIX}/events`)) return undefined;
+  if (seen.kind === 'answer') return seen.answer;
+  const { status = 0, headers = {}, began: text = '' } = seen.over;
+  return { status, headers, text };
+}
+
+/** Whether it holds an event as section 6.1 writes it, or the heartbeat of section 6.2. */
+function holdsEvents(text: string): boolean {
+  let isFound = false;
+  const parser = new SseParser({
+    frame: ({ id, event, data }) => {
+      isFound ||= ![id, event, data].includes(undefined);
+    },
+    comment: (comment) => {
+      isFound ||= comment.text === 'heartbeat';
+    },
+  });
+  parser.push(Buffer.from(text.slice(0, TELLING)), 0);
+  return isFound;
+}
+
+/**
+ * What stands before a device may answer with 200 too, such as a page to log in. So another type counts only where
+ * events come in it, as no one else sends them.
+ */
+const contentTypeRule = (): Rule => (seen, judge: Judge) => {
+  const answer = eventsAnswer(seen);
+  if (answer?.status !== 200) return;
+  // Proxies may name the type once more.
+  const isTyped = /(?:^|,)\s*text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
+  if (!isTyped && !holdsEvents(answer.text)) return;
+  judge.saw(() => describeResponse(answer));
+  judge.must(isTyped, {
+    expected: 'content-type text/event-stream: events come in it',
+    actual: answer.headers['content-type'] ?? 'no content-type',
+  });
+};
+
+export const watchedRules: readonly Check<unknown>[] = [
+  watchedRule(contentType, [contentType.id], contentTypeRule),
+  watchedRule(exclusive, [exclusive.id], exclusiveRule),
+];

@@ -24,8 +24,8 @@ describe('between a correct device and a correct client', () => {
     expect(watched.decided).toEqual(
       expect.arrayContaining([
         ...['device.events.frame.everywhere', 'device.events.monotonic.everywhere'],
-        ...['device.events.replay.complete.everywhere', 'client.delivery.cursor.watched'],
-        'client.loopback.socket.watched',
+        ...['device.events.replay.complete.everywhere', 'device.events.content-type.watched'],
+        ...['client.delivery.cursor.watched', 'client.loopback.socket.watched'],
       ]),
     );
   });
@@ -48,6 +48,7 @@ describe('of a device', () => {
     ['type-with-version', 'device.events.type-form.everywhere'],
     ['batch-reversed', 'device.events.monotonic.everywhere'],
     ['ids-shared-by-two', 'device.events.replay.complete.everywhere'],
+    ['events-as-json', 'device.events.content-type.watched'],
     ['replay-inclusive', 'device.events.replay.exclusive.watched'],
   ])('%s is found', async (defect, id) => {
     const watched = await watchedDevice({ defect, faults: BROKEN_LINK, day: untilFound(id) });

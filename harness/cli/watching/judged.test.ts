@@ -303,13 +303,19 @@ test('what strangers send is forgotten', async () => {
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
 });
 
-function harOf(origin: string, rest: object = {}): { log: { version: string; entries: object[] } } {
+const TYPED = [{ name: 'content-type', value: 'text/event-stream' }];
+
+function harOf(
+  origin: string,
+  rest: object = {},
+  { headers = TYPED, ...content }: { headers?: object[]; mimeType?: string } = {},
+): { log: { version: string; entries: object[] } } {
   const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
   const text = `${lines.join('')}\n`;
   const entry = (at: number): object => ({
     ...{ startedDateTime: new Date(at).toISOString(), time: 900, ...rest },
     request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
-    response: { status: 200, headers: [{ name: 'content-type', value: 'text/event-stream' }], content: { text } },
+    response: { status: 200, headers, content: { ...content, text } },
   });
   return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
 }
@@ -325,6 +331,17 @@ test('a page that is loaded again is no client that loses events, and other serv
   const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
   const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
   expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
+});
+
+test.each([
+  ['right', {}, 4, []],
+  ['right, where the HAR leaves headers out', { headers: [], mimeType: 'text/event-stream' }, 4, []],
+  ['wrong', { headers: [], mimeType: 'application/json' }, 0, ['device.events.content-type.watched']],
+])('the content type of events in a HAR may be %s', async (_, answer, events, expected) => {
+  const { judge, found } = await judgeOf('device');
+  const har = harOf('http://robot', { _error: 'net::ERR_ABORTED' }, answer);
+  trafficOfHar(har, (each) => judge.take(each), 'http://robot');
+  expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
 });
 
 test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {

@@ -145,7 +145,7 @@ export const mediaType = (headers: Readonly<Record<string, string>>): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
 /** Status, media type and the beginning of the body. */
-export function describeResponse(response: HttpResponse): string {
+export function describeResponse(response: Pick<HttpResponse, 'status' | 'headers' | 'text'>): string {
   const type = mediaType(response.headers);
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
 }
