@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
-import { isPing, KEY, listOf, queryOf, VERSION_HEADERS } from '../../watched.ts';
+import { isPing, KEY, listOf, queryOf, VERSION_FORMAT, VERSION_HEADERS } from '../../watched.ts';
+import { OTHERWISE } from '../9-versions.ts';
+import { refused } from '../support/requests.ts';
 import { isCollection } from '../support/seen.ts';
 
 interface Answered {
@@ -19,19 +21,29 @@ export function answerIn(seen: Happening): Answered | undefined {
 const versionHeaders = ({ headers }: RequestSeen): string[] =>
   VERSION_HEADERS.filter((name) => headers[name] !== undefined);
 
+const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
+
+/** Whether an answer shows that the platform knows that header: it carries it, varies by it, or refuses by its name. */
+function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
+  // A header of that name may tell the build of a server.
+  if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
+  const refusal = refused({ status }) && !OTHERWISE.has(status) ? text : '';
+  return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
+}
+
 /**
- * Finds the version that clients with a key name. Nobody says by which header a platform goes: where a request has
- * those of both dialects, and once clients have used one each, it is left open. What stays: where all clients send
- * the header that the platform ignores, it is held to that.
+ * Finds the version that clients with a key name. Nobody says by which header a platform goes, and one that ignores
+ * the header of the other dialect is right. So a header counts once an answer has shown that the platform knows it,
+ * and where a request has those of both dialects, it is left open.
  */
 export function versions(): (seen: Happening) => string | undefined {
-  const used = new Set<string>();
+  const shown = new Set<string>();
   return (seen) => {
+    if (seen.kind !== 'answer') return undefined;
+    for (const each of VERSION_HEADERS) if (!shown.has(each) && shows(seen.answer, each)) shown.add(each);
     const { request } = answerIn(seen) ?? {};
-    const names = request === undefined ? [] : versionHeaders(request);
-    for (const each of names) used.add(each);
-    const [name] = names;
-    return name === undefined || used.size > 1 ? undefined : request?.headers[name];
+    const [name, ...others] = request === undefined ? [] : versionHeaders(request);
+    return name === undefined || others.length > 0 || !shown.has(name) ? undefined : request?.headers[name];
   };
 }
 

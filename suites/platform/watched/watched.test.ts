@@ -11,6 +11,7 @@ interface Answer {
   status?: number;
   json?: unknown;
   headers?: Record<string, string>;
+  answered?: Record<string, string>;
   client?: string;
   ms?: number;
 }
@@ -23,7 +24,16 @@ function judged(answers: readonly Answer[]): { found: string[]; decided: string[
   const found: string[] = [];
   const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
   const tell = history.of('a');
-  for (const { target, method = 'GET', status = 200, json, headers = {}, client = 'c', ms = 100 } of answers) {
+  for (const {
+    target,
+    method = 'GET',
+    status = 200,
+    json,
+    headers = {},
+    answered,
+    client = 'c',
+    ms = 100,
+  } of answers) {
     const sent = { 'x-api-key': 'k', 'service-version': VERSION, ...headers };
     const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== 'none'));
     const path = target.split('?', 1)[0] ?? '';
@@ -32,7 +42,7 @@ function judged(answers: readonly Answer[]): { found: string[]; decided: string[
       kind: 'answer',
       asked: { method, url: `http://x${target}`, duration_ms: ms, curl: 'curl' },
       path: target,
-      answer: { status, headers: { 'content-type': 'application/json' }, text, json },
+      answer: { status, headers: { 'content-type': 'application/json', ...answered }, text, json },
       request: { method, target, path, headers: given, body: '', connection: { open: true }, client, at: 0 },
     });
   }
@@ -123,6 +133,10 @@ describe('limit and offset', () => {
   });
 });
 
+/** Shows that the platform knows that header. */
+const asksFor = (header: string, status = 400): Answer =>
+  at('', { error: `${header} is missing` }, { status, headers: { 'service-version': 'none' } });
+
 describe('versions', () => {
   const served = (version: string, rest: Partial<Answer> = {}): Answer =>
     at('?limit=5&offset=0', list(5), { headers: { 'service-version': version }, ...rest });
@@ -145,17 +159,36 @@ describe('versions', () => {
     ['one of another form', served('v1'), ['malformed']],
     ['one that never was', served('2026-05-06.nowhere'), ['unknown']],
   ])('%s', (_, answer, found) =>
-    expect(foundIn([answer])).toEqual(found.map((name) => `platform.version.${name}.watched`)),
+    expect(foundIn([asksFor('Service-Version'), answer])).toEqual(
+      found.map((name) => `platform.version.${name}.watched`),
+    ),
   );
 
   const MIRU = { headers: { 'service-version': 'none', 'miru-version': '2025-10-21.zion' } };
+  const ended = at('?limit=5&offset=0', list(5), MIRU);
+  const answering = (answered: Record<string, string>): Answer[] => [{ ...ended, answered }, ended];
+  const both = { headers: { 'service-version': '2025-10-21.zion', 'miru-version': VERSION } };
   test.each<[string, Answer[], string[]]>([
-    ['the header of the other dialect', [at('?limit=5&offset=0', list(5), MIRU)], ['end-of-life']],
-    ['those of both', [at('', list(10), { headers: { ...MIRU.headers, 'service-version': VERSION } })], []],
-    ['one each of two clients', [at('/dvc_1', {}), at('?limit=5&offset=0', list(5), MIRU)], []],
-  ])('%s', (_, answers, found) =>
+    ['of which nothing shows that the platform knows it', [ended, ended], []],
+    ['which the platform asks for', [asksFor('Miru-Version'), ended], ['end-of-life']],
+    ['which the platform does not ask for', [asksFor('Service-Version'), ended], []],
+    ['of which the platform asks for a longer one', [asksFor('X-Miru-Version'), ended], []],
+    ['which an answer names that serves', [asksFor('Miru-Version', 200), ended], []],
+    ['which a list that is missing names', [asksFor('Miru-Version', 404), ended], []],
+    ['which answers carry', answering({ 'miru-version': VERSION }), ['end-of-life']],
+    ['which answers carry with a build', answering({ 'miru-version': '1.4.2' }), []],
+    ['by which answers vary', answering({ vary: 'Accept, Miru-Version' }), ['end-of-life']],
+    ['with that of the other dialect', [asksFor('Service-Version'), at('?limit=5&offset=0', list(5), both)], []],
+    ['beside clients of the other dialect', [asksFor('Miru-Version'), at('/dvc_1', {}), ended], ['end-of-life']],
+  ])('a header %s', (_, answers, found) =>
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
+
+  test('of a header that the platform ignores, older clients are not thought to know less', () => {
+    const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
+    const headers = { 'service-version': 'none', 'miru-version': '2026-03-09.tetons' };
+    expect(foundIn([{ target: '/beta/deployments/dpl_1', json: deployment, headers }])).toEqual([]);
+  });
 
   test.each([
     [400, true],
@@ -164,7 +197,7 @@ describe('versions', () => {
     [404, false],
     [429, false],
   ])('a refusal with %d decides: %s', (status, decides) => {
-    const { decided } = judged([served('2025-10-21.zion', { status })]);
+    const { decided } = judged([asksFor('Service-Version'), served('2025-10-21.zion', { status })]);
     expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
   });
 
@@ -172,7 +205,10 @@ describe('versions', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
     const to = (version: string): string[] =>
-      foundIn([{ target: '/beta/deployments', json: page, headers: { 'service-version': version } }]);
+      foundIn([
+        asksFor('Service-Version'),
+        { target: '/beta/deployments', json: page, headers: { 'service-version': version } },
+      ]);
     expect(to('2026-03-09.tetons')).toEqual(['platform.deployment.removing.watched']);
     for (const version of ['2026-05-06.rainier', VERSION, '2027-01-01.x', 'none']) expect(to(version)).toEqual([]);
   });
