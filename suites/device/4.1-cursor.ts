@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { showIds } from './support/events.ts';
-import { mediaType } from './support/requests.ts';
+import { isEventStream } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Streams } from './support/streams.ts';
 
@@ -50,7 +50,7 @@ async function expectRefusal(t: Device, streams: Streams, cursor: string, where:
   const asked = where === 'after' ? { after: cursor } : { lastEventId: cursor };
   const stream = await streams.try(asked, undefined, expected);
   const { status } = stream;
-  const isStream = mediaType(stream.headers) === 'text/event-stream';
+  const isStream = isEventStream(stream);
   const isRefused = status >= 400 && status < 500 && status !== 410 && !isStream;
   t.must(isRefused || (mayBeServed && status === 200 && isStream), {
     expected,

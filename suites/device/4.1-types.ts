@@ -9,7 +9,8 @@ import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from '.
 import { laterThan } from './support/replays.ts';
 import { requireRoomFor, retainedFrom } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeOpen, quietMs, type Streams, type Subscription } from './support/streams.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+import { quietMs, type Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 

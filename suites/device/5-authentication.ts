@@ -15,8 +15,8 @@ import {
   describeResponse,
   headersWithoutToken,
   isDeployment,
+  isEventStream,
   isServed,
-  mediaType,
   objectOf,
   otherCase,
   request,
@@ -52,7 +52,7 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
     const stream = await streams.try({}, http).catch((error: unknown) => {
       if (!(error instanceof Violation)) throw error;
     });
-    const opens = stream?.status === 200 && mediaType(stream.headers) === 'text/event-stream';
+    const opens = stream?.status === 200 && isEventStream(stream);
     const refused = stream?.status === 401 || stream?.status === 403;
     t.must(!refused && (opens || isDeployment(response)), {
       expected: `a deployment ${how}, or an event stream while there is none; no refusal`,

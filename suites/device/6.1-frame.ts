@@ -36,11 +36,12 @@ import {
   parseObject,
   type SeenEvent,
 } from './support/events.ts';
-import { mediaType } from './support/requests.ts';
+import { isEventStream } from './support/requests.ts';
 import { retainedFrom } from './support/retention.ts';
 import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, type Subscription, staysOpen } from './support/streams.ts';
+import { describeAnswer, staysOpen } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', since: '2026-11-21' });
 
@@ -57,8 +58,7 @@ check(
   async (t: Device, streams) => {
     for (const which of ['one', 'another']) {
       const stream = await streams.try();
-      const isTyped = mediaType(stream.headers) === 'text/event-stream';
-      const isOpen = stream.status === 200 && (isTyped || (await staysOpen(t, stream)));
+      const isOpen = stream.status === 200 && (isEventStream(stream) || (await staysOpen(t, stream)));
       t.must(isOpen, { expected: `${which} stream that opens`, actual: await describeAnswer(t, stream) });
       await stream.close();
     }
@@ -67,7 +67,7 @@ check(
 
 check(contentType, { profile: 'core', premises: STREAM, deviation: CONTENT_TYPE_ODD }, async (t: Device, streams) => {
   const stream = await streams.try();
-  t.must(stream.status === 200 && mediaType(stream.headers) === 'text/event-stream', {
+  t.must(stream.status === 200 && isEventStream(stream), {
     expected: '200 with content-type text/event-stream',
     actual: await describeAnswer(t, stream),
   });

@@ -8,7 +8,7 @@ import { ignoreRefusal, payloadOf, readUpToDeployed, subscribeAtKnownCursor } fr
 import { expectEnvelope, expectEventFrame } from './support/events.ts';
 import { currentDeployment } from './support/requests.ts';
 import { section } from './support/section.ts';
-import type { Subscription } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-21' });
 

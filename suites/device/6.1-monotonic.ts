@@ -7,7 +7,7 @@ import { carriesNoEvent, DECIMAL, eventsOf, frameText, type SeenEvent, sameEnvel
 import { retainedFrom } from './support/retention.ts';
 import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import type { Subscription } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '6.1', since: '2026-11-21' });
 

@@ -8,7 +8,8 @@ import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/event
 import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
 import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 

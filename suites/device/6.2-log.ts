@@ -15,7 +15,8 @@ import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from '.
 import { earliestServedIn } from './support/replays.ts';
 import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 

@@ -28,7 +28,8 @@ import {
 } from './support/replays.ts';
 import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeOpen, quietMs } from './support/streams.ts';
+import { describeOpen } from './support/streams.ts';
+import { quietMs } from './support/subscription.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 

@@ -10,7 +10,8 @@ import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent } f
 import { laterThan } from './support/replays.ts';
 import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, describeOpen, type Streams, Subscription, withStreams } from './support/streams.ts';
+import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
+import { Subscription } from './support/subscription.ts';
 
 export const { check, checks } = section({});
 

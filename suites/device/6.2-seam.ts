@@ -6,7 +6,8 @@ import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts'
 import { laterThan } from './support/replays.ts';
 import { eventsAfter, mostEvents, requireRoomFor, retainedFrom } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams, type Subscription } from './support/streams.ts';
+import { describeOpen, type Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 

@@ -6,7 +6,8 @@ import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnown
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
 import { fillingMs, firstLiveEvent, laterThan } from './support/replays.ts';
 import { section } from './support/section.ts';
-import type { Streams, Subscription } from './support/streams.ts';
+import type { Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '6', since: '2026-11-21' });
 

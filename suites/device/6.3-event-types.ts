@@ -12,7 +12,7 @@ import {
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import { section } from './support/section.ts';
-import type { Subscription } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '6.3', since: '2026-11-21' });
 

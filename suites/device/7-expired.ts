@@ -6,10 +6,11 @@ import { type Device, inTime, LASTING, restart, STREAM } from './support/check.t
 import { compactAway } from './support/compaction.ts';
 import { type Published, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
-import { mediaType } from './support/requests.ts';
+import { isEventStream } from './support/requests.ts';
 import { endIfGone, eventsAfter } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, describeOpen, type Streams, type Subscription } from './support/streams.ts';
+import { describeAnswer, describeOpen, type Streams } from './support/streams.ts';
+import type { Subscription } from './support/subscription.ts';
 
 export const { requirement, check, checks } = section({ section: '7', since: '2026-11-21' });
 
@@ -77,7 +78,7 @@ function membersOf(value: unknown): string {
 async function expectGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const expected = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
-  t.must(stream.status === 410 && mediaType(stream.headers) !== 'text/event-stream', {
+  t.must(stream.status === 410 && !isEventStream(stream), {
     expected,
     actual: await describeAnswer(t, stream),
   });

@@ -3,7 +3,7 @@ import type { HttpResponse } from '../../harness/client/http.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { type Device, STREAM } from './support/check.ts';
-import { CURRENT, isDeployment, mediaType, objectOf, request } from './support/requests.ts';
+import { CURRENT, isDeployment, isEventStream, objectOf, request } from './support/requests.ts';
 import { section } from './support/section.ts';
 import type { Streams } from './support/streams.ts';
 
@@ -53,8 +53,7 @@ function unlessViolated(error: unknown): undefined {
   if (!(error instanceof Violation)) throw error;
 }
 
-const isStream = (stream: EventStream | undefined): boolean =>
-  stream?.status === 200 && mediaType(stream.headers) === 'text/event-stream';
+const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 
 /** Where a device may serve that took the prefix for something else: below none, the release, or a whole number. */
 async function whereItIs(t: Device): Promise<string> {

@@ -14,7 +14,8 @@ import { expectSameEvents, type SeenEvent } from '../support/events.ts';
 import { EVENTS_OF_A_DEPLOYMENT } from '../support/log-state.ts';
 import { isThrottled } from '../support/requests.ts';
 import { mayBeGone } from '../support/retention.ts';
-import { describeOpen, type Streams, type Subscription } from '../support/streams.ts';
+import { describeOpen, type Streams } from '../support/streams.ts';
+import type { Subscription } from '../support/subscription.ts';
 
 export interface LogModel {
   /** The event after which the run began. */

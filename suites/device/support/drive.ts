@@ -12,7 +12,8 @@ import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 import { isObject } from './requests.ts';
 import { eventsAfter, mostEvents } from './retention.ts';
-import type { Question, Streams, Subscription } from './streams.ts';
+import type { Streams } from './streams.ts';
+import type { Question, Subscription } from './subscription.ts';
 
 export interface Published {
   first: bigint;

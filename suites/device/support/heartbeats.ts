@@ -6,7 +6,7 @@ import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts
 import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
 import { CURRENT } from './requests.ts';
-import type { Subscription } from './streams.ts';
+import type { Subscription } from './subscription.ts';
 
 /**
  * In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was

@@ -23,7 +23,8 @@ import {
   retainedFrom,
   TooFewRetained,
 } from './retention.ts';
-import { describeOpen, type Streams, type Subscription } from './streams.ts';
+import { describeOpen, type Streams } from './streams.ts';
+import type { Subscription } from './subscription.ts';
 
 /**
  * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a

@@ -144,6 +144,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export const mediaType = (headers: Readonly<Record<string, string>>): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
+export const isEventStream = ({ headers }: Pick<Answer, 'headers'>): boolean =>
+  mediaType(headers) === 'text/event-stream';
+
 /** Status, media type and the beginning of the body. */
 export function describeResponse(response: Pick<HttpResponse, 'status' | 'headers' | 'text'>): string {
   const type = mediaType(response.headers);

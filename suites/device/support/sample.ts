@@ -2,7 +2,8 @@
 import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';
-import { type Streams, Subscription } from './streams.ts';
+import type { Streams } from './streams.ts';
+import { Subscription } from './subscription.ts';
 
 /** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
 const QUIET_MS = 250;

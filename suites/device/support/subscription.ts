@@ -1,0 +1,294 @@
+/** A stream of events as checks read it. An event that does not come in time is a finding of the check. */
+import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
+import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { Patience } from '../../../harness/common/waiting.ts';
+import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './check.ts';
+import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
+import { LOG_STATE } from './log-state.ts';
+
+/**
+ * Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor.
+ */
+type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
+
+/** Asked when a stream is silent: whether it still brings what is published. */
+export interface Question {
+  /** Publishes one more event, the first time. */
+  ask(): void;
+  readonly asked: boolean;
+  /** Of that event, once it is known. */
+  readonly id: bigint | undefined;
+  /** Milliseconds to go on waiting once the stream has brought that event. */
+  readonly graceMs: number;
+}
+
+/** Events that are not waited for may keep coming for ever. */
+const LONGEST_MS = 60_000;
+const LOOK_MS = 200;
+
+/** Twice what a check causes: a server that never stops sending must not fill the memory. */
+const MOST_BYTES = 48 * 1024 * 1024;
+const OBJECT_BYTES = 1000;
+
+/** What an event takes in memory. */
+const eventBytes = (text: string): number => OBJECT_BYTES + 2 * text.length;
+
+/** The highest id of the frames that carry an event, or the one before them. */
+const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigint | undefined =>
+  frames
+    .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
+    .map(({ id }) => BigInt(id ?? ''))
+    .reduce((most, id) => (most === undefined || id > most ? id : most), before);
+
+/** A wait for an event. */
+interface EventWait {
+  what: string;
+  kind: WaitKind;
+  /** Milliseconds of its patience. */
+  within: number;
+  patience: Patience;
+  question: Question | undefined;
+  /** Begins once the event of the question has come: the stream goes on without what is waited for. */
+  hurry: Patience | undefined;
+  /** What has come meanwhile. */
+  taken: SeenEvent[];
+}
+
+function leftMs(t: Device, wait: EventWait): number {
+  const { question, taken } = wait;
+  const id = question?.id;
+  if (id !== undefined && taken.some((event) => event.id >= id)) wait.hurry ??= new Patience(question?.graceMs ?? 0);
+  return Math.min(stillMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
+}
+
+/** Less than the patience has left once another check has waited in vain for the same kind of thing. */
+const stillMs = (t: Device, { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>): number =>
+  patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
+
+export class Subscription {
+  /** Events in the order in which `next` and the methods built on it gave them out. */
+  readonly events: SeenEvent[] = [];
+  readonly #t: Device;
+  readonly #reopen: Reopen | undefined;
+  #stream: EventStream;
+  /** How many events had been given out when the stream was last resumed. */
+  #resumedAt = -1;
+  /** What the events take. */
+  #bytes = 0;
+
+  /** Without `reopen`, a stream that ends is not resumed. */
+  constructor(t: Device, stream: EventStream, reopen?: Reopen) {
+    this.#t = t;
+    this.#stream = stream;
+    this.#reopen = reopen;
+  }
+
+  /** What the check that subscribed is given. */
+  get device(): Device {
+    return this.#t;
+  }
+
+  /** The connection; another one after the subscription was resumed. */
+  get stream(): EventStream {
+    return this.#stream;
+  }
+
+  /** The next event; blocks that carry none are skipped, and do not give it more time. */
+  next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
+    return this.#next(this.#wait(what, undefined, kind));
+  }
+
+  /**
+   * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts
+   * again with each event that is newer than those before it.
+   */
+  async until(
+    fits: (event: SeenEvent) => boolean,
+    what: string,
+    question?: Question,
+    kind: WaitKind = 'event',
+  ): Promise<SeenEvent[]> {
+    const wait = this.#wait(what, question, kind);
+    const { taken, patience } = wait;
+    for (let newest: bigint | undefined; ; ) {
+      const event = await this.#next(wait);
+      taken.push(event);
+      if (fits(event)) return taken;
+      if (newest !== undefined && event.id <= newest) continue;
+      newest = event.id;
+      patience.renew();
+    }
+  }
+
+  /** Events up to and including the first whose id is `id` or above it. */
+  reach(id: bigint, what = `event ${id}`, question?: Question): Promise<SeenEvent[]> {
+    return this.until((event) => event.id >= id, what, question);
+  }
+
+  /**
+   * Reads until the event `last`, or one after it, has come, the stream ends or nothing newer comes in time. Without
+   * `last`, the time is that of a sample. Closes the stream and gives all that came, without a finding.
+   */
+  async drain(last?: bigint): Promise<SeenEvent[]> {
+    const { stream } = this;
+    const kind = 'replay';
+    const within = timeoutMs(this.#t, kind);
+    const patience = new Patience(within, last === undefined ? within : undefined);
+    const came: SseFrame[] = [];
+    let bytes = 0;
+    let looked = 0;
+    for (let newest: bigint | undefined; newest === undefined || last === undefined || newest < last; ) {
+      const fresh = stream.frames.slice(looked);
+      looked = stream.frames.length;
+      came.push(...fresh);
+      bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
+      const risen = highest(fresh, newest);
+      if (risen !== newest) {
+        // What lies beyond it was published meanwhile: it says nothing about how long a replay takes.
+        if (last !== undefined && risen !== undefined && risen <= last)
+          recordSuccess(this.#t, kind, within - patience.leftMs);
+        patience.renew();
+      }
+      newest = risen;
+      if (fresh.length > 0) continue;
+      if (stream.ended?.by === 'too large' || bytes > MOST_BYTES) {
+        await this.close();
+        this.#t.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
+      }
+      if (stream.ended !== undefined) break;
+      const left = stillMs(this.#t, { kind, within, patience });
+      if (left <= 0) {
+        if (last !== undefined) recordTimeout(this.#t, kind);
+        break;
+      }
+      const { bytes: before } = stream;
+      const seen = { frames: looked, comments: stream.comments.length };
+      const look = Math.min(left, LOOK_MS);
+      await stream.activity(seen, { within: look, atMost: look, for: 'the rest of the stream' }).catch(() => {});
+      if (stream.unfinished && stream.bytes > before) patience.renew();
+    }
+    await this.close();
+    return eventsOf(this.#t, { frames: came });
+  }
+
+  close(): Promise<void> {
+    return this.stream.close();
+  }
+
+  /** After a stream was resumed the replay window may repeat events (section 6.2, rule 1). */
+  #isRepeated({ id }: SeenEvent): boolean {
+    return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
+  }
+
+  #wait(what: string, question: Question | undefined, kind: WaitKind): EventWait {
+    const within = timeoutMs(this.#t, kind);
+    return { what, kind, within, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
+  }
+
+  async #next(wait: EventWait): Promise<SeenEvent> {
+    for (;;) {
+      const frame = await this.#nextFrame(wait);
+      const event = readEvent(this.#t, frame);
+      if (event === undefined || this.#isRepeated(event)) continue;
+      this.events.push(event);
+      this.#bytes += eventBytes(event.text);
+      // A device may replay all that it retains where no cursor is given.
+      const { newest = event.id } = this.#t.session.get(LOG_STATE);
+      if (this.#bytes > MOST_BYTES && event.id < newest)
+        this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
+      this.#t.must(this.#bytes <= MOST_BYTES, {
+        expected: wait.what,
+        actual: `${this.events.length} other events: ${showIds(this.events)}`,
+      });
+      return event;
+    }
+  }
+
+  async #nextFrame(wait: EventWait): Promise<SseFrame> {
+    const { what, question } = wait;
+    const started = performance.now();
+    const silence = question && setTimeout(() => question.ask(), silenceMs(this.#t));
+    try {
+      const frame = await this.#nextInTime(wait);
+      // What came once it was asked for says nothing about how long others take.
+      if (question?.asked !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
+      return frame;
+    } catch (error) {
+      if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
+      if (await this.#resume()) return this.#nextFrame(wait);
+      this.#t.must(false, {
+        expected: `${what}, on an open stream`,
+        actual: `${error.message}${this.events.length === 0 ? '' : `; events before it: ${showIds(this.events)}`}`,
+      });
+      throw error;
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  /**
+   * Looks at the clock again and again: the time may come to be shorter while it waits, and longer as bytes of a block
+   * come.
+   */
+  async #nextInTime(wait: EventWait): Promise<SseFrame> {
+    const { stream } = this;
+    const started = performance.now();
+    for (let { bytes } = stream; ; ) {
+      const left = leftMs(this.#t, wait);
+      try {
+        return await stream.next({ within: Math.max(0, Math.min(left, LOOK_MS)), for: wait.what });
+      } catch (error) {
+        if (!(error instanceof StreamTimeout)) throw error;
+        if (stream.unfinished && stream.bytes > bytes) wait.patience.renew();
+        ({ bytes } = stream);
+        if (left > LOOK_MS || leftMs(this.#t, wait) > 0) continue;
+        if (wait.hurry === undefined && wait.patience.bound === 'endless')
+          this.#t.blocked(`${wait.what}: other events kept coming for ${LONGEST_MS / 1000} s`);
+        recordTimeout(this.#t, wait.kind);
+        const { frames, comments } = stream;
+        const ms = Math.round(performance.now() - started);
+        const came = `${frames.length} frames, ${comments.length} comments, ${bytes} bytes`;
+        throw new StreamTimeout(`nothing of the kind within ${ms} ms (${came} came)`);
+      }
+    }
+  }
+
+  /**
+   * For a stream that has ended: ends the check as undecided where its cursor gets 410 by now, as it should. A device
+   * may cut a replay whose events it has compacted away.
+   */
+  async expectCursor(): Promise<void> {
+    await this.#reopen?.(this.events.at(-1)?.id);
+  }
+
+  /**
+   * A server may end a stream in order, and the client comes back with the last id it saw. It does so once without a
+   * new event: a stream that always ends before it brings anything is of no use.
+   */
+  async #resume(): Promise<boolean> {
+    const { by } = this.stream.ended ?? {};
+    const last = this.events.at(-1)?.id;
+    if (by !== 'server' || this.#reopen === undefined || this.events.length === this.#resumedAt) return false;
+    const stream = await this.#reopen(last);
+    if (stream === undefined) return false;
+    this.#resumedAt = this.events.length;
+    this.#stream = stream;
+    this.#t.note('the device ended a stream that was still read; it was resumed from the last id');
+    return true;
+  }
+}
+
+/** Far longer than an event usually takes. */
+const SILENCE_MS = 400;
+const LEAST_QUIET_MS = 50;
+const TIMES_THE_SLOWEST = 5;
+
+/** Milliseconds without an event after which it is worth asking whether one was lost. */
+function silenceMs({ session }: Device): number {
+  const events = session.waits.device;
+  return Math.max(events.inVain('event') > 0 ? SILENCE_MS / 2 : SILENCE_MS, 2 * events.slowestMs('event'));
+}
+
+/** Milliseconds in which a target sends what it has: far more than any event has taken so far, at most `ms`. */
+export const quietMs = ({ session }: Device, ms: number): number =>
+  Math.min(ms, Math.max(LEAST_QUIET_MS, TIMES_THE_SLOWEST * session.waits.device.slowestMs('event')));
