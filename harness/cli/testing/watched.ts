@@ -178,8 +178,6 @@ export interface PlatformDay {
   /** Plain requests after that, by path and query, in a version. */
   asks?: readonly string[];
   version?: string;
-  /** Before those, one in no version, which the platform refuses by the name of its header. */
-  unversioned?: boolean;
   /** Every device answers a ping. */
   online?: boolean;
 }
@@ -194,7 +192,7 @@ const KEY = 'mk_watched_0123456789';
 
 /** A simulated platform, clients that call it one after the other, and what is judged between them. */
 export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
-  const { defect, clientDefect, jobs = [], asks = [], version = NEWEST_VERSION, unversioned, online = false } = day;
+  const { defect, clientDefect, jobs = [], asks = [], version = NEWEST_VERSION, online = false } = day;
   const reference = online ? { ...platformReference, ping: REACHED } : platformReference;
   await using platform = await simulatePlatform({
     ...{ devices: 230, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }] },
@@ -205,14 +203,13 @@ export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const upstream = { host: '127.0.0.1', port: Number(port) };
   await using watched = await Watched.open('platform', 'url', place, { host: '127.0.0.1', port: 0 }, upstream);
   const platformUrl = `http://127.0.0.1:${watched.relay.port}${base}`;
-  const ask = (at: string, named?: string): Promise<Response> =>
-    fetch(at, { headers: { 'x-api-key': KEY, ...(named !== undefined && { 'service-version': named }) } });
+  const ask = (at: string, named: string): Promise<Response> =>
+    fetch(at, { headers: { 'x-api-key': KEY, 'service-version': named } });
   const { data } = (await (await ask(`${platform.url}/devices?limit=1`, NEWEST_VERSION)).json()) as {
     data: { id: string }[];
   };
   const usual = { platformUrl, platformKey: KEY, platformVersion: version, device: data[0]?.id };
   for (const job of jobs) await called({ ...usual, ...job }, clientDefect);
-  if (unversioned === true) await (await ask(`${platformUrl}/devices`)).text();
   for (const path of asks) await (await ask(`${platformUrl}${path}`, version)).text();
   return watched;
 }

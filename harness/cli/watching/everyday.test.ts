@@ -135,8 +135,8 @@ describe('of a platform that is asked by hand', () => {
   ])('%s is found where clients are of version %s', async (defect, version, id) => {
     const asks = [...BY_HAND, ...DEPLOYMENTS];
     const server = ({ found }: { found: string[] }): string[] => found.filter((each) => each.startsWith('platform.'));
-    expect(server(await watchedPlatform({ defect, version, unversioned: true, asks }))).toEqual([id]);
-    expect(server(await watchedPlatform({ version, unversioned: true, asks }))).toEqual([]);
+    expect(server(await watchedPlatform({ defect, version, asks }))).toEqual([id]);
+    expect(server(await watchedPlatform({ version, asks }))).toEqual([]);
   });
 
   it('nothing is found of a correct one, whatever the version', async () => {

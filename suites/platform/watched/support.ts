@@ -1,7 +1,7 @@
 /** What rules of a platform read from the traffic of others. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
-import { SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { DIALECT_NAMES, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { isPing, KEY, listOf, queryOf, VERSION_FORMAT, VERSION_HEADERS } from '../../watched.ts';
 import { OTHERWISE } from '../9-versions.ts';
 import { refused } from '../support/requests.ts';
@@ -21,6 +21,7 @@ export function answerIn(seen: Happening): Answered | undefined {
 const versionHeaders = ({ headers }: RequestSeen): string[] =>
   VERSION_HEADERS.filter((name) => headers[name] !== undefined);
 
+const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
 /** Whether an answer shows that the platform knows that header: it carries it, varies by it, or refuses by its name. */
@@ -33,17 +34,21 @@ function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
 
 /**
  * Finds the version that clients with a key name. Nobody says by which header a platform goes, and one that ignores
- * the header of the other dialect is right. So a header counts once an answer has shown that the platform knows it,
- * and where a request has those of both dialects, it is left open.
+ * the header of the other dialect is right. So a header counts once an answer has shown that the platform knows it.
+ * That of the specification needs no showing while nobody uses another. A request with both is left open.
  */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
+  const used = new Set<string>();
   return (seen) => {
     if (seen.kind !== 'answer') return undefined;
     for (const each of VERSION_HEADERS) if (!shown.has(each) && shows(seen.answer, each)) shown.add(each);
     const { request } = answerIn(seen) ?? {};
-    const [name, ...others] = request === undefined ? [] : versionHeaders(request);
-    return name === undefined || others.length > 0 || !shown.has(name) ? undefined : request?.headers[name];
+    const names = request === undefined ? [] : versionHeaders(request);
+    for (const each of names) used.add(each);
+    const [name = ''] = names;
+    const isAlone = name === SPECIFIED && new Set([...used, ...shown]).size === 1;
+    return names.length === 1 && (isAlone || shown.has(name)) ? request?.headers[name] : undefined;
   };
 }
 

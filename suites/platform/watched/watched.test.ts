@@ -159,13 +159,12 @@ describe('versions', () => {
     ['one of another form', served('v1'), ['malformed']],
     ['one that never was', served('2026-05-06.nowhere'), ['unknown']],
   ])('%s', (_, answer, found) =>
-    expect(foundIn([asksFor('Service-Version'), answer])).toEqual(
-      found.map((name) => `platform.version.${name}.watched`),
-    ),
+    expect(foundIn([answer])).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
 
   const MIRU = { headers: { 'service-version': 'none', 'miru-version': '2025-10-21.zion' } };
   const ended = at('?limit=5&offset=0', list(5), MIRU);
+  const old = served('2025-10-21.zion');
   const answering = (answered: Record<string, string>): Answer[] => [{ ...ended, answered }, ended];
   const both = { headers: { 'service-version': '2025-10-21.zion', 'miru-version': VERSION } };
   test.each<[string, Answer[], string[]]>([
@@ -180,6 +179,10 @@ describe('versions', () => {
     ['by which answers vary', answering({ vary: 'Accept, Miru-Version' }), ['end-of-life']],
     ['with that of the other dialect', [asksFor('Service-Version'), at('?limit=5&offset=0', list(5), both)], []],
     ['beside clients of the other dialect', [asksFor('Miru-Version'), at('/dvc_1', {}), ended], ['end-of-life']],
+    ['of the specification, by itself', [old], ['end-of-life']],
+    ['of the specification, where clients send the other', [ended, old], []],
+    ['of the specification, where the other is known', [asksFor('Miru-Version'), old], []],
+    ['of the specification, where it is known too', [ended, asksFor('Service-Version'), old], ['end-of-life']],
   ])('a header %s', (_, answers, found) =>
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
@@ -197,7 +200,7 @@ describe('versions', () => {
     [404, false],
     [429, false],
   ])('a refusal with %d decides: %s', (status, decides) => {
-    const { decided } = judged([asksFor('Service-Version'), served('2025-10-21.zion', { status })]);
+    const { decided } = judged([served('2025-10-21.zion', { status })]);
     expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
   });
 
@@ -205,10 +208,7 @@ describe('versions', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
     const to = (version: string): string[] =>
-      foundIn([
-        asksFor('Service-Version'),
-        { target: '/beta/deployments', json: page, headers: { 'service-version': version } },
-      ]);
+      foundIn([{ target: '/beta/deployments', json: page, headers: { 'service-version': version } }]);
     expect(to('2026-03-09.tetons')).toEqual(['platform.deployment.removing.watched']);
     for (const version of ['2026-05-06.rainier', VERSION, '2027-01-01.x', 'none']) expect(to(version)).toEqual([]);
   });
