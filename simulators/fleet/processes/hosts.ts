@@ -20,6 +20,12 @@ const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 /**
+ * For glibc, unless the user has set it: all threads of a process share one heap, and what it no longer needs goes back
+ * to the machine. With a heap for each thread, what a burst of files or requests took stays with the process.
+ */
+const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
+
+/**
  * Starts a module of this folder. `name` is the module without its extension; `flags` are for node. The environment of
  * the process holds no secret.
  */
@@ -27,7 +33,7 @@ export function startProcess(name: string, flags: readonly string[] = []): Child
   const { MUSTER_API_KEY: _, ...given } = process.env;
   // A process that is forked keeps compiled code only where its environment says so; Node adds a folder by version.
   const cache = getCompileCacheDir();
-  const env = { ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
+  const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   if (child.pid !== undefined) endFirst(child.pid);
