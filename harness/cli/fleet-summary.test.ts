@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { encode, histogram, labelled, recordMs, summariesOf } from '../../simulators/fleet/measure/metrics.ts';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../simulators/fleet/result/result.ts';
 import { judgedWith, resultWith } from '../../simulators/fleet/result/testing/result.ts';
@@ -42,6 +43,29 @@ describe('the summary of a fleet', () => {
       'event',
       'report',
       'schedule.lateness.ms',
+    ]);
+  });
+
+  it('tells a class its own figures, and none where none of its robots has any', () => {
+    const of = (times: number): string => {
+      const all = histogram();
+      for (let time = 0; time < times; time += 1) recordMs(all, 10);
+      return encode(all);
+    };
+    const histograms = Object.fromEntries(
+      [
+        [{}, { 'rollout.ms': 5, 'ping.ms': 7 }] as const,
+        [{ class: 'arm', phase: '2-rollout' }, { 'rollout.ms': 5 }] as const,
+        [{ class: 'cart', phase: '3-storm' }, { 'ping.ms': 7 }] as const,
+      ].flatMap(([labels, own]) => Object.entries(own).map(([name, times]) => [labelled(name, labels), of(times)])),
+    );
+    const text = summaryOf({ histograms, metrics: summariesOf({ histograms, counters: {} }) });
+    const rows = [...text.matchAll(/^ {2}( *\S+(?: \S+)?) +(\d+)(?: +10 ms){5}$/gm)].map(([, ...cells]) => cells);
+    expect(rows).toEqual([
+      ['rollout.ms', '5'],
+      ['  class arm', '5'],
+      ['ping.ms', '7'],
+      ['  class cart', '7'],
     ]);
   });
 

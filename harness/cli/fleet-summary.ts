@@ -3,6 +3,7 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { costLine } from '../../simulators/fleet/measure/costs.ts';
+import type { Summary } from '../../simulators/fleet/measure/metrics.ts';
 import { ROLLOUT_LEGS } from '../../simulators/fleet/report/plots.ts';
 import { thresholdValue } from '../../simulators/fleet/report/report.ts';
 import { foundText, judgedText } from '../../simulators/fleet/result/judged.ts';
@@ -133,7 +134,7 @@ const sectionsText = (sections: readonly (readonly string[])[]): string =>
 /** `whole`: the same result with its histograms. */
 function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[] {
   const { metrics, counters } = result;
-  const row = (label: string, name: string, metric = metrics[name]): string[] => {
+  const row = (label: string, metric: Summary | undefined): string[] => {
     if (metric === undefined) return [];
     const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
     const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL_COLUMNS)).join('');
@@ -141,16 +142,17 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   };
   const classes = classesIn(result);
   const byClass = (name: string): string[] =>
-    classes.flatMap((own) => row(`  class ${own}`, name, summaryOfClass(whole, name, own)));
+    classes.flatMap((own) => row(`  class ${own}`, summaryOfClass(whole, name, own)));
+  const named = (name: string): string[] => row(name, metrics[name]);
   const rows = [
-    ...row('rollout.ms', 'rollout.ms'),
+    ...named('rollout.ms'),
     ...ROLLOUT_LEGS.flatMap((leg) =>
-      row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, `rollout.${leg}.ms`).map((line) => paint('dim', line)),
+      row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, metrics[`rollout.${leg}.ms`]).map((line) => paint('dim', line)),
     ),
     ...byClass('rollout.ms'),
-    ...METRICS_SHOWN.flatMap((name) => [...row(name, name), ...(BY_CLASS.includes(name) ? byClass(name) : [])]),
-    ...row('schedule.lateness.ms', 'schedule.lateness.ms'),
-    ...row('schedule.burst.ms', 'schedule.burst.ms'),
+    ...METRICS_SHOWN.flatMap((name) => [...named(name), ...(BY_CLASS.includes(name) ? byClass(name) : [])]),
+    ...named('schedule.lateness.ms'),
+    ...named('schedule.burst.ms'),
   ];
   if (rows.length === 0) return [];
   const columns = ['count', 'p50', 'p90', 'p95', 'p99', 'max'].map((name) => name.padStart(CELL_COLUMNS)).join('');
