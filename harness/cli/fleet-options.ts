@@ -87,7 +87,7 @@ export const fleetOptions = {
     "Judge a sample of the platform's answers by the rules of its suite: a MUST that does not hold fails the run",
   ),
   'abort-on': RESULT.list(
-    "End the run early once this has held for the scenario's abort_after (30s), e.g. 'http.errors.rate>50%'",
+    "End the run early once it holds in the scenario's last abort_after (30s), e.g. 'http.errors.rate>50%'",
   ),
   out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,

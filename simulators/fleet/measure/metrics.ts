@@ -140,6 +140,16 @@ export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }
 
+/** The durations in the first and not in the second; undefined where the second has more. */
+export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
+  const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
+  merge(rest, now);
+  if (before === undefined) return rest;
+  if (before.totalCount > now.totalCount) return undefined;
+  rest.subtract(before as never);
+  return rest;
+}
+
 /** An action records here from its start to its end, even when the phase has ended in between. */
 export interface Recorder {
   /** A duration in milliseconds. */

@@ -1,31 +1,32 @@
 /** Ends a run before its time: one that is lost, or that does not pass the gate of a phase. */
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
 import { thresholdValue } from '../report/report.ts';
-import { evaluate, measuredIn, parseThreshold } from '../result/thresholds.ts';
+import { evaluate, measuredIn, parseThreshold, type Threshold } from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import type { RunOptions } from './plan.ts';
 import type { FleetRecord, Measured } from './record.ts';
+import { Window } from './window.ts';
 
-/** Long enough that a burst of errors, or the first few samples, end no run. */
+/** Long enough that a burst of errors ends no run. */
 const DEFAULT_AFTER_MS = 30_000;
 
 /** The beginning of the reason. */
 export const ENDED_EARLY = 'ended early';
 
 export class EarlyEnd {
-  /** Aborts with the run's own, and when a condition has held for too long. */
+  /** Aborts with the run's own, and when a condition holds. */
   readonly signal: AbortSignal;
   readonly #lost = new AbortController();
-  readonly #conditions: ReturnType<typeof parseThreshold>[];
+  readonly #conditions: Threshold[];
   readonly #afterMs: number;
-  /** Since when each condition has held, without a break. */
-  readonly #since = new Map<string, number>();
+  readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
     const { abort_on = [], abort_after } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
     this.#afterMs = abort_after === undefined ? DEFAULT_AFTER_MS : durationMs(abort_after);
+    this.#window = new Window(this.#afterMs, this.#conditions);
   }
 
   /** Ends the run at once. `why`: for the record. */
@@ -36,18 +37,22 @@ export class EarlyEnd {
     this.#lost.abort(new Error(reason));
   }
 
-  /** Looks at what stands; where the run is lost, the record gets the reason and the signal aborts. */
+  /**
+   * Call about once a second, at first before anything is measured. Where the run is lost, the record gets the reason
+   * and the signal aborts. What was measured before the window says nothing of a run that is lost now.
+   */
   look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
     const { standing, elapsedMs, incomplete } = record;
+    const recent = this.#window.push(standing, elapsedMs);
+    if (recent === undefined) return;
     for (const condition of this.#conditions) {
-      const { expr, ok } = evaluate(condition, standing);
-      const since = ok ? (this.#since.get(expr) ?? elapsedMs) : undefined;
-      if (since === undefined) this.#since.delete(expr);
-      else this.#since.set(expr, since);
-      if (since === undefined || elapsedMs - since < this.#afterMs) continue;
-      const heldMs = Math.round((elapsedMs - since) / 1000) * 1000;
-      this.now(`${expr} has held for ${readableDuration(heldMs)}`, { incomplete });
+      const { expr, ok, value } = evaluate(condition, recent.whole);
+      // A few samples have a rate and percentiles too, and a burst has bad ones. A number adds up.
+      const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
+      if (!ok || !lasts) continue;
+      const time = readableDuration(this.#afterMs);
+      this.now(`${expr} held in the last ${time}: it was ${thresholdValue(expr, value)}`, { incomplete });
       return;
     }
   }

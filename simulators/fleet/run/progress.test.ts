@@ -49,3 +49,9 @@ it('goes on from what an earlier process measured, and counts no part twice', ()
   // What came before is no rate of the first second.
   expect(progress.second(1000, 'hold', 1).rates['ping']).toBeCloseTo(1);
 });
+
+it('adds what a worker counts that takes the place of another to what that one did', () => {
+  const progress = new Progress();
+  for (const pings of [5, 9, 1, 2]) progress.add('worker', tickOf(pings));
+  expect(progress.counters['ping.attempts']).toBe(11);
+});

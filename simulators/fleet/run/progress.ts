@@ -21,7 +21,7 @@ const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
 /** Durations shown as curves, also for each class of robots. */
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
-/** Stands for the hosts of earlier processes. */
+/** Stands for hosts whose process has ended. */
 const EARLIER = 'earlier process';
 
 /** The seconds of a run, put together from the ticks of its hosts. */
@@ -58,6 +58,10 @@ export class Progress {
   }
 
   add(host: string, tick: HostTick): void {
+    const { counters: before = {} } = this.#latest.get(host)?.interval ?? {};
+    const { counters } = tick.interval;
+    // Counters of a process never fall: another has taken its place.
+    if (Object.entries(before).some(([name, count]) => (counters[name] ?? 0) < count)) this.#addEarlier(before);
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
@@ -86,13 +90,18 @@ export class Progress {
       merge(whole, decode(text));
       this.#whole.set(name, whole);
     }
-    const load = { loop_max_ms: 0, cpu: 0, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
-    this.#latest.set(EARLIER, { robots: {}, interval: { histograms: {}, counters }, load, judged: false });
+    this.#addEarlier(counters);
     this.#counters = this.counters;
     this.#lastAt = series.at(-1)?.at_ms ?? 0;
     const [before, last] = series.slice(-2).map(({ at_ms }) => at_ms);
     const width = last === undefined || before === undefined ? 1 : Math.max(1, Math.round((last - before) / 1000));
     this.#series.resume(series, width);
+  }
+
+  #addEarlier(counters: Record<string, number>): void {
+    const all = combined([this.#latest.get(EARLIER)?.interval.counters ?? {}, counters]);
+    const load = { loop_max_ms: 0, cpu: 0, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
+    this.#latest.set(EARLIER, { robots: {}, interval: { histograms: {}, counters: all }, load, judged: false });
   }
 
   /** Call before the first tick of a run that may take days: its seconds take no more than so much. */

@@ -280,13 +280,13 @@ export class FleetRecord {
   /** What thresholds are compared with while the run goes on. */
   get standing(): Parameters<typeof evaluate>[1] {
     const { progress } = this;
-    const ended = this.phases.reduce((sum, { measured, durationMs }) => sum + (measured ? durationMs : 0), 0);
+    const phases = [...this.#phasesSoFar()];
     return {
       metrics: progress.summaries(),
       counters: progress.counters,
       times: (name) => progress.times(name),
-      measuredSeconds: (ended + this.phaseElapsedMs) / 1000,
-      phases: [...this.#phasesSoFar()],
+      measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
+      phases,
     };
   }
 

@@ -139,8 +139,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
     },
     ...defined({ offer: survey?.offer, onStates: shown?.states, judge }),
   });
-  record = fleet.record;
-  if (soak !== undefined) fleet.soak(soak.earlier);
+  record = begun(fleet, soak, end);
   costs.start(processesOf(fleet, platformPid), signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
   const notes = [...claimed, ...(survey?.notes ?? [])];
@@ -163,6 +162,13 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   await stop().finally(() => outputs.finish(result));
   await soak?.end(result, wasInterrupted && !isOver(record));
   return result;
+}
+
+/** What a run has measured before its first phase: nothing, or what an earlier process of it did. */
+function begun(fleet: Fleet, soak: Soak | undefined, end: EarlyEnd): FleetRecord {
+  if (soak !== undefined) fleet.soak(soak.earlier);
+  end.look(fleet.record);
+  return fleet.record;
 }
 
 /** A run whose answers were not judged as they should is not whole. `waits`: for what is still to be judged. */

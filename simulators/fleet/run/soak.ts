@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
-import { decode, histogram, merge, ofWhole, type Summary, summary } from '../measure/metrics.ts';
+import { decode, difference, ofWhole, type Summary, summary } from '../measure/metrics.ts';
 import { masked, PlatformFailure } from '../platform/client.ts';
 import { reportHtml } from '../report/report.ts';
 import { type FleetResult, roundsOf } from '../result/result.ts';
@@ -259,13 +259,9 @@ function since(
 ): Record<string, Summary> {
   return Object.fromEntries(
     Object.entries(now).flatMap(([name, text]) => {
-      const all = histogram();
-      merge(all, decode(text));
-      if (before[name] === undefined) return [[name, summary(all)]];
-      const known = decode(before[name]);
-      if (known.totalCount > all.totalCount) return [];
-      all.subtract(known as never);
-      return [[name, summary(all)]];
+      const known = before[name];
+      const more = difference(decode(text), known === undefined ? undefined : decode(known));
+      return more === undefined ? [] : [[name, summary(more)]];
     }),
   );
 }

@@ -285,7 +285,7 @@ const head = {
       description: 'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more',
     }),
   ),
-  abort_after: Type.Optional(duration('Time for which one of them has to hold without a break, default 30s')),
+  abort_after: Type.Optional(duration('The last so much of the run, which alone decides whether one of them holds, default 30s')),
 };
 
 /** A scenario except its phases, which are checked one by one. */
