@@ -55,3 +55,10 @@ it('adds what a worker counts that takes the place of another to what that one d
   for (const pings of [5, 9, 1, 2]) progress.add('worker', tickOf(pings));
   expect(progress.counters['ping.attempts']).toBe(11);
 });
+
+it('counts a request that failed once, whatever it was for', () => {
+  const progress = new Progress();
+  const counters = { 'http.attempts': 9, 'http.errors': 5, 'read.errors': 3, 'rollout.errors': 2, 'ping.errors': 1 };
+  progress.add('worker', { ...tickOf(0), interval: { histograms: {}, counters } });
+  expect(progress.errors).toBe(6);
+});

@@ -115,6 +115,12 @@ export class Progress {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
+  /** What has failed. A request that did is counted by its kind as well: once is enough. */
+  get errors(): number {
+    const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
+    return kinds.reduce((sum, [, count]) => sum + count, 0);
+  }
+
   /** Robots that the hosts have reported. */
   get robots(): number {
     const states = [...this.#latest.values()].flatMap(({ robots }) => Object.values(robots));

@@ -50,14 +50,13 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
   const { scenario } = options;
   const number = Math.min(record.place, scenario.phases.length - 1);
   const left = scenario.phases.slice(number).reduce((sum, phase) => sum + scheduleMs(phase), 0);
-  const errors = Object.entries(record.progress.counters).filter(([name]) => name.endsWith('.errors'));
   return {
     title: scenario.name,
     tick,
     phase: { number: number + 1, of: scenario.phases.length, name: scenario.phases[number]?.do ?? '' },
     elapsedMs: record.elapsedMs,
     remainingMs: soak?.leftMs ?? Math.max(0, left - record.phaseElapsedMs),
-    errors: errors.reduce((sum, [, count]) => sum + count, 0),
+    errors: record.progress.errors,
     violations: record.violations.length,
     judged: judge?.judged,
     thresholds: evaluatedThresholds(options, record.standing),
