@@ -13,7 +13,7 @@ import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { FleetResult } from '../result/result.ts';
 import { settingsOf, uplinkOf } from '../scenario/classes.ts';
-import type { Phase } from '../scenario/scenario.ts';
+import { DEFAULT_WITHIN_MS, type Phase, withinMs } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 import { membersOf } from '../schedule/schedule.ts';
@@ -254,11 +254,14 @@ export class Fleet implements AsyncDisposable {
 
   /**
    * Gives the robots that have the newest release the one that each had before, as a phase after those of the scenario.
-   * Resolves with its reports, one for each release.
+   * Resolves with its reports, one for each release. A tight time of the stage is what may have closed its gate; robots
+   * are given the usual one to come back.
    */
-  async rollBack({ rollback: over = '0s', within }: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport[]> {
+  async rollBack(stage: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport[]> {
     this.record.phase = 'rollback';
-    const phase = defined({ do: 'rollout' as const, over, within });
+    const { rollback: over = '0s', within } = stage;
+    const isTight = withinMs(stage) < DEFAULT_WITHIN_MS;
+    const phase = defined({ do: 'rollout' as const, over, within: isTight ? undefined : within });
     const index = this.options.scenario.phases.length;
     const reports: PhaseReport[] = [];
     for (const { release, robots } of this.#releases.before)

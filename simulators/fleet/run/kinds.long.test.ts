@@ -109,12 +109,12 @@ ${networks}`;
     await using fleet = fleets.create(`
   - { do: rollout, over: 0s, release: v1 }
   - { do: rollout, over: 0s, release: v2, share: 25% }
-  - { do: rollout, over: 0s, release: v2, share: 50%, ${gate} }`);
+  - { do: rollout, over: 0s, release: v2, share: 50%, within: 1ms, ${gate} }`);
     await runAll(fleet);
     const [phase] = fleet.options.scenario.phases.slice(-1);
     if (phase?.do !== 'rollout') throw new Error('not the phase that is meant');
     const [report] = await fleet.rollBack(phase);
-    expect(report).toMatchObject({ do: 'rollback', actions: 6, missed: [] });
+    expect(report).toMatchObject({ do: 'rollback', actions: 6, missed: [], withinMs: 60_000 });
     type Deployed = { device_id: string; release_id: string; activity_status: string };
     const all = await listOf<Deployed>(fleets.platform, '/deployments?limit=100&order_by=created_at:asc');
     const own = new Set(report?.rollouts.map(({ deployment_id }) => deployment_id));

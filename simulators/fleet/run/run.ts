@@ -303,7 +303,7 @@ async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, 
   const reports = await fleet.rollBack(phase);
   const rows = reports.flatMap(({ rollouts }) => rollouts);
   outputs.addRollouts(rows.filter(({ total_ms }) => total_ms !== null));
-  const back = rows.length - reports.reduce((sum, { missed }) => sum + missed.length, 0);
+  const back = rows.filter(({ total_ms, late_ms }) => total_ms !== null || late_ms !== null).length;
   fleet.record.incomplete.push(
     rows.length === 0
       ? 'nothing was rolled back: no robot had a release before'

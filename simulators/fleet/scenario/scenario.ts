@@ -136,7 +136,10 @@ export const phaseShapes = {
       }),
     ),
     rollback: Type.Optional(
-      duration('Time over which robots get the release before it again where the gate does not hold, default never'),
+      duration(
+        'Time over which robots get the release before it again where the gate does not hold, default never; each ' +
+          'has 60s, or within where that is longer',
+      ),
     ),
     within: Type.Optional(
       duration('Time after which a robot that has not read its event has missed the roll-out, default 60s'),
@@ -173,7 +176,7 @@ export type PhaseKind = keyof typeof phaseShapes;
 export const PHASES = Object.keys(phaseShapes) as PhaseKind[];
 export type Phase = { [K in PhaseKind]: Static<(typeof phaseShapes)[K]['schema']> }[PhaseKind];
 
-const DEFAULT_WITHIN_MS = 60_000;
+export const DEFAULT_WITHIN_MS = 60_000;
 
 /** Time after which a robot has missed a roll-out, milliseconds. */
 export const withinMs = ({ within }: Extract<Phase, { do: 'rollout' }>): number =>
