@@ -1,5 +1,6 @@
 /** Ends a run before its time: one that is lost, or that does not pass the gate of a phase. */
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
+import { phaseLabel } from '../measure/metrics.ts';
 import { thresholdValue } from '../report/report.ts';
 import { evaluate, measuredIn, parseThreshold, type Threshold } from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
@@ -58,11 +59,14 @@ export class EarlyEnd {
   }
 }
 
-/** Why the run ends after this phase, by what was measured until then; undefined when it goes on. */
-export function closedGate({ do: name, gate = [] }: Phase, measured: Measured): string | undefined {
+/**
+ * Why the run ends after this phase, by what was measured until then; undefined when it goes on. `index`: its place in
+ * the scenario.
+ */
+export function closedGate({ do: kind, gate = [] }: Phase, index: number, measured: Measured): string | undefined {
   const standing = measuredIn(measured);
   const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);
   if (missed === undefined) return undefined;
   const is = missed.value === null ? `unknown: ${missed.reason}` : thresholdValue(missed.expr, missed.value);
-  return `${ENDED_EARLY}: the gate after '${name}' asks for ${missed.expr}, and it is ${is}`;
+  return `${ENDED_EARLY}: the gate after phase ${phaseLabel(index, kind)} asks for ${missed.expr}, and it is ${is}`;
 }

@@ -39,7 +39,7 @@ it('goes on after a gate that is open, and ends at one that is closed, with what
   const scenario = `uplink: none\nphases: [${gates}, { do: hold, for: 10m }]\n`;
   const result = await runFleet(runOptionsIn(folder(), scenario));
   expect(result.incomplete_reasons).toEqual([
-    "ended early: the gate after 'hold' asks for start.ms.count==3, and it is 2",
+    'ended early: the gate after phase 2-hold asks for start.ms.count==3, and it is 2',
   ]);
   expect(result.phases.map(({ do: name }) => name)).toEqual(['ramp', 'hold']);
 });

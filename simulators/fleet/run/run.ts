@@ -283,7 +283,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     );
     const nobodyLeft = fleet.record.notStarted === fleet.robots;
     if (signal.aborted || nobodyLeft) return;
-    const closed = phase.gate === undefined ? undefined : closedGate(phase, await fleet.measured());
+    const closed = phase.gate === undefined ? undefined : closedGate(phase, turn.index, await fleet.measured());
     if (closed !== undefined) {
       fleet.record.incomplete.push(closed);
       if (phase.do === 'rollout' && phase.rollback !== undefined) await rollBack(phase, fleet, outputs);
