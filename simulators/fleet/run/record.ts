@@ -348,7 +348,7 @@ export class FleetRecord {
     const { verdict, reasons } = this.#earlier;
     return {
       verdict: worst([verdict, generator.verdict, disturbed.verdict]),
-      reasons: [...new Set([...reasons, ...generator.reasons, ...disturbed.reasons])],
+      reasons: withEarlier(reasons, [...generator.reasons, ...disturbed.reasons]),
       atBest: worst([verdict, generator.atBest, disturbed.atBest]),
     };
   }
@@ -359,4 +359,28 @@ export class FleetRecord {
     const known = this.errors.some((other) => withoutRobot(other) === withoutRobot(text));
     if (!known && this.errors.length < MAX_ERRORS) this.errors.push(text);
   }
+}
+
+const ADVICE = /^(use|raise|ask for|as busy as it is|this machine carries)\b/;
+/** A number with its unit, but not that of a worker. */
+const FIGURE = /(?<!worker )\b\d[\d.,]*(?: ?(?:%|[µm]?s\b|min\b|h\b))?/g;
+const EXAMPLE = /, the first with: .*$/s;
+
+/**
+ * What earlier processes of the run were graded for, and what stands now: of one kind what stands now, since figures go
+ * on from process to process, and one piece of advice.
+ */
+function withEarlier(earlier: readonly string[], now: readonly string[]): string[] {
+  const kindOf = (reason: string): string =>
+    ADVICE.test(reason)
+      ? 'advice'
+      : reason
+          .replace(EXAMPLE, '')
+          .replaceAll(FIGURE, '#')
+          .replaceAll(/#(?: #)+/g, '#');
+  const kinds = new Set(now.map(kindOf));
+  const others = earlier.filter((reason) => !kinds.has(kindOf(reason)));
+  // The same with an example, which this process does not know.
+  const fuller = now.map((reason) => earlier.find((known) => known.startsWith(`${reason}, `)) ?? reason);
+  return [...new Set([...others, ...fuller])];
 }

@@ -10,7 +10,7 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { decode, difference, ofWhole, type Summary, summary } from '../measure/metrics.ts';
 import { masked, PlatformFailure } from '../platform/client.ts';
-import { reportHtml } from '../report/report.ts';
+import { reportHtml, thresholdValue } from '../report/report.ts';
 import { type FleetResult, roundsOf } from '../result/result.ts';
 import { OutputError, ResultError, readResult, writeFileIn } from '../result/shards.ts';
 import type { Phase } from '../scenario/scenario.ts';
@@ -191,12 +191,8 @@ export class Soak {
     this.#reportedAt = performance.now();
     this.#report(result);
     writeFileIn(out, STATE_REPORT, reportHtml(result));
-    const missed = result.thresholds
-      .filter(({ ok }) => !ok)
-      .map(({ expr, value }) => `${expr} is ${value ?? 'unknown'}`);
-    const standing = missed.length === 0 ? 'all thresholds met' : `missed: ${missed.join(', ')}`;
     screen.write(
-      `interim: ${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go · ${standing} · ` +
+      `interim: ${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go · ${standingText(result.thresholds)} · ` +
         `${result.violations.length} violations · ${join(out, STATE_REPORT)}\n`,
     );
   }
@@ -225,6 +221,19 @@ export class Soak {
       throw new OutputError(`${file} cannot be written: ${(error as Error).message}`);
     }
   }
+}
+
+/** Where thresholds stand. One that nothing was measured for may still be met. */
+export function standingText(thresholds: FleetResult['thresholds']): string {
+  const open = thresholds.filter(({ value }) => value === null).map(({ expr }) => expr);
+  const missed = thresholds.flatMap(({ expr, value, ok }) =>
+    ok || value === null ? [] : [`${expr} is ${thresholdValue(expr, value)}`],
+  );
+  const told = [
+    ...(missed.length === 0 ? [] : [`missed: ${missed.join(', ')}`]),
+    ...(open.length === 0 ? [] : [`not measured yet: ${open.join(', ')}`]),
+  ];
+  return told.length === 0 ? 'all thresholds met' : told.join(' · ');
 }
 
 const isRepeated = ({ do: kind }: Phase): boolean => kind !== 'ramp' && kind !== 'stop';
