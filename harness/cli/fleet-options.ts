@@ -27,7 +27,10 @@ export const fleetOptions = {
     path: pathOfYaml,
   }),
   workers: FLEET.whole('Worker processes', { from: 0, defaultText: 'as many as the machine can run' }),
-  shard: FLEET.text('Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS'),
+  shard: FLEET.text(
+    'Run only shard I of N, as I/N; auto reads JOB_COMPLETION_INDEX and MUSTER_SHARDS; gates and --abort-on are then ' +
+      'judged by its robots alone',
+  ),
   results: FLEET.text(
     'Deliver the result of this shard to `muster merge --serve` at this URL, without a shared disk; ' +
       'the token is in MUSTER_RESULTS_TOKEN',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { histogram, recordMs, summary } from '../measure/metrics.ts';
-import { EarlyEnd } from './early-end.ts';
+import { EarlyEnd, judgedAlone } from './early-end.ts';
 import type { RunOptions } from './plan.ts';
 
 const { signal } = new AbortController();
@@ -84,4 +84,15 @@ test('a window of hours keeps little, and sees what a coarse step shows', () => 
   const found = ended(end, [...times(9000, {}), ...times(4000, { errors: 100 })]);
   expect((found?.after ?? 0) - 9000).toBeGreaterThan(2000);
   expect((found?.after ?? 0) - 9000).toBeLessThanOrEqual(3600);
+});
+
+test.each([
+  [{ phases: [{ gate: ['start.ms.count==2'] }] }, [], /^shard 1\/2 judges gates by its own robots alone: /],
+  [{ phases: [{}], abort_on: ['a.count>1'] }, [], / judges abort_on by/],
+  [{ phases: [{ gate: ['a.count>1'] }] }, ['a.count>1'], / judges gates and abort_on by/],
+  [{ phases: [{ gate: [] }] }, [], /^undefined$/],
+])('a shard says that it judges alone: %j and %j', (scenario, abortOn, said) => {
+  const options = { scenario, abortOn, shard: { index: 1, count: 2 } } as unknown as RunOptions;
+  expect(String(judgedAlone(options))).toMatch(said);
+  expect(judgedAlone({ ...options, shard: undefined } as unknown as RunOptions)).toBeUndefined();
 });

@@ -59,6 +59,16 @@ export class EarlyEnd {
   }
 }
 
+/** What a shard says of its gates and conditions; undefined where it has none, and without shards. */
+export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): string | undefined {
+  const has = [
+    ...(scenario.phases.some(({ gate = [] }) => gate.length > 0) ? ['gates'] : []),
+    ...((scenario.abort_on ?? []).length + abortOn.length > 0 ? ['abort_on'] : []),
+  ];
+  if (shard === undefined || shard.count < 2 || has.length === 0) return undefined;
+  return `shard ${shard.index}/${shard.count} judges ${has.join(' and ')} by its own robots alone: others may go on`;
+}
+
 /**
  * Why the run ends after this phase, by what was measured until then; undefined when it goes on. `index`: its place in
  * the scenario.

@@ -26,7 +26,7 @@ import {
   robotCost,
   sensibleWorkers,
 } from './capacity.ts';
-import { closedGate, EarlyEnd, ENDED_EARLY } from './early-end.ts';
+import { closedGate, EarlyEnd, ENDED_EARLY, judgedAlone } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { evaluatedThresholds, Outputs, type RunFacts, resultOf } from './outputs.ts';
 import type { AnswerJudge, RunOptions } from './plan.ts';
@@ -312,11 +312,10 @@ async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, 
 }
 
 /** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
-async function beginTogether(
-  { shard, identity, out, screen, signal }: RunOptions,
-  { record }: Fleet,
-  outputs: Outputs,
-): Promise<void> {
+async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
+  const { shard, identity, out, screen, signal } = options;
+  const alone = judgedAlone(options);
+  if (alone !== undefined) screen.write(`${alone}\n`);
   if (shard !== undefined && identity !== undefined) {
     record.phase = READY;
     outputs.sign();

@@ -105,7 +105,9 @@ const traffic = {
   ),
   gate: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Conditions on what was measured so far, without which the run ends after this phase',
+      description:
+        'Conditions on what was measured so far, without which the run ends after this phase; each shard judges its ' +
+        'own robots alone',
     }),
   ),
 };
@@ -285,10 +287,14 @@ const head = {
   ),
   abort_on: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more',
+      description:
+        'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more; each shard judges its own ' +
+        'robots alone',
     }),
   ),
-  abort_after: Type.Optional(duration('The last so much of the run, which alone decides whether one of them holds, default 30s')),
+  abort_after: Type.Optional(
+    duration('The last so much of the run, which alone decides whether one of them holds, default 30s'),
+  ),
 };
 
 /** A scenario except its phases, which are checked one by one. */
