@@ -61,12 +61,29 @@ describe('the saturation verdict', () => {
     expect(reasons.filter((reason) => /^use |^raise |carries/.test(reason))).toEqual([expect.stringContaining(advice)]);
   });
 
-  it('says the rate as well, where the scenario asks for something', () => {
-    const counters = { 'http.attempts': 9000, 'ping.attempts': 1000 };
+  it('advises the rate that the machine carried, where that is the load, and robots where they are', () => {
     const samples = new Map([['worker 1', Array<LoadSample>(10).fill({ ...calm, cpu: 1 })]]);
-    const metrics = { 'schedule.lateness.ms': lateness(1000) };
-    const { reasons } = gradeRun({ metrics, counters, samples, robots: 1000, cores: 1 });
-    expect(reasons.at(-1)).toContain('about 700 robots of this scenario, with 700 requests a second: use --robots 700');
+    const advice = (counters: Record<string, number>, fields: string[], started = 0, part = 1) => {
+      const metrics = { 'schedule.lateness.ms': lateness(1000), 'start.ms': { ...lateness(1), count: started } };
+      return gradeRun({ metrics, counters, samples, robots: 20, cores: 1, rates: { fields, part } }).reasons.at(-1);
+    };
+    const counters = { 'http.attempts': 9000, 'ping.attempts': 1000 };
+    expect(advice(counters, ['reads'])).toBe(
+      'this machine carries about 700 requests a second: use reads: 700/s in the scenario, or --shard on 2 machines',
+    );
+    expect(advice(counters, ['ping', 'reads'], 20, 0.5)).toContain(
+      'use 1400/s for ping and reads of the scenario toge',
+    );
+    expect(advice(counters, ['reads'], 20_000)).toContain('use --robots 14, or --shard on 2 machines');
+    expect(advice({ 'http.attempts': 9000, 'rollout.attempts': 8000 }, ['reads'])).toContain('use --robots 14, or');
+  });
+
+  it('blames others where they took the machine from a small fleet', () => {
+    const { reasons } = graded([{ ...calm, cpu: 0.05, cpu_wait: 0.5 }], 1000, 0, { robots: 20, cores: 2 });
+    expect(reasons.at(-1)).toBe(
+      'this machine was busy with other things: the workers got 0.05 of 2 processors, and waited for 0.50 more; let ' +
+        'the others end, or use another one',
+    );
   });
 
   it('gives no advice about a process that somebody stopped', () => {

@@ -51,6 +51,8 @@ export interface Evidence {
   robots?: number;
   /** Processors of this machine; undefined when unknown. */
   cores?: number;
+  /** Fields of the scenario that ask for requests at a rate of the whole fleet, and the part that is asked for here. */
+  rates?: { fields: readonly string[]; part: number };
 }
 
 /** What ran short. */
@@ -116,28 +118,59 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const used = loads.reduce((sum, { cpu }) => sum + cpu, 0);
   const wanted = loads.reduce((sum, { cpu, waited }) => sum + cpu + waited, 0);
   if (busiest > EASY && loads.length < cores) return [`use --workers ${cores} (now ${loads.length})`];
-  if (robots === undefined || robots < 2) return ['ask for a lower rate'];
   const share = Math.min(busiest > 0 ? EASY / busiest : 1, wanted > 0 ? (MARGIN * used) / wanted : 1, MARGIN);
+  const crowded = wanted > CROWDED * used;
+  if (crowded && used < LIGHT * cores) {
+    const got = `${used.toFixed(2)} of ${cores} processors, and waited for ${(wanted - used).toFixed(2)} more`;
+    return [`this machine was busy with other things: the workers got ${got}; let the others end, or use another one`];
+  }
+  const carries = `${crowded ? 'as busy as it is, ' : ''}this machine carries about`;
+  const rate = share * trafficRate(evidence);
+  if (rate >= 1) return [`${carries} ${thousands(roundedDown(rate))} requests a second: ${lowerRate(rate, evidence)}`];
+  if (robots === undefined || robots < 2) return ['ask for a lower rate'];
   const carried = roundedDown(Math.max(1, robots * share));
   const machines = Math.ceil(robots / carried);
   return [
-    `${wanted > CROWDED * used ? 'as busy as it is, ' : ''}this machine carries about ${thousands(carried)} robots ` +
-      `of this scenario${rateOf(evidence, share)}: use --robots ${carried}, or --shard on ${machines} machines`,
+    `${carries} ${thousands(carried)} robots of this scenario: use --robots ${carried}, ` +
+      `or --shard on ${machines} machines`,
   ];
 }
 
-/** What this share of the run asked of the platform a second, in words; nothing where that is hardly anything. */
-function rateOf({ counters, samples, ...evidence }: Evidence, share: number): string {
+/** More robots make more of it, whatever the rates of the scenario. */
+const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
+
+/** Requests a second at rates of the scenario; 0 where the robots by themselves did more than that. */
+function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
-  const requests = (counters['http.attempts'] ?? 0) + (counters['ping.attempts'] ?? 0);
-  const rate = seconds === 0 ? 0 : (share * requests) / seconds;
-  return rate < 1 ? '' : `, with ${thousands(roundedDown(rate))} requests a second`;
+  const count = (name: string): number => counters[name] ?? 0;
+  const rollouts = count('rollout.attempts');
+  const traffic = count('http.attempts') + count('ping.attempts') - rollouts;
+  const own = WORK_OF_ROBOTS.reduce((sum, name) => sum + (metrics[name]?.count ?? 0), rollouts + count('sse.events'));
+  return seconds === 0 || traffic < own ? 0 : traffic / seconds;
+}
+
+/** Rates are of the whole fleet, so fewer robots would ask for as much. */
+function lowerRate(
+  carried: number,
+  { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
+): string {
+  const most = `${roundedDown(carried / part)}/s`;
+  const machines = Math.ceil(trafficRate(evidence) / carried);
+  const [field] = fields;
+  const asked =
+    fields.length === 1
+      ? `${field}: ${most} in the scenario`
+      : `${most} for ${fields.join(' and ')} of the scenario together`;
+  const spread = machines > robots ? '' : `, or --shard on ${machines} machines`;
+  return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
 /** A process with a core of its own keeps its times up to that share of it. */
 const EASY = 0.7;
 /** Times what the workers got: they wanted so much because others took it. */
 const CROWDED = 1.2;
+/** Of the processors: workers that got less of a busy machine are not what keeps it busy. */
+const LIGHT = 0.1;
 /** Left to what was not seen. */
 const MARGIN = 0.8;
 

@@ -61,6 +61,8 @@ export class Fleet implements AsyncDisposable {
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
     this.record.fleetRobots = robots;
+    const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
+    this.record.rates = { fields, part: this.members.length / robots };
     const { platform, judge } = options;
     this.#sampled = judge?.bytesPerSecond() ?? 0;
     const sampler =

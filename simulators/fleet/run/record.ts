@@ -12,6 +12,7 @@ import type { evaluate } from '../result/thresholds.ts';
 import {
   type Disturbance,
   type DisturbanceKind,
+  type Evidence,
   gradeDisturbances,
   gradeRun,
   type Verdict,
@@ -102,6 +103,8 @@ export class FleetRecord {
   #running: Running | undefined;
   /** Robots of the whole fleet, over all shards. */
   fleetRobots = 1;
+  /** What the scenario asks for at a rate. */
+  rates: Evidence['rates'];
   /** What earlier processes of the run were graded: their load is not known any more. */
   #earlier: { verdict: Verdict; reasons: readonly string[] } = { verdict: 'valid', reasons: [] };
   /** The last measurements of all hosts, for the time when none can be asked. */
@@ -343,7 +346,8 @@ export class FleetRecord {
   #graded(metrics: Record<string, Summary>, counters: Record<string, number>): ReturnType<typeof gradeRun> {
     const { connections, progress } = this;
     const { samples, robots, judgedSeconds: seconds } = progress;
-    const generator = gradeRun({ metrics, counters, samples, seconds, connections, robots, cores: processors() });
+    const machine = { connections, robots, cores: processors() };
+    const generator = gradeRun({ metrics, counters, samples, seconds, ...machine, ...defined({ rates: this.rates }) });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
     const { verdict, reasons } = this.#earlier;
     return {
