@@ -28,9 +28,19 @@ export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
 
+/** What a schema says of one value, and of those within it. */
 interface Property {
   description?: string;
+  properties?: Record<string, Property>;
+  /** Of a map whose names the user chooses. */
+  patternProperties?: Record<string, Property>;
+  items?: Property;
 }
+
+const within = (property: Property | undefined, key: string | number): Property | undefined =>
+  typeof key === 'number'
+    ? property?.items
+    : (property?.properties?.[key] ?? Object.values(property?.patternProperties ?? {})[0]);
 
 /** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
@@ -98,23 +108,32 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
     .map((problem) => {
       const local = problem.path.split('/').slice(1).map(step);
       const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
-      return { path: [...base, ...local], message: messageOf(problem, local, found, properties[String(local[0])]) };
+      return { path: [...base, ...local], message: messageOf(problem, local, found, shape.schema) };
     });
   return [...unknown, ...wrong];
 }
 
-/**
- * The message about a wrong value `found` at `path`; `property`: the schema of the field, unless the whole map is
- * wrong.
- */
-function messageOf({ message }: Problem, path: Path, found: unknown, property: Property | undefined): string {
-  if (path.length === 0) return message;
+/** The message about a wrong value `found` at `path` of a map with this schema. */
+function messageOf({ message }: Problem, path: Path, found: unknown, schema: Property): string {
+  const name = path.at(-1);
+  if (name === undefined) return message;
+  const around = path.slice(0, -1).reduce<Property | undefined>(within, schema);
+  if (message === UNKNOWN) return unknownIn(around, path);
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
   const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
   if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
-  return property?.description === undefined
-    ? `${subject}: ${message}`
-    : `${subject}: ${message} (${property.description})`;
+  const { description } = within(around, name) ?? {};
+  return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
+}
+
+/** As a shape says it. */
+const UNKNOWN = 'is not known here';
+
+/** A name that the map around it does not take. */
+function unknownIn(around: Property | undefined, path: Path): string {
+  const [form] = Object.keys(around?.patternProperties ?? {});
+  if (form !== undefined) return `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
+  return `unknown field '${path.join('.')}'; accepted: ${Object.keys(around?.properties ?? {}).join(', ')}`;
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>

@@ -40,6 +40,7 @@ describe('published schema', () => {
 
 describe('a bad scenario file', () => {
   const oneRamp = 'name: x\nphases:\n  - do: ramp\n';
+  const nested = (own: string) => `name: x\nclasses: {a: ${own}}\nphases: [{do: ramp, over: 1s}]\n`;
   it.each([
     ['line and column of a YAML error', 'name: x\nphases: [\n', /^x\.yaml:3:1: ./],
     [
@@ -66,6 +67,22 @@ describe('a bad scenario file', () => {
         '^x\\.yaml:3:5: the phase lacks "do"; ' +
           'accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop$',
       ),
+    ],
+    [
+      'what a nested field accepts',
+      nested('{share: 50}'),
+      /^x.*'classes.a.share' is 50: must be string \(The robots that/,
+    ],
+    ['the nested fields', nested('{share: 100%, sub: 1}'), /^x.*field 'classes.a.sub'; accepted: share, subscribers, /],
+    [
+      'what a nested name accepts',
+      nested('{share: 100%, region: EU}'),
+      /^x.*"EU"; accepted: small letters, .*eu-west$/,
+    ],
+    [
+      'what the name of a class accepts',
+      `name: x\nclasses: {Arm: {share: 100%}}\nphases: [{do: ramp, over: 1s}]\n`,
+      /^x\.yaml:2:\d+: 'classes.Arm' is not accepted as a name; accepted: small letters, .*arm_2$/,
     ],
     [
       'the place of a bad threshold',
@@ -148,7 +165,7 @@ describe('a bad scenario file', () => {
     ['calls', 'region: eu', /'region' needs the uplink agent or polling, and uplink is calls$/],
     ['none', 'uplink: agent', /'uplink' needs the uplink agent or polling, and uplink is none$/],
     ['agent', 'uplink: calls', /"calls": must be one of "agent", "polling"/],
-    ['agent', 'region: EU', /"EU".*must match pattern/],
+    ['agent', 'region: EU', /"EU"; accepted: small letters, digits, _ and -/],
   ])('checks how a class reaches the platform: %s, %s', (uplink, fields, message) => {
     const classes = `{a: {share: 100%, ${fields}}}`;
     const text = `name: x\nuplink: ${uplink}\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;

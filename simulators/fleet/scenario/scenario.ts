@@ -45,6 +45,10 @@ export function bitsPerSecond(text: string): number {
 const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
 const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
 
+const CLASS_FORM = '^[a-z][a-z0-9_]*$';
+/** The name of a region. */
+export const REGION_FORM = '^[a-z0-9][a-z0-9_-]*$';
+
 /** What each pattern of the schema accepts, in words for messages. */
 export const ACCEPTED: Readonly<Record<string, string>> = {
   [DURATION_FORM]: DURATION_WORDS,
@@ -52,6 +56,8 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   [SHARE_FORM]: SHARE_WORDS,
   [BITS_FORM]: BITS_WORDS,
   [SKEW_FORM]: SKEW_WORDS,
+  [CLASS_FORM]: 'small letters, digits and _, a letter first, e.g. arm_2',
+  [REGION_FORM]: 'small letters, digits, _ and -, e.g. eu-west',
 };
 
 const text = (pattern: string, purpose: string) =>
@@ -59,9 +65,6 @@ const text = (pattern: string, purpose: string) =>
 const duration = (purpose: string) => text(DURATION_FORM, purpose);
 const rate = (purpose: string) => text(RATE_FORM, purpose);
 const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
-const CLASS_FORM = '^[a-z][a-z0-9_]*$';
-/** The name of a region. */
-export const REGION_FORM = '^[a-z0-9][a-z0-9_-]*$';
 const events = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -243,11 +246,14 @@ const robotClass = Type.Object(
 );
 export type RobotClass = Static<typeof robotClass>;
 
+/** Robots of a fleet, at most. */
+export const LARGEST_FLEET = 1_000_000;
+
 const head = {
   name: Type.String({ minLength: 1, description: 'The name in results and reports' }),
   description: Type.Optional(Type.String({ description: 'What the scenario is for' })),
   robots: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Number of robots; --robots overrides it' }),
+    Type.Integer({ minimum: 1, maximum: LARGEST_FLEET, description: 'Number of robots; --robots overrides it' }),
   ),
   uplink: Type.Optional(
     oneOf(
