@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
+import { leastRobotsOf } from '../../simulators/fleet/scenario/classes.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
-import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
+import { LARGEST_FLEET, type Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 import { UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
 import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
@@ -21,7 +22,7 @@ const RESULT = optionsIn('Result');
 export const fleetOptions = {
   for: FLEET.text('Repeat the scenario for this time, e.g. 72h; started again after it was killed, it goes on'),
   interim: FLEET.text('With --for: time between two interim reports', { defaultText: '1h' }),
-  robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: 1_000_000, defaultText: "the scenario's" }),
+  robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: LARGEST_FLEET, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
     defaultText: 'rollout, or calls with --uplink calls',
     path: pathOfYaml,
@@ -243,6 +244,26 @@ export function conditionsFrom(
   };
   for (const expression of expressions) usage(option, () => checkThreshold(expression, parts));
   return expressions;
+}
+
+/**
+ * What to tell of classes that get no robot of so many. `conditions`: beside those of the scenario. Throws UsageError
+ * where the run is to measure such a class.
+ */
+export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
+  const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
+  const judged = [...conditions, ...thresholds, ...abort_on, ...phases.flatMap(({ gate = [] }) => gate)];
+  return Object.entries(classes).flatMap(([name, { share }]) => {
+    const least = leastRobotsOf(scenario, name);
+    if (least !== undefined && least <= robots) return [];
+    const enough = least === undefined ? 'a larger share' : `--robots ${least} or more`;
+    const empty = `the class ${name} has a share of ${share}, and gets none of ${robots} robots`;
+    const phase = phases.findIndex((each) => 'class' in each && each.class === name);
+    const condition = judged.find((text) => new RegExp(`[{,]\\s*class\\s*=\\s*${name}\\s*[,}]`).test(text));
+    if (phase < 0 && condition === undefined) return [`${empty}; ${enough} gives it one`];
+    const where = phase < 0 ? `'${condition}'` : `phase ${phase + 1} (${phases[phase]?.do})`;
+    throw new UsageError(`--robots: ${empty}, so ${where} cannot be measured; accepted: ${enough}`);
+  });
 }
 
 /**

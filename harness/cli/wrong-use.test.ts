@@ -16,6 +16,9 @@ writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 writeFileSync(at('tokens.txt'), 'tok_secret # of the first\n');
 const REGIONS = 'name: r\nrobots: 2\nclasses: { a: { share: 100%, region: eu } }\nphases: [{ do: ramp, over: 1s }]\n';
 writeFileSync(at('regions.yaml'), REGIONS);
+const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
+writeFileSync(at('rare.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }, { do: storm, over: 1s, class: rare }]\n`);
+writeFileSync(at('rarely.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }]\n`);
 writeFileSync(at('still.yaml'), 'name: still\nrobots: 2\nphases: [{ do: ramp, over: 1s }]\n');
 
 it.each([
@@ -81,6 +84,15 @@ it.each([
   [
     ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('ids.txt')],
     'ids.txt:2: is not an id alone; accepted: one a line',
+  ],
+  [
+    ['fleet', '--platform', 'embedded', '--scenario', at('rare.yaml')],
+    '--robots: the class rare has a share of 5%, and gets none of 5 robots, so phase 2 (storm) cannot be measured; ' +
+      'accepted: --robots 22 or more',
+  ],
+  [
+    ['fleet', '--platform', 'embedded', '--scenario', at('rarely.yaml'), '--threshold', 'sync.ms{class=rare}.p99<1s'],
+    "so 'sync.ms{class=rare}.p99<1s' cannot be measured; accepted: --robots",
   ],
   [
     ['fleet', '--robots', '3', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--tokens', at('tokens.txt')],

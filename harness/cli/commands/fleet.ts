@@ -29,6 +29,7 @@ import { whyNot } from '../../common/user-files.ts';
 import {
   conditionsFrom,
   defectsFrom,
+  emptyClasses,
   type FleetArguments,
   fleetOptions,
   linesFrom,
@@ -168,6 +169,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   const scenario = scenarioFrom(args);
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${scenario.name} names no number`);
+  for (const told of emptyClasses(scenario, robots, [...(args.threshold ?? []), ...(args['abort-on'] ?? [])]))
+    process.stderr.write(`preflight: ${told}\n`);
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
   const defects = await defectsFrom(args.defect, robots);

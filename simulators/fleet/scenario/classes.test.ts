@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { classOf, meanOf, settingsOf } from './classes.ts';
+import { classOf, leastRobotsOf, meanOf, robotsOf, settingsOf } from './classes.ts';
 import type { Scenario } from './scenario.ts';
 
 const classes = { arm: { share: '60%', subscribers: 3 }, cart: { share: '39%', retain: 50 }, rare: { share: '1%' } };
@@ -22,4 +22,10 @@ it('a class decides before the scenario does', () => {
   expect(meanOf({}, ({ subscribers = 2 }) => subscribers)).toBe(2);
   expect(classOf({}, 5)).toBeUndefined();
   expect(settingsOf({ name: 'x', phases: [] }, 5)).toEqual({ subscribers: 1 });
+});
+
+it('the smallest fleet with a robot of a class is known', () => {
+  const least = leastRobotsOf(scenario, 'rare') ?? 0;
+  expect([least, least - 1].map((robots) => robotsOf(scenario, robots, 'rare').length)).toEqual([1, 0]);
+  expect(leastRobotsOf({ classes: { ...classes, none: { share: '0%' } } }, 'none')).toBeUndefined();
 });

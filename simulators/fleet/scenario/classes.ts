@@ -1,5 +1,5 @@
 /** Classes of robots: which robot belongs to which, and what its class decides. */
-import { type RobotClass, type Scenario, shareOf } from './scenario.ts';
+import { LARGEST_FLEET, type RobotClass, type Scenario, shareOf } from './scenario.ts';
 import { subscribersOf, type UplinkKind } from './uplinks.ts';
 
 /** Events that a robot keeps in its log at least, where its class says nothing. */
@@ -65,3 +65,9 @@ const WHOLE: NonNullable<Scenario['classes']> = { all: { share: '100%' } };
 /** The robots of a fleet of so many that belong to the class, by index. */
 export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>
   Array.from({ length: robots }, (_, robot) => robot).filter((robot) => classOf(scenario, robot) === name);
+
+/** The smallest fleet that has a robot of the class; undefined where none of the largest size has. */
+export function leastRobotsOf(scenario: Classed, name: string): number | undefined {
+  for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
+  return undefined;
+}
