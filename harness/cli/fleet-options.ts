@@ -43,14 +43,17 @@ export const fleetOptions = {
   'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
   seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
-  devices: FLEET.text('File with the ids of devices, one a line, that robots of polling or calls are', {
-    defaultText: 'those that the platform lists',
-    path: wholePath,
-  }),
-  tokens: FLEET.text('File with a provisioning token on each line, one for each robot of the uplink agent', {
-    defaultText: 'the platform issues one',
-    path: wholePath,
-  }),
+  devices: FLEET.text(
+    'File with the ids of devices that robots of polling or calls are: one a line, CSV or JSON lines',
+    {
+      defaultText: 'those that the platform lists',
+      path: wholePath,
+    },
+  ),
+  tokens: FLEET.text(
+    'File with a provisioning token or a key for each robot of the uplink agent: a token a line, CSV or JSON lines',
+    { defaultText: 'the platform issues one', path: wholePath },
+  ),
   'token-command': FLEET.text('Line of a shell that prints the provisioning token of the robot in $MUSTER_ROBOT', {
     conflicts: 'tokens',
   }),
@@ -152,36 +155,6 @@ export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 's
   const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
   return { ...scenario, uplink };
-}
-
-/** What a file has on each line, without remarks, which begin with ` #`. Throws UsageError. */
-export function linesFrom(option: string, what: string, file: string): string[] {
-  let text: string;
-  try {
-    text = readInputText(file);
-  } catch (error) {
-    throw new UsageError(
-      `${option}: cannot read ${file} (${whyNot(error)}); accepted: a file with ${what} on each line`,
-    );
-  }
-  const found = text.split('\n').flatMap((line, at) => {
-    const word = line.replace(/(^|\s)#.*/, '').trim();
-    // A secret is not shown.
-    if (/\s/.test(word))
-      throw new UsageError(`${option}: ${file}:${at + 1}: is not ${what} alone; accepted: one a line`);
-    return word === '' ? [] : [word];
-  });
-  if (found.length === 0) throw new UsageError(`${option}: ${file} has no line with ${what}; accepted: one a line`);
-  return found;
-}
-
-/** One for each robot. Throws UsageError. */
-export function tokensFrom(file: string, robots: number): string[] {
-  const tokens = linesFrom('--tokens', 'a token', file);
-  if (tokens.length >= robots) return tokens;
-  throw new UsageError(
-    `--tokens: ${file} has ${tokens.length}, and there are ${robots} robots; accepted: one for each`,
-  );
 }
 
 /** With the text that it was read from. Throws UsageError with line and column. */

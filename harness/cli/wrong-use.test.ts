@@ -83,7 +83,7 @@ it.each([
   ],
   [
     ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('ids.txt')],
-    'ids.txt:2: is not an id alone; accepted: one a line',
+    'ids.txt:2: is not an id alone; accepted: one a line, CSV whose first line',
   ],
   [
     ['fleet', '--platform', 'embedded', '--scenario', at('rare.yaml')],

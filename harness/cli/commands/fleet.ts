@@ -26,18 +26,17 @@ import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
+import { idsFrom, tokensFrom } from '../fleet-devices.ts';
 import {
   conditionsFrom,
   defectsFrom,
   emptyClasses,
   type FleetArguments,
   fleetOptions,
-  linesFrom,
   regionsFrom,
   runIdFrom,
   scenarioFrom,
   shardFrom,
-  tokensFrom,
   urlFrom,
 } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
@@ -194,10 +193,10 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       workers,
       connections,
       defects,
-      devices: args.devices === undefined ? undefined : linesFrom('--devices', 'an id', args.devices),
+      devices: args.devices === undefined ? undefined : idsFrom(args.devices),
       source: args.source === undefined ? undefined : await sourceFrom(args.source, scenario),
       tokenCommand: args['token-command'],
-      tokens: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
+      own: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
       ...pushed(args.otlp, robots, place),

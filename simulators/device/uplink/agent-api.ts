@@ -51,7 +51,7 @@ export interface AgentUplinkOptions extends CommonOptions {
    * because tokens are valid for minutes only, and once more with a token that the platform refused. `start` rejects
    * with its rejection.
    */
-  token?: string | ((refused: string | undefined, name: string) => string | Promise<string>);
+  token?: string | ((refused: string | undefined, name: string) => string | undefined | Promise<string>);
   /**
    * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a
    * loopback address.
@@ -133,6 +133,9 @@ function agentHeaders(dialect: Dialect): Record<string, string> {
 }
 
 const PAGE = 100;
+/** Said where the key is not known either. */
+const NO_TOKEN =
+  'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
 /** A token that expires within this is replaced before use. Milliseconds. */
 const EXPIRY_MARGIN = 30_000;
 /**
@@ -180,7 +183,7 @@ export class AgentApi implements DeploymentSource {
     const token = typeof given === 'function' ? await given(refused, name) : given;
     const body = { public_key_pem: await publicKeyPem(this.#dir), agent_version: this.#version, name };
     try {
-      if (token === undefined) throw new ApiError(401, 'unauthorized', 'no provisioning token was given');
+      if (token === undefined) throw new ApiError(401, 'unauthorized', NO_TOKEN);
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
@@ -188,7 +191,8 @@ export class AgentApi implements DeploymentSource {
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
-      const outdated = error instanceof ApiError && error.status === 401 && refused === undefined;
+      const outdated =
+        token !== undefined && refused === undefined && error instanceof ApiError && error.status === 401;
       if (outdated && typeof given === 'function') return await this.#provision(name, signal, token);
       throw error;
     }

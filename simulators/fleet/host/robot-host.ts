@@ -167,8 +167,10 @@ export class RobotHost implements Host {
   async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
-    const { scenario } = this.#config;
-    const agents = robots.filter((robot) => uplinkOf(scenario, robot) === 'agent');
+    const { scenario, offer } = this.#config;
+    const agents = robots.filter(
+      (robot) => uplinkOf(scenario, robot) === 'agent' && offer?.own?.[robot]?.key === undefined,
+    );
     const others = robots.length - agents.length;
     await ensureKeys({
       keys,

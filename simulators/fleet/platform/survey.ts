@@ -23,12 +23,22 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
+/** What a file of the user's has for one robot: the platform knows the robot by its key, or gives it a device. */
+export interface OwnDevice {
+  /** In the file. */
+  line: number;
+  /** For provisioning. */
+  token?: string;
+  /** RSA private key, PEM. */
+  key?: string;
+}
+
 /** What there is in place of routes that a platform lacks, and the devices that robots stand for. */
 export interface Offer {
   /** Ids of devices, of robot 0 first. Robots of `calls` beyond them share; others find theirs by name. */
   devices?: string[];
-  /** Provisioning tokens, of robot 0 first. */
-  tokens?: string[];
+  /** What the user has for each robot, of robot 0 first. */
+  own?: OwnDevice[];
   /** A line of a shell that prints the token of one robot. */
   tokenCommand?: string;
   /** What is listed where devices cannot be. */
@@ -78,8 +88,8 @@ export interface SurveyOptions {
   first: number;
   /** Devices that the user names. */
   devices?: readonly string[] | undefined;
-  /** Provisioning tokens that the user has, or how they are made. */
-  tokens?: readonly string[] | undefined;
+  /** Tokens or keys that the user has, or how tokens are made. */
+  own?: readonly OwnDevice[] | undefined;
   tokenCommand?: string | undefined;
   signal: AbortSignal;
 }
@@ -181,7 +191,7 @@ class Surveyor {
     this.#options = options;
     this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
     this.parts = partsOf(options.scenario);
-    if (options.tokens !== undefined) this.offer.tokens = [...options.tokens];
+    if (options.own !== undefined) this.offer.own = [...options.own];
     if (options.tokenCommand !== undefined) this.offer.tokenCommand = options.tokenCommand;
     if (options.devices === undefined) return;
     this.offer.devices = [...options.devices];
@@ -266,7 +276,7 @@ class Surveyor {
     deploy: () => this.#tryToDeploy(),
     action: () => this.#deployStaged(),
     token: async () => {
-      if (this.offer.tokens !== undefined || this.offer.tokenCommand !== undefined) return undefined;
+      if (this.offer.own !== undefined || this.offer.tokenCommand !== undefined) return undefined;
       return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why;
     },
     agent: () => this.#findAgentApi(),

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import type { Offer } from '../platform/survey.ts';
+import type { Offer, OwnDevice } from '../platform/survey.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 
-/** Gives the token of a robot, and another one when the platform refused `refused`. */
-export type Tokens = (refused: string | undefined, name: string) => string | Promise<string>;
+/** Gives the token of a robot, and another one when the platform refused `refused`; none where its key will do. */
+export type Tokens = (refused: string | undefined, name: string) => string | undefined | Promise<string>;
 
 interface TokenOptions {
   offer: Offer;
@@ -19,8 +19,8 @@ interface TokenOptions {
   issue(): Promise<string>;
 }
 
-export function tokensOf({ offer: { tokens, tokenCommand }, apiKey, signal, issue }: TokenOptions): Tokens {
-  if (tokens !== undefined) return given(tokens);
+export function tokensOf({ offer: { own, tokenCommand }, apiKey, signal, issue }: TokenOptions): Tokens {
+  if (own !== undefined) return given(own);
   return tokenCommand === undefined ? renewed(issue) : printed(tokenCommand, apiKey, signal);
 }
 
@@ -54,11 +54,16 @@ function renewed(issue: () => Promise<string>): Tokens {
 
 /** Each robot has its own token, and no other when that is refused. */
 const given =
-  (tokens: readonly string[]): Tokens =>
+  (own: readonly OwnDevice[]): Tokens =>
   (refused, name) => {
-    const token = tokens[indexIn(name)];
-    if (token !== undefined && token !== refused) return token;
-    throw new Error(`the token in line ${indexIn(name) + 1} of --tokens was refused by the platform`);
+    const device = own[indexIn(name)];
+    if (device === undefined) throw new Error(`--tokens has nothing for ${name}`);
+    const { line, token } = device;
+    if (token === undefined || token !== refused) return token;
+    throw new Error(
+      `the token in line ${line} of --tokens was refused by the platform; it may be spent or too old: a new one ` +
+        'will do, or --token-command, which prints each when it is needed',
+    );
   };
 
 /** Commands of one process that run at once. */
@@ -84,12 +89,16 @@ async function tokenFrom(command: string, env: NodeJS.ProcessEnv, signal: AbortS
   const about = `--token-command for ${env['MUSTER_ROBOT']}`;
   const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
   child.on('error', () => {});
-  const late = setTimeout(() => child.kill('SIGKILL'), COMMAND_MS);
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    child.kill('SIGKILL');
+  }, COMMAND_MS);
   const ended = once(child, 'close').finally(() => clearTimeout(late));
   const [stdout, [code, killedBy]] = (await Promise.all([text(child.stdout), ended])) as [string, [number, string?]];
   signal.throwIfAborted();
-  if (code !== 0)
-    throw new Error(`${about} ended with ${killedBy ?? code}, after ${COMMAND_MS / 1000} s at the latest`);
+  if (isLate) throw new Error(`${about} took longer than ${COMMAND_MS / 1000} s`);
+  if (code !== 0) throw new Error(`${about} ended with ${killedBy ?? code}`);
   const token = stdout.trim();
   if (token === '') throw new Error(`${about} printed no token`);
   if (/\s/.test(token)) throw new Error(`${about} printed more than a token: it has blanks or several lines`);

@@ -4,7 +4,7 @@
  */
 
 import { generateKeyPair } from 'node:crypto';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -367,11 +367,12 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   }
 }
 
-/** Copies a robot's key into its identity folder, unless it already has one. */
-export async function installKey(file: string, identityFile: string): Promise<void> {
+/** Puts a robot's key into its identity folder, unless it already has one. `pem`: one that the user has. */
+export async function installKey(file: string, identityFile: string, pem?: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {
-    await copyFile(file, identityFile, 1 /* COPYFILE_EXCL */);
+    if (pem === undefined) await copyFile(file, identityFile, 1 /* COPYFILE_EXCL */);
+    else await writeFile(identityFile, pem, { flag: 'wx', mode: SECRET_MODE });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -5,6 +5,7 @@ import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { AnswersTold } from '../platform/answers.ts';
 import type { PlatformAddress } from '../platform/client.ts';
+import type { OwnDevice } from '../platform/survey.ts';
 import type { Judged } from '../result/judged.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Shard } from '../schedule/schedule.ts';
@@ -82,8 +83,8 @@ export interface RunOptions extends CommonOptions {
   platform: PlatformAddress | 'embedded' | undefined;
   /** Ids of devices that robots of `polling` or `calls` are. Default: those that the platform lists. */
   devices?: readonly string[];
-  /** Provisioning tokens of robots with the uplink `agent`, of robot 0 first. Default: the platform issues one. */
-  tokens?: readonly string[];
+  /** Tokens or keys of robots with the uplink `agent`, of robot 0 first. Default: the platform issues a token. */
+  own?: readonly OwnDevice[];
   /** A line of a shell that prints the token of the robot in `MUSTER_ROBOT`, in place of them. */
   tokenCommand?: string;
   /** Default: a number that suits this machine. */

@@ -56,7 +56,7 @@ function missingFolders(folder: string): string[] {
  * when it lacks one, or does not take the key, and with UnreachableError.
  */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
-  const { scenario, robots, shard, devices, tokens, tokenCommand, screen, signal } = options;
+  const { scenario, robots, shard, devices, own, tokenCommand, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
   // Loaded on demand: a fleet without a platform has no use for it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
@@ -64,7 +64,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
     const members = membersOf(robots, shard);
     // Only one that polls needs a device that exists.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
-    const given = { devices, tokens, tokenCommand };
+    const given = { devices, own, tokenCommand };
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, ...given, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
     return survey;

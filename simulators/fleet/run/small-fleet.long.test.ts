@@ -133,10 +133,13 @@ describe('the canary of a fleet', () => {
     const client = new PlatformClient(fleets.platform);
     const tokens = [await client.provisioningToken(), 'never issued'];
     await client.close();
-    await using fleet = create({ robots: 2, offer: { tokens } });
+    const own = tokens.map((token, at) => ({ line: at + 3, token }));
+    await using fleet = create({ robots: 2, offer: { own } });
     expect(await fleet.runCanary([])).toBeUndefined();
-    await using other = create({ robots: 2, offer: { tokens: tokens.toReversed() } });
-    expect(await other.runCanary([])).toMatch(/the token in line 1 of --tokens was refused by the platform/);
+    await using other = create({ robots: 2, offer: { own: own.toReversed() } });
+    expect(await other.runCanary([])).toMatch(
+      /the token in line 4 of --tokens was refused by the platform; .*--token-command/,
+    );
   });
 
   it('comes online with the token that a command prints for it, and says how the command ended', async () => {
@@ -147,7 +150,7 @@ describe('the canary of a fleet', () => {
     await using fleet = create({ robots: 1, offer: { tokenCommand } });
     expect(await fleet.runCanary([])).toBeUndefined();
     await using broken = create({ robots: 1, offer: { tokenCommand: 'exit 3' } });
-    expect(await broken.runCanary([])).toMatch(/--token-command for fleet-\d+-000000 ended with 3/);
+    expect(await broken.runCanary([])).toMatch(/--token-command for fleet-\d+-000000 ended with 3$/);
     await using wordy = create({ robots: 1, offer: { tokenCommand: 'echo two words' } });
     expect(await wordy.runCanary([])).toMatch(/printed more than a token: it has blanks or several lines/);
     await using silent = create({ robots: 1, offer: { tokenCommand: 'true' } });
