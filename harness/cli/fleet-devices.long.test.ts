@@ -1,4 +1,5 @@
 /** Devices of the user's own, of each form of file, on a platform. */
+import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -41,4 +42,14 @@ it('robots are the devices of a file: first by their tokens, then by their keys,
   await using third = fleets.create(yaml, { robots, offer: { devices: idsFrom(at('devices.jsonl')) } });
   await runAll(third);
   expect((await third.measured()).counters).toMatchObject({ 'http.errors': 0 });
+});
+
+it('a key that no device has is said, with its line', async () => {
+  writeFileSync(at('unknown.csv'), 'key\nfresh.pem\n');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  writeFileSync(at('fresh.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await using fleet = fleets.create('', { robots: 1, offer: { own: tokensFrom(at('unknown.csv'), 1) } });
+  expect(await fleet.runCanary([])).toMatch(
+    /the platform knows no device with this key .*; the platform does not take what line 2 of --tokens has$/,
+  );
 });

@@ -78,10 +78,39 @@ describe('a canary', () => {
     ],
     ['nobody takes the request', new NetworkError(PROVISION), 1024, '--agent-url sets the base URL .*robots'],
     ['the key is too short', new ApiError(400, 'invalid', PROVISION), 1024, '1024-bit keys: use --key-bits 2048'],
-    ['the name is taken', new ApiError(409, 'taken', PROVISION), 2048, `${PROVISION}$`],
+    [
+      'the name is taken',
+      new ApiError(409, 'device_provisioned', PROVISION),
+      1024,
+      `${PROVISION}; a device .*--name-pre`,
+    ],
+    ['the token is not taken', new ApiError(401, 'invalid_token', PROVISION), 1024, `${PROVISION}$`],
   ])('may be refused alone when %s', async (_what, error, keyBits, words) => {
     const outcome = await new Canary({ platform, keyBits }).outcomeOf(robot, Promise.reject(error), new Deadlines());
     expect(outcome).toMatchObject({ end: 'refused', message: expect.stringMatching(words) });
+  });
+});
+
+it.each([
+  ['its address', new NetworkError(PROVISION), '--region us=URL sets .* \\(now http://us\\)'],
+  ['its broker', broker(coded('ECONNREFUSED')), '--region us=mqtt://HOST:PORT sets the address of the broker'],
+])('a canary names the option of its region: %s', async (_what, error, words) => {
+  const regions = { us: { url: 'http://us', agentUrl: 'http://us' } };
+  const canary = new Canary({ platform: { ...platform, regions }, keyBits: 1024 }, 'us');
+  canary.failed(error);
+  canary.failed(error);
+  const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
+  expect(outcome).toMatchObject({
+    message: expect.stringMatching(`no other robot of the region us would: .*${words}`),
+  });
+});
+
+it('a canary blames the command whose token the platform does not take', async () => {
+  const config = { platform, keyBits: 1024, offer: { tokenCommand: 'make-token' } };
+  const refused = Promise.reject(new ApiError(401, 'invalid_token', PROVISION));
+  const outcome = await new Canary(config).outcomeOf(robot, refused, new Deadlines());
+  expect(outcome).toMatchObject({
+    message: expect.stringMatching(/; --token-command prints tokens that the platform/),
   });
 });
 

@@ -4,10 +4,12 @@
  * where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does
  * not.
  */
+import { defined } from '../../../harness/common/defined.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { isPassing, isPermanent as isPermanentFailure, masked, PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
+import { indexIn } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import type { CanaryOutcome, HostConfig } from './host.ts';
 
@@ -17,17 +19,20 @@ const PERMANENT_FAILURES = 2;
 /** The smallest key that a platform accepts unless it says otherwise. */
 const USUAL_KEY_BITS = 2048;
 
-type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
+type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits' | 'offer'>;
 
 /** Decides from the failures of one robot whether others would come online. */
 export class Canary {
   readonly #config: CanaryConfig;
+  readonly #region: string | undefined;
   readonly #fatal = Promise.withResolvers<Error>();
   #permanentFailures = 0;
   #last: Error | undefined;
 
-  constructor(config: CanaryConfig) {
+  /** `region`: that of the robot, where it has one. */
+  constructor(config: CanaryConfig, region?: string) {
     this.#config = config;
+    this.#region = region;
   }
 
   /** Call when an attempt failed that will be retried. */
@@ -59,36 +64,64 @@ export class Canary {
 
   #slow(name: string, error: Error | undefined): CanaryOutcome {
     const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
-    const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
+    const remedy = error instanceof BrokerError ? `; ${brokerRemedy(this.#region)}` : '';
     return { end: 'slow', message: `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway` };
   }
 
   #fatalOutcome(name: string, error: Error): CanaryOutcome {
-    const { end, remedy } = judged(error, this.#config);
+    const { end, remedy } = judged(name, error, this.#config, this.#region);
+    const others = this.#region === undefined ? 'no other robot' : `no other robot of the region ${this.#region}`;
     const why = [masked(error.message, this.#config.platform), ...(remedy === undefined ? [] : [remedy])].join('; ');
-    return { end, message: `the canary ${name} did not come online, and no other robot would: ${why}` };
+    return { end, message: `the canary ${name} did not come online, and ${others} would: ${why}` };
   }
 }
 
-const BROKER_REMEDY =
-  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it ' +
-  'is ready)';
+const brokerRemedy = (region: string | undefined): string =>
+  `${region === undefined ? '--mqtt ' : `--region ${region}=`}mqtt://HOST:PORT sets the address of the broker ` +
+  '(`muster simulate platform` prints it as "mqtt" when it is ready)';
 
 /** What a failure means for other robots, and the option that mends it, where there is one. */
-function judged(error: Error, { keyBits, platform }: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
-  if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
+function judged(
+  name: string,
+  error: Error,
+  config: CanaryConfig,
+  region: string | undefined,
+): { end: 'refused' | 'fatal'; remedy?: string } {
+  if (error instanceof BrokerError) return { end: 'fatal', remedy: brokerRemedy(region) };
   if (error instanceof PlatformFailure) {
     return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };
   }
-  if (!error.message.includes('/devices/provision')) return { end: 'fatal' };
-  if (!(error instanceof ApiError) || error.status === 404) {
-    return { end: 'refused', remedy: `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})` };
+  const end = error.message.includes('/devices/provision') ? 'refused' : 'fatal';
+  if (end === 'fatal' && region === undefined) return { end };
+  if (!(error instanceof ApiError) || error.status === 404) return { end, remedy: addressRemedy(config, region) };
+  const remedy = end === 'refused' ? provisionRemedy(error, config, indexIn(name)) : undefined;
+  return { end, ...defined({ remedy }) };
+}
+
+function addressRemedy({ platform }: CanaryConfig, region: string | undefined): string {
+  if (region === undefined) return `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})`;
+  const { agentUrl } = { ...platform, ...platform?.regions?.[region] };
+  return `--region ${region}=URL sets the address of its robots (now ${agentUrl})`;
+}
+
+/** By what the platform says is wrong. */
+function provisionRemedy(error: ApiError, { keyBits, offer = {} }: CanaryConfig, robot: number): string | undefined {
+  const own = offer.own?.[robot];
+  if (error.status === 409) {
+    return (
+      'a device of this name has another key: --state FOLDER names the keys of the run that made it, and ' +
+      '--name-prefix NAME makes devices with other names'
+    );
   }
-  if (keyBits >= USUAL_KEY_BITS) return { end: 'refused' };
-  const remedy =
+  if (error.unauthorized) {
+    if (offer.tokenCommand !== undefined) return '--token-command prints tokens that the platform does not take';
+    return own && `the platform does not take what line ${own.line} of --tokens has`;
+  }
+  if (![400, 422].includes(error.status) || keyBits >= USUAL_KEY_BITS || own?.key !== undefined) return undefined;
+  return (
     `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
-    `--min-key-bits ${keyBits}\` accepts the short ones)`;
-  return { end: 'refused', remedy };
+    `--min-key-bits ${keyBits}\` accepts the short ones)`
+  );
 }
 
 /** Of a set-up call alone: the agent's own requests are sent again by the agent. */
