@@ -2,7 +2,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../../simulators/common/testing/scratch.ts';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
+import { writeResult } from '../../simulators/fleet/result/shards.ts';
+import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
+import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
 import { type Running, refusal, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
@@ -168,6 +172,24 @@ describe('merge', slow, () => {
     expect(fleets.result(fleets.path('results'))).toMatchObject({ complete: false, robots: 5 });
   });
 
+  it('that is told to end leaves what it has, and goes on when it is started again', async () => {
+    const left = (index: number): void =>
+      writeResult(
+        fleets.path('results', 'monday', `shard-${index}-of-2`),
+        resultWith({ shard: { index, count: 2 }, robots: 5, run_id: 'monday' }),
+      );
+    left(1);
+    const first = merge('monday');
+    await first.said(/^1 of 2 shards are done/m);
+    first.child.kill('SIGTERM');
+    expect((await first.ended).code).toBe(143);
+    expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ robots: 5, complete: false });
+    const again = merge('monday');
+    left(2);
+    expect(ENDS).toContain((await again.ended).code);
+    expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ robots: 10, complete: true });
+  });
+
   it('that is killed at any moment leaves a whole result or none, and may be run again', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
     // Of a file that was being written a hidden one stays, which nothing reads.
@@ -194,15 +216,63 @@ describe('merge', slow, () => {
 
 describe('shards without a shared disk', slow, () => {
   const env = { MUSTER_RESULTS_TOKEN: 'a token of twenty c.' };
-  const collect = (...words: string[]): Running =>
-    fleets.start(['merge', fleets.path('merged'), ...typed`--run-id auto --expect 2 --watch --serve 0`, ...words], env);
+  const collect = ({ run = 'auto', port = '0' } = {}): Running =>
+    fleets.start(['merge', fleets.path('merged'), ...typed`--run-id ${run} --expect 2 --watch --serve ${port}`], env);
   /** Each with a folder of its own, as on another machine. */
-  const apart = (index: number, url: string): Running => {
-    const change = { out: fleets.path(`pod-${index}`), state: fleets.path(`state-${index}`) };
-    const words = fleets.words(ROLLOUT, change);
-    return fleets.start([...words, ...typed`--shard ${index}/2 --run-id auto --results ${url}`], env);
+  const apart = (index: number, url: string, { pod = index, phases = ROLLOUT, change = {} } = {}): Running => {
+    const folders = { out: fleets.path(`pod-${pod}`), state: fleets.path(`state-${pod}`) };
+    const words = fleets.words(phases, folders);
+    return fleets.start([...words, ...typed`--shard ${index}/2 --run-id auto --results ${url}`], { ...env, ...change });
   };
   const urlOf = async (collecting: Running) => (await collecting.said(/^results: (\S+)$/m))[1] ?? '';
+
+  it('are told at once of a wrong token or address, and what it is', async () => {
+    const url = await urlOf(collect());
+    const stranger = await apart(1, url, { change: { MUSTER_RESULTS_TOKEN: 'another token of it.' } }).ended;
+    const said = /--results: GET \S+:\d+\/run: 401, the token is not that of the merge.*; accepted: the MUSTER_RESULTS/;
+    expect(stranger.stderr).toMatch(said);
+    expect(stranger.code).toBe(64);
+    const nowhere = `http://127.0.0.1:${await closedPort()}/there`;
+    const lost = apart(2, nowhere);
+    await lost.said(new RegExp(`waiting for the merge at ${nowhere} to announce a run`));
+    const trouble = `--results: GET ${nowhere}/run: connect ECONNREFUSED`;
+    await lost.said(new RegExp(`^${trouble}.*; tried again every second$`, 'm'));
+    lost.child.kill('SIGTERM');
+    const { code, stderr } = await lost.ended;
+    expect(stderr).toMatch(new RegExp(`stopped before the fleet was up.*; ${trouble}`));
+    expect(code).toBe(143);
+  });
+
+  it.each([
+    ['all of them', undefined],
+    ['and one that was killed while it delivered and started again', 2],
+  ])('deliver once to a merge that was killed and came back, %s', async (_, killed) => {
+    const first = collect();
+    const url = await urlOf(first);
+    const phases = `  - { do: hold, for: 5s }\n${ROLLOUT}`;
+    const shards = [apart(1, url, { phases }), apart(2, url, { phases })];
+    const alive = (index: number) => fleets.path('merged', run, `shard-${index}-of-2`, 'alive.json');
+    let run = '';
+    await eventually(() => {
+      run = readdirSync(fleets.path('merged')).find((name) => name !== 'run.json') ?? '';
+      for (const index of [1, 2])
+        expect(JSON.parse(readFileSync(alive(index), 'utf8'))).toMatchObject({ phase: 'hold' });
+    });
+    first.child.kill('SIGKILL');
+    await Promise.all(shards.map((one) => one.said(/^--results: delivering the result, .*ECONNREFUSED/m)));
+    if (killed !== undefined) {
+      shards[killed - 1]?.child.kill('SIGKILL');
+      shards[killed - 1] = apart(killed, url, { pod: 3, phases });
+    }
+    const again = collect({ run, port: new URL(url).port });
+    for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
+    // On a busy machine the second attempt begins too late for the whole to be complete.
+    expect(killed === undefined ? ENDS : [...ENDS, 2]).toContain((await again.ended).code);
+    const result = fleets.result(fleets.path('merged', run));
+    expect(result).toMatchObject({ robots: 8, metrics: { 'rollout.ms': { count: 8 } } });
+    expect(result.merged_from).toHaveLength(2);
+    expect(/Shard 2\/2 was started again/.test(result.notes.join())).toBe(killed !== undefined);
+  });
 
   it('begin together, and deliver their results', async () => {
     const collecting = collect();

@@ -83,7 +83,7 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
   const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
   let place: Place | undefined;
   try {
-    place = await placeFrom(args, signal);
+    place = await placeFrom(args, signal, mirror);
     mirror?.follow(place.out);
     const options = await fleetRun(args, place);
     return await showFleetResult(signal, async (onResult) => {
@@ -93,13 +93,13 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
   } catch (error) {
     if (place !== undefined) leaveReason(place, error);
     if (error instanceof PreflightError) throw new UsageError(error.message);
+    const trouble = mirror?.trouble === undefined ? '' : `; --results: ${mirror.trouble}`;
     if (error instanceof UnreachableError || error instanceof NoRunError) {
-      const trouble = mirror?.trouble === undefined ? '' : `; --results: ${mirror.trouble}`;
       process.stderr.write(`muster: ${printable(error.message + trouble)}\n`);
       return EXIT.incomplete;
     }
     if (!signal.aborted) throw error;
-    process.stderr.write('stopped before the fleet was up; nothing is left running\n');
+    process.stderr.write(`stopped before the fleet was up; nothing is left running${printable(trouble)}\n`);
     return interruptedCode(signal);
   }
 }
@@ -108,15 +108,18 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
 async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
   if (args.results === undefined) return undefined;
   const url = urlFrom('results', args.results, ['http:', 'https:']);
-  if (args.shard === undefined || runIdFrom(args['run-id'], process.env) === undefined)
+  const runId = runIdFrom(args['run-id'], process.env);
+  if (args.shard === undefined || runId === undefined)
     throw new UsageError('--results: needs --shard and --run-id; a fleet on one machine has its result already');
   // Loaded on demand: most runs have none.
   const { Mirror, tokenOfResults } = await import('../../../simulators/fleet/result/mirror.ts');
-  return new Mirror(
+  return new Mirror({
     url,
-    usage('--results', () => tokenOfResults(process.env)),
-    resolve(args.out),
-  );
+    token: usage('--results', () => tokenOfResults(process.env)),
+    root: resolve(args.out),
+    say: (line) => void process.stderr.write(`${printable(line)}\n`),
+    ...(runId !== 'auto' && { runId }),
+  });
 }
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
@@ -125,7 +128,7 @@ type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
  * Where a run leaves its files, and of which run it is a part. Throws UsageError, PreflightError when it cannot write
  * there, and NoRunError when no run is announced in time.
  */
-async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Place> {
+async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);
   const startWithinMs = usage('--start-within', () => durationMs(args['start-within']));
@@ -136,17 +139,29 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal): Promise<Pla
   // Every pod of a job has the same arguments, so each writes into a folder of its own.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
-  const runId = id === 'auto' ? await awaitedRun(args, startWithinMs, signal) : id;
+  const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
   const identity = { runId, startWithinMs, ...(jobId !== undefined && { jobId }) };
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
 }
 
-async function awaitedRun(args: FleetArguments, startWithinMs: number, signal: AbortSignal): Promise<string> {
+/** Throws UsageError where the merge does not take the token, which no wait would mend. */
+async function awaitedRun(
+  args: FleetArguments,
+  mirror: Mirror | undefined,
+  { startWithinMs, signal }: { startWithinMs: number; signal: AbortSignal },
+): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
   // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for
   // nothing.
   createFolders({ out, stateDir: resolve(args.state) });
+  if (mirror !== undefined) {
+    const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
+    return await mirror.awaitRun(startWithinMs, signal).catch((error: unknown) => {
+      if (!(error instanceof AccessError)) throw error;
+      throw new UsageError(`--results: ${error.message}; accepted: the MUSTER_RESULTS_TOKEN that the merge has`);
+    });
+  }
   process.stderr.write(`waiting for a run to be announced in ${args.out}\n`);
   return await announcedRun(out, startWithinMs, signal);
 }

@@ -6,7 +6,7 @@ import { listening } from '../../../harness/common/node-http.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { Mirror, serveResults, tokenOfResults } from './mirror.ts';
-import { announcedRun, findShards, told, writeAlive, writeFailed, writeResult } from './shards.ts';
+import { findShards, told, writeAlive, writeFailed, writeResult } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
 const folder = useFolder();
@@ -25,17 +25,19 @@ async function serve(port = 0) {
 /** The mirror of a shard, and the folder that it fills. */
 function mirror(port: number, index: number, token = TOKEN) {
   const root = folder(`pod-${index}`);
-  const made = new Mirror(new URL(`http://127.0.0.1:${port}/`), token, root);
+  const said: string[] = [];
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  const made = new Mirror({ url, token, root, say: (line) => void said.push(line) });
   onTestFinished(() => made[Symbol.dispose]());
   const own = join(root, 'run', `shard-${index}-of-2`);
   made.follow(own);
-  return { made, own, root };
+  return { made, own, root, said };
 }
 
 it('a shard hears of its run, and each of the signs of life of the other', { timeout: 60_000 }, async () => {
   const { port } = await serve();
   const [one, two] = [mirror(port, 1), mirror(port, 2)];
-  expect(await announcedRun(one.root, 60_000, signal)).toBe('run');
+  expect(await one.made.awaitRun(60_000, signal)).toBe('run');
   writeAlive(one.own, alive(1, 7));
   await eventually(() => {
     expect(told(join(two.root, 'run/shard-1-of-2/alive.json'))).toMatchObject({ beat: 7, phase: 'ready' });
@@ -58,10 +60,12 @@ it('a result is delivered once the merge is there again, and only once', { timeo
   const first = await serve();
   const { port } = first;
   await first[Symbol.asyncDispose]();
-  const { made, own } = mirror(port, 1);
+  const { made, own, said } = mirror(port, 1);
   writeResult(own, result(1));
   const delivered = made.deliver(signal);
-  await eventually(() => expect(made.trouble).toMatch(/ECONNREFUSED/));
+  await eventually(() =>
+    expect(said.at(-1)).toMatch(/^--results: delivering the result, for (300|299) s .*ECONNREFUSED/),
+  );
   await serve(port);
   expect(await delivered).toBeUndefined();
   const kept = folder('merge/run/shard-1-of-2/result.json');
@@ -69,7 +73,9 @@ it('a result is delivered once the merge is there again, and only once', { timeo
   const again = mirror(port, 1);
   expect(await again.made.deliver(signal)).toBeUndefined();
   writeResult(own, result(1, 'another job'));
-  expect(await mirror(port, 1).made.deliver(signal)).toBe('shard-1-of-2 has a result already, of another job');
+  expect(await mirror(port, 1).made.deliver(signal)).toMatch(
+    /PUT .*: 409, shard-1-of-2 has a result already, of another job$/,
+  );
   rmSync(own, { recursive: true });
   expect(readFileSync(kept, 'utf8')).toContain('"job_id": "job"');
 });
@@ -80,7 +86,10 @@ it('the merge takes nothing without the token, of another run, or that is no res
     fetch(`http://127.0.0.1:${port}${path}`, { method: 'PUT', body, headers: { authorization: `Bearer ${token}` } });
   const stranger = mirror(port, 1, 'another token of it.');
   writeResult(stranger.own, result(1));
-  expect(await stranger.made.deliver(signal)).toMatch(/the token is not that of the merge/);
+  expect(await stranger.made.deliver(signal)).toMatch(/PUT .*: 401, the token is not that of the merge/);
+  await expect(mirror(port, 2, 'another token of it.').made.awaitRun(600_000, signal)).rejects.toThrow(
+    /^GET http:\/\/127.*\/run: 401, the token is not that of the merge/,
+  );
   const answers = await Promise.all([
     put('/runs/run/shard-1-of-2/result.json', '{}'),
     put('/runs/other/shard-1-of-2/alive.json', '{}'),
@@ -99,7 +108,7 @@ it('a shard writes nowhere else, whatever the other side calls the run', { timeo
   await using at = await listening(server, 0, '127.0.0.1');
   const { made, root } = mirror(at.port, 2);
   await eventually(() => expect(made.trouble).toMatch(/no merge: it names no run/));
-  expect([existsSync(folder('elsewhere')), existsSync(join(root, 'run.json'))]).toEqual([false, false]);
+  expect([existsSync(folder('elsewhere')), existsSync(root)]).toEqual([false, false]);
 });
 
 it('a token has some length', () => {

@@ -11,11 +11,12 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { http, type Listening, listening } from '../../../harness/common/node-http.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
+import { PollTimeout, poll } from '../../../harness/common/waiting.ts';
 import {
   ALIVE_FILE,
   type Alive,
-  announceRun,
   FAILED_FILE,
+  NoRunError,
   RESULT_FILE,
   ResultError,
   readResult,
@@ -148,33 +149,48 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 const EVERY_MS = 1000;
 /** As long as a merge may take to be started anew somewhere else. */
 const DELIVERY_MS = 300_000;
+/** The same for a shard that was told to end: a cluster kills it after half a minute. */
+const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 const ANSWER_MS = 30_000;
+/** Between two lines about the same trouble. */
+const TELL_EVERY_MS = 30_000;
 /** Said of a shard that has ended: it is waited for no longer. */
 const ENDED = 'ended';
 
+interface MirrorOptions {
+  /** Of the merge. */
+  url: URL;
+  token: string;
+  /** The folder below which the mirror is. */
+  root: string;
+  /** The run that the merge must collect. Default: whichever it does. */
+  runId?: string;
+  /** Tells a person. */
+  say(line: string): void;
+}
+
 /** The folder of a run on the merge, mirrored below `root`. */
 export class Mirror implements Disposable {
-  readonly #url: URL;
-  readonly #token: string;
-  readonly #root: string;
+  readonly #options: MirrorOptions;
   readonly #timer: NodeJS.Timeout;
-  #announced: { runId: string; renewed: Disposable } | undefined;
+  /** Of the merge, once it has answered. */
+  #runId: string | undefined;
+  #refused: AccessError | undefined;
   /** The folder of this shard. */
   #own: string | undefined;
   #sent = '';
-  #busy: Promise<void> = Promise.resolve();
   #looking = false;
+  readonly #looks = new AbortController();
+  /** When trouble was told, or there was none. */
+  #told = Number.NEGATIVE_INFINITY;
   /** Why the merge could not be asked when it was asked last. */
   trouble: string | undefined;
 
-  constructor(url: URL, token: string, root: string) {
-    this.#url = url;
-    this.#token = token;
-    this.#root = root;
-    mkdirSync(root, { recursive: true });
-    this.#timer = setInterval(() => this.#look(), EVERY_MS);
-    this.#look();
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#look(), EVERY_MS);
+    void this.#look();
   }
 
   /** Sends from now on what this shard leaves in its folder, which is named as on a shared disk. */
@@ -184,49 +200,86 @@ export class Mirror implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    this.#announced?.renewed[Symbol.dispose]();
+    this.#looks.abort();
   }
 
-  #look(): void {
+  /**
+   * Resolves with the id of the run that the merge collects. Rejects with AccessError as soon as it does not take the
+   * token, with NoRunError, and with the reason of the signal.
+   */
+  async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
+    const { url, runId: wanted, say } = this.#options;
+    const at = shown(url);
+    say(`waiting for the merge at ${at} to announce ${wanted === undefined ? 'a run' : `the run ${wanted}`}`);
+    const look = (): string | undefined => {
+      if (this.#refused !== undefined) throw this.#refused;
+      return this.#runId;
+    };
+    try {
+      return await poll('the merge', look, { timeoutMs, firstPauseMs: 100, signal });
+    } catch (error) {
+      if (!(error instanceof PollTimeout)) throw error;
+      throw new NoRunError(
+        `--results: nobody announced a run at ${at} for ${timeoutMs / 1000} s; is 'muster merge … --watch ` +
+          `--run-id … --serve …' running there?`,
+      );
+    }
+  }
+
+  async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
-    this.#busy = this.#busy.then(async () => {
-      try {
-        await this.#pull();
-        await this.#push(ALIVE_FILE);
-        this.trouble = undefined;
-      } catch (error) {
-        this.trouble = error instanceof Error ? whyNot(error.cause ?? error) : String(error);
-      } finally {
-        this.#looking = false;
-      }
-    });
+    try {
+      await this.#pull();
+      await this.#push(ALIVE_FILE);
+      this.trouble = undefined;
+      this.#told = performance.now();
+    } catch (error) {
+      if (!this.#looks.signal.aborted) this.#inTrouble(error);
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** A merge that took the token once is waited for, whatever it says later. */
+  #inTrouble(error: unknown): void {
+    this.trouble = whyNot(error);
+    if (error instanceof AccessError && this.#runId === undefined) {
+      clearInterval(this.#timer);
+      this.#refused = error;
+    } else this.#tell(`${this.trouble}; tried again every second`);
+  }
+
+  #tell(trouble: string): void {
+    const now = performance.now();
+    if (now - this.#told < TELL_EVERY_MS) return;
+    this.#told = now;
+    this.#options.say(`--results: ${trouble}`);
   }
 
   async #pull(): Promise<void> {
-    const response = await this.#ask('GET', 'run');
-    const { run_id: runId, shards } = (await response.json()) as Listing;
-    if (!RUN_ID.test(runId)) throw new Error('what answers is no merge: it names no run');
-    if (this.#announced?.runId !== runId) {
-      this.#announced?.renewed[Symbol.dispose]();
-      this.#announced = { runId, renewed: announceRun(this.#root, runId) };
-    }
+    const { root, runId: wanted } = this.#options;
+    const response = await this.#ask('GET', 'run', { signal: this.#looks.signal });
+    const { run_id: runId, shards } = await listingIn(response);
+    if (wanted !== undefined && runId !== wanted)
+      throw new Error(`GET ${response.url}: it collects the run ${runId}, not ${wanted}`);
     for (const { folder, alive, ended } of shards) {
-      const here = join(this.#root, runId, folder);
+      const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? told<Alive>(join(here, ALIVE_FILE));
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: ENDED });
       else if (alive !== undefined) writeAlive(here, alive);
     }
+    this.#runId = runId;
   }
 
-  async #push(file: string): Promise<void> {
+  async #push(file: string, signal = this.#looks.signal): Promise<void> {
     const own = this.#own;
     if (own === undefined || !existsSync(join(own, file))) return;
-    const text = readFileSync(join(own, file), 'utf8');
-    if (text === this.#sent) return;
-    await this.#ask('PUT', `runs/${basename(dirname(own))}/${basename(own)}/${file}`, text);
-    this.#sent = text;
+    const body = readFileSync(join(own, file), 'utf8');
+    if (body === this.#sent) return;
+    await this.#ask('PUT', `runs/${basename(dirname(own))}/${basename(own)}/${file}`, { body, signal });
+    this.#sent = body;
   }
 
   /**
@@ -234,37 +287,73 @@ export class Mirror implements Disposable {
    * undefined when it was.
    */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
-    clearInterval(this.#timer);
-    await this.#busy;
-    const until = performance.now() + DELIVERY_MS;
+    this[Symbol.dispose]();
+    if (this.#own === undefined) return undefined;
+    let until = performance.now() + DELIVERY_MS;
+    let isLast = false;
+    this.#told = Number.NEGATIVE_INFINITY;
     for (;;) {
+      if (signal.aborted && !isLast) {
+        isLast = true;
+        until = Math.min(until, performance.now() + LAST_DELIVERY_MS);
+      }
       try {
-        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file);
+        const within = AbortSignal.timeout(Math.ceil(Math.max(PAUSE_MS, until - performance.now())));
+        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, within);
         return undefined;
       } catch (error) {
-        const why = error instanceof Error ? whyNot(error.cause ?? error) : String(error);
-        if (error instanceof Refused || signal.aborted || performance.now() > until) return why;
+        const left = until - performance.now();
+        if (error instanceof Refused || left < 0) return whyNot(error);
+        this.#tell(`delivering the result, for ${Math.ceil(left / 1000)} s more at most: ${whyNot(error)}`);
       }
-      await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+      await delay(PAUSE_MS, undefined, isLast ? {} : { signal }).catch(() => {});
     }
   }
 
-  async #ask(method: string, path: string, body?: string): Promise<Response> {
-    const url = new URL(this.#url);
+  /** Rejects with an error that says what was asked, and what came of it. */
+  async #ask(
+    method: string,
+    path: string,
+    { signal, body }: { signal: AbortSignal; body?: string },
+  ): Promise<Response> {
+    const url = new URL(this.#options.url);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
+    const what = `${method} ${shown(url)}`;
     const response = await fetch(url, {
       method,
-      headers: { authorization: `Bearer ${this.#token}` },
-      signal: AbortSignal.timeout(ANSWER_MS),
+      headers: { authorization: `Bearer ${this.#options.token}` },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
       ...(body !== undefined && { body }),
+    }).catch((error: Error) => {
+      const cause = (error.cause ?? error) as NodeJS.ErrnoException;
+      // Of a name with several addresses there are as many errors, and no message.
+      throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
-    const said = (await response.text()).trim();
+    const said = `${what}: ${response.status}, ${(await response.text()).trim().slice(0, MOST_SAID)}`;
+    if (response.status === 401 || response.status === 403) throw new AccessError(said);
     throw response.status < 500 ? new Refused(said) : new Error(said);
   }
+}
+
+const MOST_SAID = 200;
+
+/** Without what may be secret in it. */
+const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
+
+async function listingIn(response: Response): Promise<Listing> {
+  const said = (await response.json().catch(() => undefined)) as Partial<Listing> | undefined;
+  const { run_id: runId, shards } = said ?? {};
+  if (typeof runId === 'string' && RUN_ID.test(runId) && Array.isArray(shards)) return { run_id: runId, shards };
+  throw new Error(`GET ${response.url}: what answers is no merge: it names no run`);
 }
 
 /** The merge does not want it, and will not later. */
 class Refused extends Error {
   override name = 'Refused';
+}
+
+/** The merge does not take the token. The message names what was asked, and the answer. */
+export class AccessError extends Refused {
+  override name = 'AccessError';
 }

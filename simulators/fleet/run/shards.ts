@@ -153,7 +153,9 @@ async function awaited(
 /** Before hours of waiting. Throws MergeError. */
 function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
-  if (runId !== undefined && existsSync(file) && readResult(file).run_id === runId) {
+  const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
+  // One that was told to end, such as by a drain of its node, left what it had, and is started again to go on.
+  if (earlier?.run_id === runId && earlier?.complete === true) {
     throw new MergeError(
       `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
         'without --watch',
