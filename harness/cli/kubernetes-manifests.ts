@@ -6,6 +6,7 @@
 import { Document } from 'yaml';
 import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run/capacity.ts';
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
+import { exitCodesOf } from '../common/usage.ts';
 
 /** What the pod of a shard asks of its node, from what a robot costs; quantities as Kubernetes writes them. */
 export interface ShardResources {
@@ -205,6 +206,9 @@ const shardOf = (run: ClusterRun) => ({
     // Tells an index that is run again from one of another Job.
     { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
     { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
+    ...(run.results === 'network'
+      ? [{ name: 'MUSTER_POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }]
+      : []),
     ...resultsToken(run),
   ],
   ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
@@ -223,13 +227,13 @@ const shardOf = (run: ClusterRun) => ({
 });
 
 /**
- * Keys of robots are kept on the volume of all shards. Without it each run has new ones, and robots of its own, since a
+ * Keys of robots are kept on the volume of all shards. Without it each pod has new ones, and robots of its own, since a
  * platform refuses a robot that it knows by another key.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
   const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));
-  return [`--results=${urlOf(run)}`, ...(isNamed ? [] : ['--name-prefix=$(MUSTER_JOB_UID)'])];
+  return [`--results=${urlOf(run)}`, ...(isNamed ? [] : ['--name-prefix=$(MUSTER_POD_UID)'])];
 }
 
 /** The secret that the shards and the pod that merges have in common. */
@@ -272,12 +276,26 @@ const resultsOf = (run: ClusterRun) => ({
 const served = ({ results }: ClusterRun): string[] =>
   results === 'volume' ? [] : [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
 
+/** One that is killed, or whose node is drained, goes on in another pod. What it exits with by itself is the end. */
+const resumed = () => ({
+  backoffLimit: 3,
+  podFailurePolicy: {
+    rules: [
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+      { action: 'FailJob', onExitCodes: { containerName: 'merge', operator: 'In', values: OWN_ENDS } },
+    ],
+  },
+});
+
+/** Exit codes above 128 are those of signals. */
+const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
+
 const mergeOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: metadata(run, mergeName(run), 'merge'),
   spec: {
-    backoffLimit: 0,
+    ...resumed(),
     template: {
       metadata: { labels: labels('merge') },
       spec: {
