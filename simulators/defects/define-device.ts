@@ -35,6 +35,17 @@ export const onRequest = (
     return false;
   });
 
+/** Calls back once a request is over: a stream with its connection, any other answer before it. */
+export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
+  const over = (): void => {
+    socket.off('close', over);
+    response.off('close', over);
+    then();
+  };
+  socket.once('close', over);
+  response.once('close', over);
+}
+
 /** Learns of each start of the device, and the id of the last event in its log. */
 export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
   log: ({ highest }) => ({

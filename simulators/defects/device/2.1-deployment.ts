@@ -1,4 +1,4 @@
-import { defect, onSome, variant } from '../define-device.ts';
+import { defect, onSome, variant, whenOver } from '../define-device.ts';
 
 export const defects = [
   defect('deployment-without-target', 'Leaves target_status out of the deployment.', ['device.deployment.shape'], {
@@ -95,7 +95,7 @@ export const defects = [
           intercept: (request, response) => {
             if (!request.socket.destroyed && /\/events\b/.test(request.url ?? '')) {
               open += 1;
-              response.once('close', () => {
+              whenOver(request, response, () => {
                 open -= 1;
               });
             }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type DeviceChanges, defect, onRequest, rewritten } from '../define-device.ts';
+import { type DeviceChanges, defect, onRequest, rewritten, whenOver } from '../define-device.ts';
 
 const REPLAY_COMPLETE = ['device.events.replay.complete'];
 
@@ -132,10 +132,7 @@ export const defects = [
         ...onRequest((request, response) => {
           if (request.method !== 'GET' || request.url?.includes('/events') !== true) return;
           listeners.add(request);
-          // A stream ends with its connection, a refusal before it.
-          const over = () => listeners.delete(request);
-          response.once('finish', over);
-          request.socket.once('close', over);
+          whenOver(request, response, () => listeners.delete(request));
         }),
         log: ({ lines }) => ({ lines: (events) => (listeners.size > 0 ? lines(events) : '') }),
       };

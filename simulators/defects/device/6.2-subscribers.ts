@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { LiveSubscriber } from '../../device/behaviour.ts';
-import { type DeviceChanges, defect, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, variant, whenOver } from '../define-device.ts';
 
 const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceChanges => {
   let open = 0;
@@ -14,7 +14,7 @@ const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceC
           return true;
         }
         open += 1;
-        response.once('close', () => {
+        whenOver(request, response, () => {
           open -= 1;
         });
         return intercept(request, response);

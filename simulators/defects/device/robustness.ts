@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import { type DeviceChanges, defect, onRequest, onSome, refusals, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, onRequest, onSome, refusals, variant, whenOver } from '../define-device.ts';
 
 function noticesLeaversLate(): DeviceChanges {
   let counted = 0;
   const forgotten = new Set<ServerResponse>();
   return {
-    ...onSome(({ url }, response) => {
-      if (url?.includes('/events') !== true) return false;
+    ...onSome((request, response) => {
+      if (request.url?.includes('/events') !== true) return false;
       if (counted >= 64) {
         response.writeHead(503, { 'Content-Length': 0 }).end();
         return true;
       }
       counted += 1;
-      response.once('close', () => forgotten.add(response));
+      whenOver(request, response, () => forgotten.add(response));
       return false;
     }),
     log: {
