@@ -41,8 +41,8 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
 }
 
 /**
- * From now on the socket of this request carries an event stream, and no other answer any more. What spoke HTTP on it is
- * let go where that is possible: parser, request and response take more memory than all else of a stream.
+ * From now on the socket of this request carries an event stream, and no other answer any more. What spoke HTTP on it
+ * is let go where that is possible: parser, request and response take more memory than all else of a stream.
  */
 export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
   const connection = connections.get(request.socket);

@@ -191,8 +191,9 @@ export class Soak {
     this.#reportedAt = performance.now();
     this.#report(result);
     writeFileIn(out, STATE_REPORT, reportHtml(result));
+    const left = readableDuration(this.leftMs);
     screen.write(
-      `interim: ${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go · ${standingText(result.thresholds)} · ` +
+      `interim: ${roundsOf(result).join()}, ${left} to go · ${standingText(result.thresholds)} · ` +
         `${result.violations.length} violations · ${join(out, STATE_REPORT)}\n`,
     );
   }

@@ -294,8 +294,8 @@ const head = {
   abort_on: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more; each shard judges its own ' +
-        'robots alone',
+        'Conditions that end the run early, e.g. http.errors.rate>50%; --abort-on adds more; ' +
+        'each shard judges its own robots alone',
     }),
   ),
   abort_after: Type.Optional(
