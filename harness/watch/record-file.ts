@@ -2,11 +2,18 @@
  * Files of a recording. Only whole lines are appended, so that whatever ends this process leaves a file that can be
  * read. A file that is full is put aside, the oldest of them is removed.
  */
-import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 
 /** Files beside the one that is written to: `FILE.1` is the newest of them. */
 const ASIDE = 4;
+
+/** Only a regular file is put aside: a device, a pipe or a link would be gone for whoever uses it by its name. */
+export function mustBeFiles(path: string): void {
+  const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
+  const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
+  if (stranger !== undefined) throw new Error(`${stranger} is there, and is no regular file; name one, or a new one`);
+}
 
 export class RecordFile {
   readonly #path: string;
@@ -19,15 +26,12 @@ export class RecordFile {
   #size = 0;
   #isEmpty = true;
 
-  /**
-   * What is at `path` is put aside: it may be the recording of what has ended the last watch. Throws the error of the
-   * system.
-   */
+  /** A file at `path` is put aside: it may be the recording of what has ended the last watch. Throws Error. */
   constructor(path: string, limit: number, form: { begin(part: number): string; end: string }) {
     this.#path = path;
     this.#limit = limit;
     this.#form = form;
-    if (existsSync(path)) this.#putAside();
+    this.#putAside();
     this.#begin();
   }
 
@@ -61,6 +65,7 @@ export class RecordFile {
   }
 
   #putAside(): void {
+    mustBeFiles(this.#path);
     for (let number = ASIDE; number > 0; number -= 1) {
       const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
       if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);
@@ -68,7 +73,6 @@ export class RecordFile {
   }
 
   #begin(): void {
-    rmSync(this.#path, { force: true });
     this.#file = openSync(this.#path, NEW_FILE, SECRET_MODE);
     this.#isEmpty = true;
     const begin = Buffer.from(this.#form.begin(this.#part));

@@ -1,4 +1,5 @@
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
@@ -128,6 +129,17 @@ test.each(['day.jsonl', 'day.har'])('a %s that is there is put aside: it may tel
   writeFileSync(path, 'of the crash');
   writeRecording(path);
   expect(readFileSync(`${path}.1`, 'utf8')).toBe('of the crash');
+});
+
+test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4', 'day.har'])('a pipe at %s stays what it is', (name) => {
+  using home = scratch();
+  const pipe = join(home.path, name);
+  execFileSync('mkfifo', [pipe]);
+  const path = pipe.replace(/\.\d$/, '');
+  if (path !== pipe) writeFileSync(path, 'of the crash');
+  expect(() => writeRecording(path)).toThrow(`${pipe} is there, and is no regular file`);
+  expect(readdirSync(home.path)).toEqual([...new Set([name.replace(/\.\d$/, ''), name])]);
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
 
 test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed', (name) => {

@@ -1,7 +1,17 @@
 /** `muster watch` as a command: where it stands, what it says, and how it ends. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -198,4 +208,18 @@ test.each([
   [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);
+});
+
+test('a pipe to record to is refused, and a link to a file stays one', async () => {
+  execFileSync('mkfifo', [at('pipe')]);
+  const words = ['watch', 'platform', '--url', 'http://x', '--listen', '0', '--record'];
+  expect(await refusal([...words, at('pipe')])).toContain('pipe is there, and is no regular file; name one, or a new');
+  writeFileSync(at('day.jsonl'), '');
+  symlinkSync(at('day.jsonl'), at('link'));
+  const run = home.start([...words, 'link']);
+  await run.ready();
+  run.child.kill('SIGTERM');
+  await run.ended;
+  expect(readlinkSync(at('link'))).toBe(at('day.jsonl'));
+  expect(readFileSync(at('day.jsonl'), 'utf8')).toContain('muster_watch');
 });

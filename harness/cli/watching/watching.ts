@@ -1,5 +1,6 @@
 /** `muster watch`: stands between clients and a server until it is told to end, or judges a recording. */
 
+import { existsSync, realpathSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
@@ -15,6 +16,7 @@ import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
+import { mustBeFiles } from '../../watch/record-file.ts';
 import { Relay } from '../../watch/relay.ts';
 import { headOf, replay } from '../../watch/replaying.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
@@ -178,7 +180,11 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
   const limit = size(args['record-size']);
   if (limit === undefined || limit < LEAST_SIZE)
     throw new UsageError(`--record-size ${args['record-size']}: must be a size of 10kB or more, e.g. 100MB`);
-  const path = prepareFile(`--record ${args.record}`, args.record);
+  const option = `--record ${args.record}`;
+  const named = prepareFile(option, args.record);
+  // A link to a file stays one.
+  const path = existsSync(named) ? realpathSync(named) : named;
+  usage(option, () => mustBeFiles(path));
   const started_at = new Date().toISOString();
   return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: asked.base, address, started_at } };
 }
