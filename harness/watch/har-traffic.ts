@@ -1,7 +1,7 @@
 /** Makes traffic of a HAR 1.2 document of any tool: a browser, mitmproxy, Muster itself. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
-import type { Pairs } from '../common/http-parser.ts';
+import { joined, type Pairs } from '../common/http-parser.ts';
 import { UsageError } from '../common/usage.ts';
 import type { Body, Ended, Taking } from './traffic.ts';
 
@@ -13,6 +13,7 @@ interface Entry {
   method: string;
   target: string;
   sent: Pairs;
+  lacksHeaders: boolean;
   body: Body | undefined;
   status: number;
   received: Pairs;
@@ -57,12 +58,14 @@ export function trafficOfHar(
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const withoutBody = known.filter(({ text, status }) => text === undefined && status !== 0).length;
   const untimed = isOwn ? 0 : known.filter(({ time }) => time === 0).length;
+  const bare = known.filter(({ lacksHeaders }) => lacksHeaders).length;
   const strange = entries.length - read.length;
   const others = read.length - known.length;
   return {
     lacks: [
       'HAR has no times of single events, and no ends of connections',
       ...(withoutBody > 0 ? [`${withoutBody} answers have no body in it`] : []),
+      ...(bare > 0 ? [`${bare} entries lack the headers of the request or the answer`] : []),
       ...(untimed > 0 ? [`${untimed} entries do not say how long they took`] : []),
       ...(others > 0 ? [`${others} entries are of another server than ${origin}`] : []),
       ...(strange > 0 ? [`${strange} entries are not understood`] : []),
@@ -76,7 +79,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const url = URL.parse(textOf(request['url']) ?? '');
   const at = Date.parse(textOf(entry['startedDateTime']) ?? '');
   if (method === undefined || url === null || Number.isNaN(at)) return undefined;
-  const posted = textOf(fieldsOf(request['postData'])['text']);
+  const sent = pairsOf(request['headers']);
   const content = fieldsOf(response['content']);
   const isPacked = content['encoding'] === 'base64';
   const given = textOf(content['text']);
@@ -95,15 +98,27 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     connection,
     method,
     target: url.pathname + url.search,
-    sent: pairsOf(request['headers']),
-    body: posted === undefined ? undefined : { text: posted, size: Buffer.byteLength(posted) },
+    sent,
+    lacksHeaders: !isOwn && (sent.length === 0 || (status !== 0 && received.length === 0)),
+    body: bodyOf(request, sent),
     status: Number.isInteger(status) ? status : 0,
     received,
-    text: text ?? (content['size'] === 0 ? '' : undefined),
+    text: isOwn || text ? text : emptyText(content['size'], received),
     ended: isOwn ? endedOf(status, textOf(entry['comment'])) : foreignEnd(status, received, entry['_error']),
     origin: url.origin,
   };
 }
+
+/** A body is optional in HAR. None was sent where neither its size nor its headers tell of one. */
+function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
+  const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
+  return text === '' ? undefined : known(text);
+}
+
+const emptyText = (size: unknown, headers: Pairs): string | undefined => {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = joined(headers);
+  return size === 0 && length === '0' && coding === undefined ? '' : undefined;
+};
 
 /** Other tools do not say who ended a stream, nor whether it was over. */
 const foreignEnd = (status: number, received: Pairs, error: unknown): Ended =>
@@ -129,10 +144,10 @@ const pairsOf = (value: unknown): Pairs =>
 
 /** What happened in one exchange, with the time of each. */
 function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
-  const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
+  const { at, time, connection, method, target, sent, lacksHeaders, body, status, received, text, ended } = entry;
   const end = at + time;
   const began = (take: Taking): void => {
-    take({ kind: 'request', at, connection, exchange, method, target, headers: sent });
+    take({ kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders });
     take({ kind: 'asked', at, exchange, ...defined({ body }) });
   };
   const isStream = isEventStream(status, received);

@@ -9,7 +9,7 @@ import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Judged, type Rule } from '../runner/rules.ts';
 import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
-import type { Body, Traffic } from './traffic.ts';
+import { type Traffic, wholeText } from './traffic.ts';
 
 /** What came of a rule, as data without secrets. */
 export interface PlainJudged {
@@ -75,6 +75,8 @@ interface Exchange {
   readonly connection: number;
   /** Below the path of the API. */
   readonly isOfApi: boolean;
+  /** Empty where not all headers are known: an answer is judged as far as that needs no request. */
+  readonly told: { readonly request?: RequestSeen };
   readonly stream: object;
   parser?: SseParser;
   status?: number;
@@ -145,7 +147,8 @@ export class TrafficJudge {
     return this.redactor.excerpt(why, LONGEST_REASON);
   }
 
-  #request({ at, connection, exchange, method, target: sent, headers }: Extract<Traffic, { kind: 'request' }>): void {
+  #request(traffic: Extract<Traffic, { kind: 'request' }>): void {
+    const { at, connection, exchange, method, target: sent, headers, lacksHeaders = false } = traffic;
     const { place } = this.#options;
     const known = this.#connections.get(connection) ?? { open: true };
     this.#connections.set(connection, known);
@@ -155,16 +158,13 @@ export class TrafficJudge {
     const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
+    const request = {
+      ...{ method, target, path, headers: read, client, at },
+      connection: isForwarded ? { open: true } : known,
+    };
     this.#exchanges.set(exchange, {
-      request: {
-        method,
-        target,
-        path,
-        headers: read,
-        connection: isForwarded ? { open: true } : known,
-        client,
-        at,
-      },
+      request,
+      told: lacksHeaders ? {} : { request },
       asked: new WatchedAsked({ method, target, headers: shown }, place, this.redactor),
       connection,
       isOfApi: isReadable && isBelow(place.base, target),
@@ -173,11 +173,11 @@ export class TrafficJudge {
   }
 
   #ofExchange(traffic: Extract<Traffic, { exchange: number }>, exchange: Exchange): void {
-    const { asked, request, isOfApi } = exchange;
+    const { asked, request, told, isOfApi } = exchange;
     if (traffic.kind === 'asked') {
-      request.body = textOf(traffic.body);
+      request.body = wholeText(traffic.body);
       asked.body = beginning(request.body);
-      if (isOfApi) this.#happened({ kind: 'asked', asked, request });
+      if (isOfApi && told.request !== undefined) this.#happened({ kind: 'asked', asked, request });
     } else if (traffic.kind === 'response') {
       exchange.status = traffic.status;
       exchange.answer = answeringOf(traffic.headers);
@@ -196,10 +196,10 @@ export class TrafficJudge {
   /** The fields become text again, so that one parser decides what a block means. */
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
-    const { asked, stream, request, isOfApi } = exchange;
+    const { asked, stream, told, isOfApi } = exchange;
     exchange.parser ??= new SseParser({
       frame: (frame) => {
-        if (isOfApi) this.#happened({ kind: 'frame', asked, stream, frame, request });
+        if (isOfApi) this.#happened({ kind: 'frame', asked, stream, frame, ...told });
       },
       comment: () => {},
     });
@@ -207,19 +207,20 @@ export class TrafficJudge {
   }
 
   #over({ ended, at, body, torn }: Extract<Traffic, { kind: 'over' }>, exchange: Exchange): void {
-    const { asked, request, status, parser } = exchange;
+    const { asked, request, told, status, parser } = exchange;
     const { headers, read } = exchange.answer ?? {};
     asked.duration_ms = at - request.at;
     request.body = beginning(request.body);
     if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
-      const text = textOf(body);
+      const text = wholeText(body);
       if (text === undefined) count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
       else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
-        this.#happened({ kind: 'answer', asked, path: request.target, answer, request });
+        this.#happened({ kind: 'answer', asked, path: request.target, answer, ...told });
       }
     }
+    if (told.request === undefined) return;
     const began = ended === 'whole' ? undefined : beginning(body?.text);
     const over: Over = { ended, at, ...defined({ status, headers: read, torn, began }) };
     this.#happened({ kind: 'over', asked, request, over });
@@ -264,10 +265,6 @@ export class TrafficJudge {
     };
   }
 }
-
-/** Empty for none; undefined where it is not known whole. */
-const textOf = (body: Body | undefined): string | undefined =>
-  body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
 /** A text of its own: a part would keep all of it in memory. */
 const own = (text: string): string => Buffer.from(text).toString();

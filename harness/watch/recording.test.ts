@@ -7,7 +7,7 @@ import { TrafficRedactor } from '../common/redact.ts';
 import { withoutSecrets } from './recorded.ts';
 import { recordTo } from './recording.ts';
 import { replay } from './replaying.ts';
-import type { Traffic } from './traffic.ts';
+import { type Traffic, wholeText } from './traffic.ts';
 
 const SECRET = 'mk_0123456789abcdef';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
@@ -61,13 +61,13 @@ const head = {
   ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
 };
 
-function writeRecording(path: string, limit = 1_000_000, times = 1): void {
+function writeRecording(path: string, limit = 1_000_000, times = 1, traffic = TRAFFIC): void {
   const redactor = new TrafficRedactor([SECRET]);
   const trouble = (why: string): never => {
     throw new Error(why);
   };
   const recording = recordTo({ path, limit, head, redactor, trouble });
-  for (let time = 0; time < times; time += 1) for (const each of TRAFFIC) recording.take(each);
+  for (let time = 0; time < times; time += 1) for (const each of traffic) recording.take(each);
   recording.close();
 }
 
@@ -106,6 +106,30 @@ test('HAR comes back as exchanges, and says what it lacks', async () => {
     ...['request', 'asked', 'response', 'over', 'request', 'asked', 'response', 'frame', 'over'],
   ]);
   expect(traffic.at(-1)).toMatchObject({ ended: 'server' });
+});
+
+/** An exchange whose bodies are not known whole, and one whose request came to half. */
+const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ', cut: { sha256: 'x' } }], []].flatMap(
+  ([body], exchange): Traffic[] => {
+    const headers = [['Content-Length', `${body?.size ?? 26}`]] as const;
+    return [
+      { kind: 'request', at: 1, connection: 1, exchange, method: 'POST', target: '/beta', headers },
+      ...(body === undefined ? [] : [{ kind: 'asked', at: 2, exchange, body } as const]),
+      { kind: 'response', at: 3, exchange, status: 200, headers },
+      { kind: 'over', at: 4, exchange, ended: 'whole', ...(body && { body }) },
+    ];
+  },
+);
+
+test.each(['day.jsonl', 'day.har'])('bodies that are not known whole are not known in %s', async (name) => {
+  using home = scratch();
+  const path = join(home.path, name);
+  writeRecording(path, 1_000_000, 1, UNKNOWN);
+  const { traffic } = await replayed(path);
+  const bodies = (wanted: string): unknown[] =>
+    traffic.flatMap((each) => (each.kind === wanted && 'body' in each ? [wholeText(each.body)] : []));
+  expect(bodies('asked').every((text) => text === undefined)).toBe(true);
+  expect(bodies('over')).toEqual([undefined, undefined]);
 });
 
 test.each(['day.jsonl', 'day.har'])(

@@ -2,12 +2,13 @@
 import { extname } from 'node:path';
 import { limitIn } from '../client/errors.ts';
 import { type HarExchange, harEntry } from '../client/har-entry.ts';
+import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 import type { Keeping } from './judge-thread.ts';
 import { RecordFile } from './record-file.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';
-import type { Traffic } from './traffic.ts';
+import { type Traffic, wholeText } from './traffic.ts';
 
 export interface RecordOptions {
   path: string;
@@ -146,7 +147,8 @@ function entryOf(traffic: Traffic, open: Open): object | undefined {
   const entry = 'exchange' in traffic ? open.entries.get(traffic.exchange) : undefined;
   if (entry === undefined) return undefined;
   const { exchange } = entry;
-  if (traffic.kind === 'asked' && traffic.body?.text !== undefined) exchange.request_body = traffic.body.text;
+  if (traffic.kind === 'asked' && traffic.body !== undefined)
+    Object.assign(exchange, defined({ request_body: wholeText(traffic.body) }));
   if (traffic.kind === 'response') {
     exchange.status = traffic.status;
     exchange.response_headers = joined(traffic.headers);
@@ -170,7 +172,7 @@ function keepFrame(fields: Pairs, entry: Entry, open: Open): void {
 
 function finished(traffic: Extract<Traffic, { kind: 'over' }>, entry: Entry): object {
   const { exchange, isCut } = entry;
-  const body = entry.stream === '' ? traffic.body?.text : entry.stream;
+  const body = entry.stream === '' ? wholeText(traffic.body) : entry.stream;
   if (body !== undefined) exchange.response_body = body;
   exchange.duration_ms = traffic.at - entry.at;
   if (traffic.ended !== 'whole') exchange.error = ENDED_BY[traffic.ended];

@@ -27,7 +27,10 @@ export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
   /** No connection to the server could be made, which the client sees as one that breaks. */
   | { kind: 'refused'; at: number; connection: number; why: string }
-  /** The head of a request. `target`: path and query, as they came. */
+  /**
+   * The head of a request. `target`: path and query, as they came. `lacksHeaders`: those of the request, or of its
+   * answer, are not known.
+   */
   | {
       kind: 'request';
       at: number;
@@ -36,6 +39,7 @@ export type Traffic =
       method: string;
       target: string;
       headers: Pairs;
+      lacksHeaders?: boolean;
     }
   /** The request is whole. */
   | { kind: 'asked'; at: number; exchange: number; body?: Body }
@@ -48,5 +52,9 @@ export type Traffic =
   | { kind: 'closed'; at: number; connection: number }
   /** From here on nothing is known of the connection. */
   | { kind: 'lost'; at: number; connection: number; why: string };
+
+/** Empty for none; undefined where it is not known whole. */
+export const wholeText = (body: Body | undefined): string | undefined =>
+  body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
 export type Taking = (traffic: Traffic) => void;

@@ -359,3 +359,29 @@ test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s)
   expect(found).not.toContain('platform.ping.success.watched');
   expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
 });
+
+const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
+const SENT = fieldsOf([...KEY, ['Content-Type', 'application/json'], ['Content-Length', '26']]);
+const PINGED = { size: 43, text: '{"code":"success","round_trip_nanos":90000}' };
+const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
+
+test.each<[string, object, object, string[]]>([
+  ['no body, in one that has it', { bodySize: 0, headers: SENT.slice(0, -1) }, {}, ['client.ping.body.watched']],
+  ['a body that is not there', { bodySize: 26 }, {}, []],
+  ['a body of which only headers tell', { bodySize: 0 }, {}, []],
+  ['a body of unknown size', { bodySize: -1, headers: SENT.slice(0, -1) }, {}, []],
+  ['parameters', { bodySize: 26, postData: { params: [{ name: 'a', value: 'b' }] } }, {}, []],
+  ['an empty text', { bodySize: 26, postData: { text: '' } }, {}, []],
+  ['no headers of the request', { headers: [], bodySize: 0 }, {}, []],
+  ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
+  ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
+])('a HAR with a ping of %s is held to what it has', async (_, asked, answered, expected) => {
+  const { judge, found } = await judgeOf('platform');
+  const entry = {
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
+    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers: SENT, ...asked },
+    response: { status: 200, headers: JSON_TYPE, content: PINGED, ...answered },
+  };
+  trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
+  expect(found).toEqual(expected);
+});
