@@ -2,7 +2,7 @@
  * Files of a recording. Only whole lines are appended, so that whatever ends this process leaves a file that can be
  * read. A file that is full is put aside, the oldest of them is removed.
  */
-import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 
 /** Files beside the one that is written to: `FILE.1` is the newest of them. */
@@ -43,7 +43,12 @@ export class RecordFile {
   /** Throws the error of the system. */
   append(text: string): void {
     const bytes = Buffer.from(text + this.#form.end);
-    this.#write(bytes, this.#size);
+    try {
+      this.#write(bytes, this.#size);
+    } catch (error) {
+      this.#takeBack();
+      throw error;
+    }
     this.#size += bytes.length - Buffer.byteLength(this.#form.end);
     this.#isEmpty = false;
   }
@@ -79,6 +84,17 @@ export class RecordFile {
     const end = Buffer.from(this.#form.end);
     this.#write(Buffer.concat([begin, end]), 0);
     this.#size = begin.length;
+  }
+
+  /**
+   * A disk that is full takes a part of a piece. Of lines that is worth keeping; an end is written again, where it was
+   * and so needs no more room.
+   */
+  #takeBack(): void {
+    const end = Buffer.from(this.#form.end);
+    if (end.length === 0 || this.#file === undefined) return;
+    this.#write(end, this.#size);
+    ftruncateSync(this.#file, this.#size + end.length);
   }
 
   #write(bytes: Buffer, from: number): void {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
@@ -164,6 +165,27 @@ test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4', 'day.har'])('a pipe at %s 
   expect(() => writeRecording(path)).toThrow(`${pipe} is there, and is no regular file`);
   expect(readdirSync(home.path)).toEqual([...new Set([name.replace(/\.\d$/, ''), name])]);
   expect(lstatSync(pipe).isFIFO()).toBe(true);
+});
+
+/** As on a disk that is full, a write is short, and the next one fails. */
+const FILLS = `
+  import { RecordFile } from ${JSON.stringify(new URL('record-file.ts', import.meta.url))};
+  const [path, begin, end, piece] = process.argv.slice(1);
+  const file = new RecordFile(path, 1e9, { begin: () => begin, end });
+  try {
+    for (;;) file.append(piece);
+  } catch (error) {
+    console.log(error.code);
+  }`;
+
+test('HAR is whole after a disk was full', () => {
+  using home = scratch();
+  const path = join(home.path, 'day.har');
+  const words = ['--input-type=module', '-e', FILLS, path, '[0', ']\n', ',"of an entry"'];
+  const limited = ['-c', 'ulimit -f 8 && exec "$@"', 'sh', process.execPath, ...words];
+  expect(execFileSync('sh', limited, { encoding: 'utf8' })).toBe('EFBIG\n');
+  const entries = JSON.parse(readFileSync(path, 'utf8')) as unknown[];
+  expect(entries.length).toBeGreaterThan(100);
 });
 
 test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed', (name) => {
