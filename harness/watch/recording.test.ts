@@ -188,6 +188,21 @@ test('HAR is whole after a disk was full', () => {
   expect(entries.length).toBeGreaterThan(100);
 });
 
+test.each([
+  ['/beta/x?a=1', 'http://localhost/beta/x?a=1'],
+  ['http://far:8080/beta/x?a=1', 'http://far:8080/beta/x?a=1'],
+])('HAR has the address of a request for %s', async (target, url) => {
+  using home = scratch();
+  const path = join(home.path, 'day.har');
+  const about = { at: 1, exchange: 1 };
+  writeRecording(path, 1_000_000, 1, [
+    { kind: 'request', ...about, connection: 1, method: 'GET', target, headers: [] },
+    { kind: 'over', ...about, ended: 'server' },
+  ]);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ log: { entries: [{ request: { url } }] } });
+  expect((await replayed(path)).traffic[0]).toMatchObject({ target: '/beta/x?a=1' });
+});
+
 test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed', (name) => {
   using home = scratch();
   const path = join(home.path, name);

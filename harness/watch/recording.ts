@@ -139,7 +139,8 @@ function entryOf(traffic: Traffic, open: Open): object | undefined {
   if (traffic.kind === 'request') {
     const { at, connection, method, target, headers } = traffic;
     const fields = joined(headers);
-    const url = `http://${fields['host'] ?? 'localhost'}${target}`;
+    // Clients of a proxy name the whole address.
+    const url = /^https?:/i.test(target) ? target : `http://${fields['host'] ?? 'localhost'}${target}`;
     const exchange: HarExchange = { method, url, request_headers: fields, duration_ms: 0 };
     open.entries.set(traffic.exchange, { exchange, at, connection, stream: '', isCut: false });
     return undefined;
