@@ -12,6 +12,11 @@ import type { Ending, Side, Tap } from './relay.ts';
  * beyond that, those that carry most are no longer judged.
  */
 const MOST_BUSY = 0.125;
+/**
+ * Milliseconds of a processor that the thread may take once it has taken the first batch: until its code is warm, what it
+ * takes says nothing of the traffic. Loading it comes before. What is not taken meanwhile is bounded by its bytes.
+ */
+const WARM_UP_MS = 1000;
 /** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
 const LOOK_MS = 500;
 /**
@@ -48,6 +53,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
+  /** Milliseconds of a processor after which the thread is warm. */
+  #warmAt = Number.POSITIVE_INFINITY;
   /** What has carried anything since that look, also where it is closed by now. */
   #recent: Carried[] = [];
 
@@ -112,7 +119,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   /** Of what came lately, the part that is too much is left to itself: the connections that carry most of it. */
   #look(): void {
     const share = this.#worker.share() ?? 0;
-    const isBusy = share > MOST_BUSY;
+    const isBusy = share > MOST_BUSY && this.#worker.spentMs > this.#warmAt;
     if (isBusy && this.#wasBusy) this.#shed(1 - MOST_BUSY / share);
     this.#wasBusy = isBusy;
     for (const carried of this.#recent) carried.recent = 0;
@@ -153,6 +160,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #taken(): void {
+    if (this.#warmAt === Number.POSITIVE_INFINITY) this.#warmAt = this.#worker.spentMs + WARM_UP_MS;
     for (const [carried, bytes] of this.#sent.shift() ?? []) {
       this.#all -= bytes;
       carried.untaken -= bytes;
