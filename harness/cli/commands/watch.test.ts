@@ -204,6 +204,11 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '0', '--only', 'nothing'], '--only nothing: no check'],
   [['platform', '--url', 'http://x', '--listen', '0', '--tls-cert', 'x'], '--tls-cert and --tls-key: give both'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
+  [
+    ['platform', '--url', 'http://127.0.0.1:18120/beta', '--listen', '18120'],
+    '--listen 18120: is the address of --url',
+  ],
+  [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {

@@ -1,5 +1,8 @@
 /** Where the watched server is, and where its clients come instead. */
+
+import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import { defined } from '../../common/defined.ts';
 import { Redactor } from '../../common/redact.ts';
@@ -52,7 +55,7 @@ export async function passageOf(api: WatchedApi, args: PlaceArguments): Promise<
     throw new UsageError('--tls-cert, --tls-key and --ca go with --url: other ways have no TLS');
   if (socket !== undefined) return await onSocket(resolve(socket), resolve(listen));
   if (discovery !== undefined) return onLoopback(resolve(discovery), listen);
-  return onUrl(api, { ...args, listen, url: url ?? '' });
+  return await onUrl(api, { ...args, listen, url: url ?? '' });
 }
 
 /** What `--listen` takes beside each of these. */
@@ -146,7 +149,7 @@ function onLoopback(file: string, listen: string): Passage {
   };
 }
 
-function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: string }): Passage {
+async function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: string }): Promise<Passage> {
   const address = webAddress('--url', args.url);
   const { origin, pathname, hostname, port, protocol } = new URL(address);
   const isSecure = protocol === 'https:';
@@ -157,6 +160,8 @@ function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: st
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
   const upstream: Upstream = isSecure ? { place, tls: { ...servername, ...defined({ ca }) } } : { place };
   const listen = listenPort(args.listen);
+  if (await isOneAddress(listen, place))
+    throw new UsageError(`--listen ${args.listen}: is the address of --url itself`);
   const scheme = args['tls-cert'] === undefined ? 'http' : 'https';
   const variable = api === 'device' ? 'MUSTER_TOKEN' : 'MUSTER_API_KEY';
   return {
@@ -171,6 +176,27 @@ function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: st
     close: () => {},
   };
 }
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+/** Whether what is sent there comes to who listens here. */
+async function isOneAddress(here: Address, there: Address): Promise<boolean> {
+  if (here.port !== there.port) return false;
+  const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
+  const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
+  // The system takes "any address" of a server as loopback.
+  const reached = others.flatMap((address) => (isAny(address) ? [address, LOOPBACK, '::1'] : [address]));
+  return reached.some((address) => own.includes(address) || (own.some(isAny) && interfaces.includes(address)));
+}
+
+const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
+
+/** None of a name that is not known. */
+const addressesOf = async (host: string): Promise<string[]> =>
+  (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 
 /** Loopback, unless a host is named. Throws UsageError. */
 function listenPort(text: string): { host: string; port: number } {
