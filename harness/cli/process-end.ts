@@ -62,12 +62,15 @@ export function watchForFaults(report: Handler): void {
 
 /**
  * Until it is disposed of: aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM, so that what was opened is
- * closed and a report is still written; a second one ends at once.
+ * closed and a report is still written; a second one ends at once. Those of the first `togetherMs` are one.
  */
-export function interruptSignal(): Disposable & { signal: AbortSignal } {
+export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   const { signal } = controller;
+  let first: number | undefined;
   const onSignal = (name: EndingSignal): void => {
+    first ??= performance.now();
+    if (performance.now() - first < togetherMs && signal.aborted) return;
     // A terminal that closes may send SIGHUP twice, by itself and by its shell, and nobody is in a hurry then.
     if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
     controller.abort(new Interrupted(name));

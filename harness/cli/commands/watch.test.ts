@@ -54,6 +54,18 @@ describe('between an agent and its clients', () => {
     expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
   });
 
+  test('two signals that come together end it once, with a report', async () => {
+    await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
+    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json']);
+    await run.ready();
+    expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
+    run.child.kill('SIGTERM');
+    run.child.kill('SIGINT');
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(statSync(at('w.sock'), { throwIfNoEntry: false })).toBeUndefined();
+    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
+  });
+
   test('it takes over the permissions of an agent that comes later', async () => {
     const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock']);
     await run.ready();

@@ -33,6 +33,9 @@ import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 import { Told } from './told.ts';
 
+/** What ends services may send two signals at once. Somebody in a hurry presses Ctrl+C again. */
+const TOGETHER_MS = 1000;
+
 /** Resolves with the exit code. Throws UsageError. */
 export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
@@ -46,7 +49,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const outages = new Outages({ say: tell, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
-  using interrupt = interruptSignal();
+  using interrupt = interruptSignal(TOGETHER_MS);
   using _outputs = outputsMayFail();
   await using link = new JudgeLink({
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
