@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { scratch } from '../../simulators/common/testing/scratch.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { eventually, scratch } from '../../simulators/common/testing/scratch.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Relay, type Upstream } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
@@ -34,6 +34,68 @@ test('a fault of what looks at the traffic is told once, and the traffic goes on
   );
   expect(Buffer.from(saw.client.bytes, 'base64').toString()).toBe('two');
   expect(faults).toHaveLength(1);
+});
+
+/** A relay before a server on loopback, and a client that has seen the server's end and keeps its side. */
+async function lingering(serve: (socket: Socket) => void) {
+  const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const relay = await Relay.open({
+    listen: { host: '127.0.0.1', port: 0 },
+    upstream: () => ({ place: { host: '127.0.0.1', port } }),
+    tap: { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} },
+    faulty: () => {},
+  });
+  onTestFinished(async () => {
+    server.close();
+    await relay[Symbol.asyncDispose]();
+  });
+  return {
+    relay,
+    async client(): Promise<{ socket: Socket; saw: string[] }> {
+      const socket = connect({ host: '127.0.0.1', port: relay.port, allowHalfOpen: true });
+      const saw: string[] = [];
+      socket.on('error', ({ message }) => saw.push(message));
+      socket.on('close', () => saw.push('close'));
+      socket.resume().write('a');
+      await once(socket, 'end');
+      onTestFinished(() => void socket.destroy());
+      return { socket, saw };
+    },
+  };
+}
+
+test('connections that only their client keeps take a bounded number of descriptors, and the client sees nothing', async () => {
+  const { relay, client } = await lingering((socket) => void socket.once('data', () => socket.end().destroySoon()));
+  const clients = [];
+  for (let each = 0; each < 40; each += 1) clients.push(await client());
+  await eventually(() => expect(relay.open).toBe(32));
+  expect(clients.flatMap(({ saw }) => saw)).toEqual([]);
+  // As without a relay.
+  const [oldest] = clients;
+  await eventually(() => {
+    oldest?.socket.write('b');
+    expect(oldest?.saw.at(-1)).toBe('close');
+  });
+});
+
+test('a client whose server has ended, and still reads, is let go of after those that are silent', async () => {
+  let came = '';
+  const { relay, client } = await lingering((socket) => {
+    socket.once('data', () => socket.end());
+    socket.on('data', (piece) => {
+      came += piece;
+    });
+  });
+  const { socket, saw } = await client();
+  for (let other = 0; other < 60; other += 1) {
+    await client();
+    socket.write('b');
+    await eventually(() => expect(came.replaceAll('a', '')).toHaveLength(other + 1));
+  }
+  await eventually(() => expect(relay.open).toBe(32));
+  expect(saw).toEqual([]);
 });
 
 test('the end does not wait for clients whose handshake is not over', async () => {

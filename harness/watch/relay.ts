@@ -47,6 +47,12 @@ export interface RelayOptions {
 
 /** Many clients may come at once. */
 const BACKLOG = 4096;
+/**
+ * Connections that only their client keeps, as a pool does with those that its server has ended. Most such servers have
+ * closed, and would answer what still comes by a reset, as the system does for a relay that has closed. One that has not
+ * may still read, so the relay keeps some, those first whose client has sent something lately.
+ */
+const MOST_LINGERING = 32;
 
 export class Relay implements AsyncDisposable {
   readonly #server: Server;
@@ -54,6 +60,8 @@ export class Relay implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   /** What clients have opened, also where their handshake is not over yet. */
   readonly #accepted = new Set<Socket>();
+  /** Clients that know that their server has ended, with its side; the one that was silent longest first. */
+  readonly #lingering = new Map<Socket, Socket>();
   #connections = 0;
   #tap: Tap | undefined;
 
@@ -136,6 +144,28 @@ export class Relay implements AsyncDisposable {
     });
     this.#forward(connection, 'client', client, server);
     this.#forward(connection, 'server', server, client);
+    server.once('end', () => client.once('finish', () => this.#linger(client, server)));
+  }
+
+  #linger(client: Socket, server: Socket): void {
+    // Both have ended, and close by themselves.
+    if (client.readableEnded) return;
+    const last = (): void => {
+      this.#lingering.delete(client);
+      this.#lingering.set(client, server);
+    };
+    last();
+    client.on('data', last);
+    client.once('close', () => this.#lingering.delete(client));
+    if (this.#lingering.size <= MOST_LINGERING) return;
+    // What is on its way to a server still arrives.
+    const [silent] = [...this.#lingering].filter(([, its]) => its.writableLength === 0);
+    if (silent === undefined) return;
+    const [longest, its] = silent;
+    this.#lingering.delete(longest);
+    // The server first: whoever still reads there sees an end, and no reset.
+    its.destroy();
+    longest.destroy();
   }
 
   #forward(connection: number, from: Side, source: Socket, sink: Socket): void {
