@@ -3,10 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually, scratch } from '../../simulators/common/testing/scratch.ts';
+import { tls } from '../common/node-tls.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Relay, type Upstream } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
+import { isTorn, minded } from './tls-end.ts';
 
 test.each(KINDS)('on %s each side sees the same bytes, in the same order, and the same ends', async (kind) => {
   await expectTransparent(kind, 100);
@@ -96,6 +98,43 @@ test('a client whose server has ended, and still reads, is let go of after those
   }
   await eventually(() => expect(relay.open).toBe(32));
   expect(saw).toEqual([]);
+});
+
+test.each([
+  ['says that it ends', false],
+  ['is cut off', true],
+])('over TLS, that a server %s is seen by its client', async (_, isCut) => {
+  const raw: Socket[] = [];
+  const server = tls.createServer(localhostTls, (socket) => {
+    socket.on('error', () => {});
+    socket.write(Buffer.alloc(300_000), () => void (isCut ? raw[0]?.end() : socket.end()));
+  });
+  server.on('connection', (socket) => raw.push(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const trusted = { ca: localhostTls.cert, servername: 'localhost' };
+  const ends: string[] = [];
+  await using relay = await Relay.open({
+    listen: { host: '127.0.0.1', port: 0 },
+    tls: localhostTls,
+    upstream: () => ({
+      place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+      tls: trusted,
+    }),
+    tap: { opened: () => {}, bytes: () => {}, ended: (_, from, how) => ends.push(`${from} ${how}`), refused: () => {} },
+    faulty: () => {},
+  });
+  const client = minded(tls.connect({ host: '127.0.0.1', port: relay.port, ...trusted }));
+  let came = 0;
+  client.on('data', (piece: Buffer) => {
+    came += piece.length;
+  });
+  await once(client, 'end');
+  expect({ came, isCut: isTorn(client), ended: ends[0] }).toEqual({
+    ...{ came: 300_000, isCut },
+    ended: isCut ? 'server cut' : 'server end',
+  });
+  client.destroy();
+  server.close();
 });
 
 test('the end does not wait for clients whose handshake is not over', async () => {

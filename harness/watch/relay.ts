@@ -6,6 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { describe, limitIn } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
+import { isTorn, minded } from './tls-end.ts';
 
 /** Who sent something. */
 export type Side = 'client' | 'server';
@@ -182,8 +183,11 @@ export class Relay implements AsyncDisposable {
     });
     sink.on('drain', () => source.resume());
     source.once('end', () => {
-      ended('end');
-      sink.end();
+      const isCut = isTorn(source);
+      ended(isCut ? 'cut' : 'end');
+      // Without TLS, an end says nothing of the kind.
+      if (isCut && sink instanceof tls.TLSSocket) tear(sink);
+      else sink.end();
     });
     source.once('error', () => {
       ended('cut');
@@ -226,7 +230,12 @@ function dial({ place, tls: secure }: Upstream): Socket {
   const half = { ...place, allowHalfOpen: true };
   if (secure === undefined) return connect(half);
   const options: ConnectionOptions = { ...half, ...secure, ALPNProtocols: ['http/1.1'] };
-  return tls.connect(options);
+  return minded(tls.connect(options));
+}
+
+/** What it was sent arrives, and then it ends without a word of TLS. */
+function tear(socket: Socket): void {
+  socket.write('', () => socket.destroy());
 }
 
 /** The other side broke off, and this one is to see it. Only TCP knows a reset. */
