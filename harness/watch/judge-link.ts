@@ -13,8 +13,8 @@ import type { Ending, Side, Tap } from './relay.ts';
  */
 const MOST_BUSY = 0.125;
 /**
- * Milliseconds of a processor that the thread may take once it has taken the first batch: until its code is warm, what it
- * takes says nothing of the traffic. Loading it comes before. What is not taken meanwhile is bounded by its bytes.
+ * Milliseconds of a processor that the thread may take once it has taken the first batch: until its code is warm, what
+ * it takes says nothing of the traffic. Loading it comes before. What is not taken meanwhile is bounded by its bytes.
  */
 const WARM_UP_MS = 1000;
 /** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */

@@ -68,7 +68,7 @@ async function lingering(serve: (socket: Socket) => void) {
   };
 }
 
-test('connections that only their client keeps take a bounded number of descriptors, and the client sees nothing', async () => {
+test('connections that only their client keeps take a bounded number of descriptors, unseen by it', async () => {
   const { relay, client } = await lingering((socket) => void socket.once('data', () => socket.end().destroySoon()));
   const clients = [];
   for (let each = 0; each < 40; each += 1) clients.push(await client());

@@ -50,8 +50,8 @@ export interface RelayOptions {
 const BACKLOG = 4096;
 /**
  * Connections that only their client keeps, as a pool does with those that its server has ended. Most such servers have
- * closed, and would answer what still comes by a reset, as the system does for a relay that has closed. One that has not
- * may still read, so the relay keeps some, those first whose client has sent something lately.
+ * closed: what still comes is answered by a reset, as it is for a relay that has closed. One that has not may still
+ * read, so the relay keeps some, those first whose client has sent something lately.
  */
 const MOST_LINGERING = 32;
 

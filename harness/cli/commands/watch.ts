@@ -7,8 +7,8 @@ import type { WatchedApi } from '../watching/suite.ts';
 const EPILOGUE =
   'When clients can come it writes one line of JSON to stdout. It forwards every byte unchanged, and judges copies ' +
   'of them: whatever becomes of the judging, traffic goes on. Findings are told on stderr as they come, and the ' +
-  'report is written when it is ended by SIGINT, SIGTERM or SIGHUP. A second SIGINT or SIGTERM, a second or more after ' +
-  'the first one, ends it at once, without a report and with exit code 130 or 143.' +
+  'report is written when it is ended by a signal. A SIGINT or SIGTERM that comes a second or more after that one ' +
+  'ends it at once, without a report, with exit code 129, 130 or 143.' +
   `\n\nExit codes: ${exitCodesText('watch')}.`;
 
 const watchCommand = <const T extends OptionTable>(
