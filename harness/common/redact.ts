@@ -5,17 +5,13 @@
  */
 
 import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
+import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
-const MASK = '***';
 /** Headers that carry a credential. */
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
-/** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
-const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
-const LONGEST_WORDS = 16;
 
 /** Whether a secret may stand in other text by chance. Then it is masked only where it is the value of a credential. */
-export const isOrdinary = (secret: string): boolean =>
-  secret.length < HEAD || (secret.length < LONGEST_WORDS && WORDS.test(secret));
+export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 /** Whether a variable of that name holds a secret. */
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
@@ -117,29 +113,24 @@ export class Redactor {
     if (Array.isArray(value)) return value.map((item) => this.value(item)) as T;
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [
-        this.text(key),
-        CREDENTIAL.test(key) && this.#ordinary.has(item) ? MASK : this.value(item),
-      ]),
+      Object.entries(value).map(([key, item]) => [this.text(key), this.isSecret(key, item) ? MASK : this.value(item)]),
     ) as T;
+  }
+
+  protected isSecret(name: string, value: unknown): boolean {
+    return CREDENTIAL.test(name) && typeof value === 'string' && this.#ordinary.has(value);
   }
 }
 
-/** Members, parameters and headers whose value is a secret. */
-const WORDS_OF_SECRETS = 'token|password|passwd|secret|authorization';
-const NAME = String.raw`[\w-]*(?:${WORDS_OF_SECRETS}|(?:api|access|secret)[_-]?key|private_key(?:_pem)?)`;
-const WHOLE_NAME = new RegExp(`^${NAME}$`, 'i');
 /** Also what tells one item of a list from another: it depends on the value. */
-const MAYBE_NAME = /^key$/i;
-const MAYBE_MEMBER = /("key"\s*:\s*")([^"\\]*)/gi;
+const MAYBE_NAME = /^(?:key|sig)$/i;
+/** Only of an address or a form; elsewhere it says what went wrong, or how a ping ended (section 2.5). */
+const CODE = /^code$/i;
+const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 /** In an address or a form. What is before the name keeps it from beginning within a longer one. */
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
 /** A name, a text or a mark, in JSON that can be read. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** In JSON that was cut, and so cannot be read. */
-const MEMBER = new RegExp(String.raw`("${NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,}\]"[{]+)`, 'gis');
-/** In JSON that is a string in JSON. */
-const INNER_MEMBER = new RegExp(String.raw`((?<!\\)\\+"${NAME}\\+"\s*:\s*\\+")(?:[^\\]|\\+(?![\\"]))*(\\+"|$)`, 'gis');
 /** A JWT may begin in it. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
@@ -167,18 +158,24 @@ export class TrafficRedactor extends Redactor {
   }
 
   override text(text: string, options?: { ended?: boolean }): string {
-    const known = super
-      .text(text, options)
-      .replaceAll(BEARER, `$1 ${MASK}`)
-      .replaceAll(PARAMETER, (parameter: string, name: string, value: string) =>
-        isSecret(name, value) ? `${name}=${MASK}` : parameter,
-      )
-      .replaceAll(DOTTED, withoutJwt);
-    return this.#words.size === 0 ? known : known.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
+    return withoutNamed(this.#unnamed(text, options));
+  }
+
+  /** Without what is known, and what its form tells. */
+  #unnamed(text: string, options?: { ended?: boolean }): string {
+    let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
+    // Most texts have none of these, and it takes longer to look for the whole.
+    if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
+    if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
+    return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
   }
 
   override header(name: string, value: string): string {
-    return WHOLE_NAME.test(name) ? MASK : super.header(name, value);
+    return tellsSecret(name) ? MASK : super.header(name, value);
+  }
+
+  protected override isSecret(name: string, value: unknown): boolean {
+    return super.isSecret(name, value) || (typeof value === 'string' && tellsSecret(name));
   }
 
   /** Path and query. */
@@ -190,7 +187,7 @@ export class TrafficRedactor extends Redactor {
       .split('&')
       .map((parameter) => {
         const name = parameter.split('=', 1)[0] ?? '';
-        return name.length < parameter.length && isSecret(name, parameter.slice(name.length + 1))
+        return name.length < parameter.length && isSecret(name, parameter.slice(name.length + 1), true)
           ? `${name}=${MASK}`
           : parameter;
       });
@@ -199,10 +196,9 @@ export class TrafficRedactor extends Redactor {
 
   /** A body: JSON is masked member by member, unless it was cut. What is not masked stays as it was written. */
   body(text: string, cut: boolean): string {
-    if (!cut && parsed(text) !== undefined) return this.text(this.#json(text));
-    const members = text.replaceAll(INNER_MEMBER, `$1${MASK}$2`).replaceAll(MEMBER, `$1"${MASK}"`);
+    if (!cut && parsed(text) !== undefined) return this.#unnamed(this.#json(text));
     return this.text(
-      members.replaceAll(MAYBE_MEMBER, (all, before: string, value: string) =>
+      text.replaceAll(MAYBE_MEMBER, (all, before: string, value: string) =>
         looksRandom(value) ? `${before}${MASK}` : all,
       ),
     );
@@ -223,7 +219,7 @@ export class TrafficRedactor extends Redactor {
       if (tokens[index + 1]?.[0] !== ':') {
         const masked = this.#string(token);
         if (masked !== token) mask(at, at + token.length, masked);
-      } else if (isSecretMember(token, tokens[index + 2]?.[0])) {
+      } else if (isSecretMember(tokens, index)) {
         const begin = tokens[index + 2];
         index = lastOfValue(tokens, index + 2);
         const end = tokens[index];
@@ -244,12 +240,25 @@ export class TrafficRedactor extends Redactor {
 }
 
 /** Whether the value of a parameter is a secret. */
-const isSecret = (name: string, value: string): boolean =>
-  WHOLE_NAME.test(decoded(name)) || (MAYBE_NAME.test(name) && !isOrdinary(value));
+const isSecret = (name: string, value: string, isQuery: boolean): boolean =>
+  tellsSecret(decoded(name)) || ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
 
-/** Both as they stand in JSON. */
-const isSecretMember = (name: string, value = ''): boolean =>
-  WHOLE_NAME.test(name.slice(1, -1)) || (MAYBE_NAME.test(name.slice(1, -1)) && looksRandom(value));
+function withoutParameter(parameter: string, name: string, value: string, at: number, text: string): string {
+  const isQuery = /[?&]/.test(text[at - 1] ?? '') || (at === 0 && text[parameter.length] === '&');
+  return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
+}
+
+/** The name of a member is that token; its value comes after the colon. */
+function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
+  const textAt = (at: number): string => tokens[at]?.[0].replaceAll('"', '') ?? '';
+  const [name, value] = [textAt(index), textAt(index + 2)];
+  if (NOTHING.test(value)) return false;
+  if (tellsSecret(name) || (MAYBE_NAME.test(name) && looksRandom(value))) return true;
+  // `{"name": "password", "value": "x"}`, in either order.
+  return name === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
+}
+
+const NOTHING = /^(?:null|true|false|)$/;
 
 /** No name that somebody gave: letters of both cases with digits, or many letters and digits together. */
 const looksRandom = (value: string): boolean =>

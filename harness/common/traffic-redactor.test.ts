@@ -33,6 +33,11 @@ it.each([
   ['quotes', () => mask.body('"'.repeat(LONG), true)],
   ['a name without an end', () => mask.body(`"${'token'.repeat(LONG / 5)}`, true)],
   ['blanks', () => mask.text(`Bearer${' '.repeat(LONG)}`)],
+  ...Object.entries({
+    ...{ names: 'token:', 'quoted names': '"token":', elements: '<token>', paths: 'tokens/' },
+    ...{ parts: 'a: name="token"\r\n', braces: 'auth:{', 'single quotes': "pwd:'", pairs: 'pwd,\\n', items: '{a,pwd:' },
+    ...{ keys: '-----BEGIN PRIVATE KEY-----', addresses: 'x://a', users: '://a:', values: 'pwd"\\\\,value' },
+  }).map(([name, piece]): [string, () => string] => [name, () => mask.text(piece.repeat(LONG / piece.length))]),
 ])('reads %s once', (_, work) => {
   const began = performance.now();
   work();
@@ -90,6 +95,78 @@ it.each([
 ])('masks %s', (_, shown) => {
   expect(shown()).not.toContain('s3cr3t');
   expect(shown()).toContain('***');
+});
+
+const PEM = '-----BEGIN PRIVATE KEY-----\ns3cr3t\n-----END PRIVATE KEY-----\n';
+const YAML = 'a: 1\nwifi:\n  password: s3cr3t, s3cr3t"s3cr3t\n  psk: |\n    s3cr3t\n    s3cr3t\n  ssid: lab\nz: 2\n';
+const XML = '<a><password>s3cr3t</password><entry key="db_secret">s3cr3t</entry><user pwd="s3cr3t"/><z>2</z></a>';
+const MULTIPART =
+  '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\ns3cr3t\r\ns3cr3t\r\n' +
+  '--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nz: 2\r\n--b--';
+const inJson = (data: string): string => JSON.stringify({ content: { data }, z: 2 });
+
+/** Each with something after it that stays. */
+it.each<[string, () => string]>([
+  ['a private key', () => mask.body(JSON.stringify({ pem: PEM, z: 2 }), false)],
+  ['a private key in a text', () => mask.body(`${PEM}z: 2`, false)],
+  ['YAML', () => mask.body(YAML, false)],
+  ['YAML in JSON', () => mask.body(inJson(YAML), false)],
+  ['YAML in JSON that was cut', () => mask.body(inJson('z: 2\npsk: s3cr3t\n').slice(0, -10), true)],
+  ['YAML of one line', () => mask.body('{user: a, pwd: s3cr3t, z: 2}', false)],
+  ['YAML with a block', () => mask.body('credentials:\n  user: s3cr3t\n\n  x: s3cr3t\nz: 2', false)],
+  ['a list in YAML', () => mask.body('- tokens:\n  - s3cr3t\n  - s3cr3t\n- z: 2', false)],
+  ['environment in YAML', () => mask.body('- name: DB_PASSWORD\n  value: s3cr3t\n- z: 2', false)],
+  [
+    'JSON with comments',
+    () => mask.body(inJson('{ // x\n "pwd": "s3cr3t",\n "auth": {"a": "s3cr3t"}, "z": 2}'), false),
+  ],
+  ['TOML', () => mask.body('[a]\npassword = "s3cr3t s3cr3t"\nz = 2\n', false)],
+  ['single quotes', () => mask.body("password: 's3cr3t''s3cr3t'\nz: 2", false)],
+  ['XML', () => mask.body(XML, false)],
+  ['XML in JSON', () => mask.body(inJson(XML), false)],
+  ['XML that was cut', () => mask.body('<z>2</z><password>s3cr3t', true)],
+  ['a multipart form', () => mask.body(MULTIPART, false)],
+  ['members', () => mask.body('{"name":"psk","value":"s3cr3t","credentials":{"a":["s3cr3t"]},"z":2}', false)],
+  ['a value before its name', () => mask.body('{"value":"s3cr3t","name":"psk","z":2}', false)],
+  ...['passphrase', 'psk', 'pwd', 'credentials', 'auth', 'session_id', 'signature', 'wifiPassword'].flatMap(
+    (name): [string, () => string][] => [
+      [name, () => mask.body(`{"${name}":"s3cr3t","z":2}`, false)],
+      [`${name} in what was cut`, () => mask.body(`{"z":2,"${name}":"s3cr3t`, true)],
+    ],
+  ),
+  ['a number in what was cut', () => mask.body('{"z":2,"device_token":53,"a":{', true).replace('53', 's3cr3t')],
+  ['a user in an address', () => mask.text('https://me:s3cr3t@s3cr3t@host/z=2')],
+  ['a user in JSON that was cut', () => mask.body('{"a":"https:\\/\\/me:s3cr3t@host\\/z=2', true)],
+  ['a token by its form', () => mask.text('z=2 ghp_s3cr3t0123456789abcdefghij')],
+  ['X-Auth', () => `${mask.header('X-Auth', 's3cr3t')}z2`],
+  ['X-Session-Id', () => `${mask.header('X-Session-Id', 's3cr3t')}z2`],
+  ['X-Signature', () => `${mask.header('X-Signature', 's3cr3t')}z2`],
+  ['a query', () => mask.url('/x?sig=s3cr3t%2B00&X-Amz-Signature=s3cr3t&code=4/s3cr3t00&z=2')],
+  ['an address', () => mask.header('Location', 'https://x/y?code=s3cr3t00&z=2')],
+  ['a form', () => mask.body('code=s3cr3t00&z=2', false)],
+  ['a path', () => mask.url('/beta/tokens/s3cr3t?z=2')],
+  ['a sentence', () => mask.text('z 2: the token: s3cr3t-s3cr3t is unknown')],
+  ['a finding', () => JSON.stringify(mask.value({ session_id: 's3cr3t', z: 2 }))],
+])('masks the secrets of %s, and nothing else', (_, shown) => {
+  expect(shown()).not.toContain('s3cr3t');
+  expect(shown()).toMatch(/\*\*\*/);
+  expect(shown()).toMatch(/z\W*2/);
+});
+
+it.each([
+  '{"code":"success","round_trip_nanos":5}',
+  '{"after":"7","cursor":"cur_0123456789abcdef","digest":"9f86d081884c7d659a2feaa0c55ad015","version":"v1.2.3-4"}',
+  '{"sha":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b","commit_url":"https://git.example/a/b/commit/9f86d081884c7d65"}',
+  '{"id":"dpl_0123456789abcdef","slot_key":"main","public_key_pem":"-----BEGIN PUBLIC KEY-----"}',
+  '{"message":"the token is missing; use Authorization: Bearer <token>, and ask again"}',
+  '{"filepath":"/etc/secrets/robot-platform.yaml","auth":true,"token":null,"pass":false}',
+  '{"origin":"ssh://git@git.example/a/b","path":"/beta/provisioning_tokens/{id}"}',
+  'a: [token, password]\ntokens: null\npassword: $DB_PASSWORD\nauthor: me\n',
+  'curl -H "x-api-key: $MUSTER_API_KEY" http://x/beta/devices/dvc_0123456789/activation_token',
+  'the body has no "token": it must have one',
+])('leaves %s', (text) => {
+  expect(mask.body(text, false)).toBe(text);
+  expect(mask.body(text, true)).toBe(text);
 });
 
 it('knows a thousand secrets as they are, and no word', () => {

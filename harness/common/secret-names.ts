@@ -1,0 +1,204 @@
+/** Secrets that a name tells, in text of any form: JSON, YAML, XML, forms, addresses; also escaped, or cut. */
+
+export const MASK = '***';
+
+/** What names of secrets end in, whatever is before it. */
+const ENDINGS = [
+  '(?:token|password|passwd|secret|credential|cookie)s?',
+  'passphrase|passcode|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
+  '(?:api|access|account|auth|encryption|master|private|secret|shared|signing|subscription)[_-]?key(?:_pem)?',
+  '(?:access|activation|device|pairing|user|verification)[_-]?code',
+].join('|');
+const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
+
+/** Whether what has that name is a secret, whatever it is. */
+export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
+
+/** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
+const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
+const LONGEST_WORDS = 16;
+export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
+
+/** Secrets that their own form tells. A private key that was cut ends with its text. */
+const FORMS = new RegExp(
+  [
+    '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[^]*?(?:-----END [A-Z0-9 ]{1,60}-----|$)',
+    String.raw`\b(?:gh[opsu]_|ghr_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_|sk_live_|sk-)[\w-]{16,}`,
+    String.raw`:(?:\\*\/){2}(?:[^\s\/?#"'<>\\@]+@)+`,
+  ].join('|'),
+  'g',
+);
+
+/** `ssh://git@…` names a user alone. */
+function withoutForm(found: string): string {
+  if (!found.endsWith('@')) return MASK;
+  const from = found.lastIndexOf('/') + 1;
+  return isShortWords(found.slice(from, -1)) ? found : `${found.slice(0, from)}${MASK}@`;
+}
+
+/** What stands between a name and its value. */
+const BETWEEN = {
+  /** `password: x`, `"password": "x"`, `password = 'x'`; also `name: password` and below it `value: x`. */
+  assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
+  /** `<password>x</password>`, and `<entry key="password">x</entry>`. */
+  element: String.raw`["']?(?:\s[^<>]{0,200})?>`,
+  /** A part of a multipart form. */
+  part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
+  /** `/tokens/x`. */
+  path: String.raw`\/`,
+} as const;
+const NAMED = new RegExp(
+  `(?:${ENDINGS})(?:${Object.entries(BETWEEN)
+    .map(([kind, source]) => `(?<${kind}>${source})`)
+    .join('|')})`,
+  'gi',
+);
+
+interface Place {
+  text: string;
+  /** Where the name and its value begin. */
+  name: number;
+  value: number;
+}
+/** Where the value is without its quotes; `bare`: in JSON, where it had none. Undefined for no secret. */
+type Found = { from: number; to: number; bare?: boolean } | undefined;
+
+const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found } = {
+  assigned,
+  element,
+  part: (place) => upTo(/(?:[^\r\n]+|\r?\n(?!--))+/y, place),
+  path: (place) => unlessPlain(upTo(/[^/?#\s"'<>\\{}]+/y, place), place),
+};
+
+export const withoutForms = (text: string): string => text.replaceAll(FORMS, withoutForm);
+
+/** Masks what a name tells. It is read once from its beginning to its end. */
+export function withoutNamed(text: string): string {
+  let clean = '';
+  let kept = 0;
+  NAMED.lastIndex = 0;
+  for (let match = NAMED.exec(text); match !== null; match = NAMED.exec(text)) {
+    const place = { text, name: match.index, value: NAMED.lastIndex };
+    const [kind] = Object.entries(match.groups ?? {}).find(([, found]) => found !== undefined) ?? [];
+    const found = FIND[kind as keyof typeof BETWEEN](place);
+    if (found === undefined || found.to <= found.from) continue;
+    NAMED.lastIndex = found.to;
+    if (text.startsWith(MASK, found.from)) continue;
+    clean += text.slice(kept, found.from) + (found.bare === true ? `"${MASK}"` : MASK);
+    kept = found.to;
+  }
+  return clean + text.slice(kept);
+}
+
+/** As far as the sticky pattern goes. */
+function upTo(pattern: RegExp, { text, value }: Place): Found {
+  pattern.lastIndex = value;
+  return pattern.test(text) ? { from: value, to: pattern.lastIndex } : undefined;
+}
+
+/** An id of a few digits, or words. */
+const PLAIN = /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i;
+function unlessPlain(found: Found, { text }: Place): Found {
+  const value = found === undefined ? '' : text.slice(found.from, found.to);
+  return PLAIN.test(value) || isShortWords(value) ? undefined : found;
+}
+
+/** A name in angle brackets is also what stands for a value in a sentence. */
+function element(place: Place): Found {
+  const { text, value } = place;
+  const found = upTo(/[^<]{1,8000}/y, place);
+  const isCut = found?.to === text.length && /[\w/+=-]/.test(text[value] ?? '');
+  return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
+}
+
+/** A value that tells nothing, or stands for one. */
+const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
+/** What is before the end of a name that begins a line: of a text, or of a string that is escaped in another one. */
+const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?[\w.-]*$/;
+/** Or one that begins an item of `{a: 1, b: 2}`. */
+const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
+const LONGEST_BEFORE = 120;
+
+function assigned(place: Place): Found {
+  const { text, name, value } = place;
+  const quote = /\\*["']/y;
+  quote.lastIndex = value;
+  const [opening] = quote.exec(text) ?? [];
+  if (opening !== undefined) return { from: value + opening.length, to: endOfQuoted(text, value, opening) };
+  NOTHING.lastIndex = value;
+  if (NOTHING.test(text)) return undefined;
+  if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
+  const before = text.slice(Math.max(0, name - LONGEST_BEFORE), name);
+  const isQuoted = /["']/.test(text.slice(name, value));
+  return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
+}
+
+/** After a name in quotes, as in JSON. */
+function afterQuoted(before: string, place: Place): Found {
+  const number = upTo(/-?\d[\d.eE+-]*(?=\s*(?:[,}\]\\]|$))/y, place);
+  if (number !== undefined) return { ...number, bare: true };
+  const [, begin] = LINE.exec(before) ?? [];
+  if (begin !== undefined) return upTo(/[^\r\n]+/y, place);
+  const found = upTo(RUN, place);
+  return ITEM.test(before) && found !== undefined ? { ...found, bare: true } : inSentence(found, place);
+}
+
+/** After a name without quotes, as in YAML. */
+function afterPlain(before: string, place: Place): Found {
+  const { text, name, value } = place;
+  // Its value is in the line below.
+  if (/[\r\n]|\\[nr]/.test(text.slice(name, value))) return upTo(/[^\r\n"\\]+/y, place);
+  const line = LINE.exec(before);
+  if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
+  const [, begin, indent = ''] = line;
+  if (begin !== undefined) return { from: value, to: endOfLines(text, value, indent.length) };
+  // In an escaped string a line ends with an escape, and the string with its quote.
+  return upTo(/(?:[^\r\n"\\]+|\\+(?![nr"\\]))+/y, place);
+}
+
+const RUN = /[^\s,;{}[\]"'<>&\\]+/y;
+const LEAST_IN_SENTENCE = 8;
+const inSentence = (found: Found, place: Place): Found =>
+  found === undefined || found.to - found.from < LEAST_IN_SENTENCE ? undefined : unlessPlain(found, place);
+
+/** The quote as it opened, or the end of the text. In a string within a string it has backslashes before it. */
+function endOfQuoted(text: string, at: number, opening: string): number {
+  const quote = opening.at(-1) ?? '"';
+  const level = opening.length - 1;
+  for (let end = text.indexOf(quote, at + opening.length); end !== -1; end = text.indexOf(quote, end + 1)) {
+    let slashes = 0;
+    while (end - slashes > at + opening.length && text[end - slashes - 1] === '\\') slashes += 1;
+    if (quote === "'" && text[end + 1] === quote) end += 1;
+    else if (slashes % (2 * (level + 1)) === level) return end - level;
+  }
+  return text.length;
+}
+
+/** After the brace or bracket that closes the one there, or the end of the text. */
+function endOfNested(text: string, at: number): number {
+  const mark = /[{}[\]]|\\*["']/g;
+  mark.lastIndex = at;
+  let depth = 0;
+  for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
+    const [found] = match;
+    if (found === '{' || found === '[') depth += 1;
+    else if (found === '}' || found === ']') depth -= 1;
+    else mark.lastIndex = endOfQuoted(text, match.index, found) + found.length;
+    if (depth === 0) return mark.lastIndex;
+  }
+  return text.length;
+}
+
+/** The rest of the line; of a block also the lines that are further to the right, or items of a list. */
+function endOfLines(text: string, at: number, indent: number): number {
+  const lines = /[^\r\n]*/y;
+  lines.lastIndex = at;
+  const [first = ''] = lines.exec(text) ?? [];
+  if (!/^(?:[|>][+\d-]*[ \t]*)?(?:#.*)?$/.test(first)) return lines.lastIndex;
+  const block = new RegExp(
+    `(?:\\r?\\n(?:[ \\t]{${indent + 1}}[^\\r\\n]*|[ \\t]{${indent}}- [^\\r\\n]*|(?=\\r?\\n)))*`,
+    'y',
+  );
+  block.lastIndex = lines.lastIndex;
+  return block.test(text) ? block.lastIndex : lines.lastIndex;
+}
