@@ -16,8 +16,12 @@ const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
+/** What is masked, as in a recording, or not known whole may be two things. */
+const isEqual = (one: string | undefined, other: string | undefined): boolean =>
+  one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
-  one.method === other.method && (one.target === other.target || (isForEvents(one) && isForEvents(other)));
+  (isForEvents(one) && isForEvents(other)) ||
+  (one.method === other.method && isEqual(one.target, other.target) && isEqual(one.body, other.body));
 
 const hammering = (
   isMeant: (request: RequestSeen) => boolean,

@@ -9,6 +9,8 @@ import { type Way, watchedRules } from './index.ts';
 
 const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
+const KEYED = { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' };
+
 /** Rules that look at what is told here. */
 class Watch {
   readonly #checks;
@@ -27,11 +29,18 @@ class Watch {
   }
 
   /** A request so many milliseconds after what was before. */
-  ask(target: string, after = 0, headers: Record<string, string> = {}, client = 'c', method = 'GET'): RequestSeen {
+  ask(
+    target: string,
+    after = 0,
+    headers: Record<string, string> = {},
+    client = 'c',
+    method = 'GET',
+    body = '',
+  ): RequestSeen {
     this.at += after;
     const path = target.split('?', 1)[0] ?? '';
     const connection = this.connection ?? { open: false };
-    const request = { method, target, path, headers, body: '', connection, client, at: this.at };
+    const request = { method, target, path, headers, body, connection, client, at: this.at };
     this.#tell({ kind: 'asked', asked, request });
     return request;
   }
@@ -63,7 +72,7 @@ class Watch {
   /** A page of a list, asked for and answered. */
   page(path: string, limit: number, offset: number): void {
     const target = `${path}?limit=${limit}&offset=${offset}`;
-    const request = this.ask(target, 100, { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' });
+    const request = this.ask(target, 100, KEYED);
     const json = { object: 'list', limit, offset, has_more: true, data: [] };
     const answer = { status: 200, headers: {}, text: JSON.stringify(json), json };
     this.#tell({ kind: 'answer', asked, path: target, answer, request });
@@ -159,6 +168,18 @@ describe('a client that is refused', () => {
     const watch = new Watch('platform');
     for (let round = 0; round < 60; round += 1) watch.over(watch.ask(`/beta/devices/${round}`, 1), 404);
     expect(watch.found).toEqual([]);
+  });
+
+  test.each<[string, (round: number) => string, string[]]>([
+    ['one object after the other', (round) => `{"name":"robot ${round}"}`, []],
+    ['objects that differ in what is masked', () => '{"name":"robot","token":"***"}', []],
+    ['the same object', () => '{"name":"robot"}', ['client.errors.endless.watched']],
+  ])('writes %s on one connection', (_, bodyOf, found) => {
+    const watch = new Watch('platform');
+    watch.connection = { open: true };
+    for (let round = 0; round < 60; round += 1)
+      watch.over(watch.ask('/beta/devices', 1, KEYED, 'c', 'POST', bodyOf(round)), 400);
+    expect(watch.found).toEqual(found);
   });
 
   test.each([
