@@ -9,6 +9,8 @@ export interface Asked {
   method: string;
   url: string;
   status?: number;
+  /** Why there is no answer. */
+  error?: string;
   duration_ms: number;
   curl: string;
 }

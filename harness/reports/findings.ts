@@ -190,7 +190,8 @@ export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | und
 export const howOften = ({ rate }: CheckResult): string | undefined => rate && rateInWords(rate);
 
 /** `1 finding`, `2 findings`. */
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, noun: string): string =>
+  `${count} ${count === 1 ? noun : `${noun.replace(/(?<=[^aeiou])y$/, 'ie')}s`}`;
 
 /** Those lines that there are; what has none gives `false`. */
 export const lines = (...parts: readonly (string | readonly string[] | false | undefined)[]): string[] =>

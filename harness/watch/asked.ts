@@ -30,6 +30,7 @@ export class WatchedAsked implements Asked {
   status?: number;
   duration_ms = 0;
   body: string | undefined;
+  isOver = false;
   readonly #sent: Sent;
   readonly #place: AskedPlace;
   readonly #redactor: TrafficRedactor;
@@ -71,7 +72,8 @@ export class WatchedAsked implements Asked {
   }
 
   get plain(): Asked {
-    const { method, url, status, duration_ms, curl } = this;
-    return { method, url, ...(status !== undefined && { status }), duration_ms, curl };
+    const { method, url, status, duration_ms, curl, isOver } = this;
+    const answer = status === undefined ? !isOver && { error: 'not answered yet' } : { status };
+    return { method, url, ...answer, duration_ms, curl };
   }
 }

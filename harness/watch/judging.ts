@@ -210,12 +210,15 @@ export class TrafficJudge {
     const { asked, request, told, status, parser } = exchange;
     const { headers, read } = exchange.answer ?? {};
     asked.duration_ms = at - request.at;
+    asked.isOver = true;
     request.body = beginning(request.body);
     if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
-      if (text === undefined) count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
-      else {
+      if (text === undefined) {
+        // What a HAR does not hold has no hash either, and is counted where the file is read.
+        if (body?.cut?.sha256 !== '') count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
+      } else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
         this.#happened({ kind: 'answer', asked, path: request.target, answer, ...told });
       }

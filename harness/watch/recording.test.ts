@@ -263,13 +263,17 @@ test('a last line that is torn costs that line, and anything else is told', asyn
   appendFileSync(path, '{"kind":"whatever","at":1}\n{"kind":"opened","at":10');
   const { traffic, lacks } = await replayed(path);
   expect(traffic).toHaveLength(TRAFFIC.length);
-  expect(lacks).toEqual(['1 lines are no piece of traffic', 'its last line is torn: what wrote it was ended']);
+  expect(lacks).toEqual([
+    'lines in it that are no piece of traffic: 1',
+    'its last line is torn: what wrote it was ended',
+  ]);
 });
 
 test.each([
   ['not there', undefined, 'cannot be read'],
   ['something else', 'hello', 'is neither a recording of `muster watch` nor HAR 1.2; it begins with "hello"'],
   ['other JSON', '{"log":{}}', 'is neither'],
+  ['the beginning of HAR', '{ "log": {"version": "1.2", "entries": [{', 'begins as HAR, and is no whole JSON'],
 ])('a file that is %s is refused', async (_, text, why) => {
   using home = scratch();
   const path = join(home.path, 'x');

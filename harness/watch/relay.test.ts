@@ -5,10 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { eventually, scratch } from '../../simulators/common/testing/scratch.ts';
 import { tls } from '../common/node-tls.ts';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
-import { Relay, type Upstream } from './relay.ts';
+import { Relay, type Tap, type Upstream } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
 import { isTorn, minded } from './tls-end.ts';
+
+const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} };
 
 test.each(KINDS)('on %s each side sees the same bytes, in the same order, and the same ends', async (kind) => {
   await expectTransparent(kind, 100);
@@ -142,7 +144,7 @@ test('the end does not wait for clients whose handshake is not over', async () =
     listen: { host: '127.0.0.1', port: 0 },
     tls: localhostTls,
     upstream: () => ({ place: { host: '127.0.0.1', port: 1 } }),
-    tap: { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} },
+    tap: BLIND,
     faulty: () => {},
   });
   const client = connect({ host: '127.0.0.1', port: relay.port });
@@ -154,6 +156,35 @@ test('the end does not wait for clients whose handshake is not over', async () =
   await relay[Symbol.asyncDispose]();
   expect(performance.now() - began).toBeLessThan(5000);
   client.destroy();
+});
+
+test('a client and a server that cannot agree on TLS are told, each with what to do', async () => {
+  const told: string[] = [];
+  await using server = await Relay.open({
+    ...{ listen: { host: '127.0.0.1', port: 0 }, tls: localhostTls, tap: BLIND, faulty: () => {} },
+    upstream: () => ({ place: { host: '127.0.0.1', port: 1 } }),
+  });
+  await using relay = await Relay.open({
+    ...{ listen: { host: '127.0.0.1', port: 0 }, tls: localhostTls, tap: BLIND, faulty: () => {} },
+    upstream: () => ({ place: { host: '127.0.0.1', port: server.port }, tls: { servername: 'localhost' } }),
+    outages: {
+      refused: (why) => told.push(`server: ${why}`),
+      reached: () => {},
+      handshakeFailed: (why) => told.push(`client: ${why}`),
+    },
+  });
+  for (const secure of [false, true]) {
+    const place = { host: '127.0.0.1', port: relay.port };
+    const client = secure ? tls.connect({ ...place, ca: localhostTls.cert }) : connect(place);
+    client.on('error', () => {});
+    client.write('GET / HTTP/1.1\r\n\r\n');
+    client.resume();
+    await new Promise((resolve) => void client.once('close', resolve));
+  }
+  expect(told).toEqual([
+    expect.stringMatching(/^client: TLS: .*http request/),
+    expect.stringMatching(/^server: its certificate is signed by an authority .*--ca FILE/),
+  ]);
 });
 
 /** Node's error has no message where a name has several addresses. */
@@ -180,7 +211,7 @@ test.each<[string, () => Upstream]>([
   await using relay = await Relay.open({
     listen: { host: '127.0.0.1', port: 0 },
     upstream,
-    tap: { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} },
+    tap: BLIND,
     faulty: () => {},
     outages: {
       refused(why) {

@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { describe, limitIn } from '../client/errors.ts';
+import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
 import { isTorn, minded } from './tls-end.ts';
 
@@ -43,7 +43,12 @@ export interface RelayOptions {
   /** Told once what the tap threw; from then on it is not called. */
   faulty(error: unknown): void;
   /** Told of each connection to the server that could not be made, and of each that was. */
-  outages?: { refused(why: string): void; reached(): void };
+  outages?: {
+    refused(why: string): void;
+    reached(): void;
+    /** Of a TLS handshake of a client that failed. */
+    handshakeFailed?(why: string): void;
+  };
 }
 
 /** Many clients may come at once. */
@@ -76,6 +81,9 @@ export class Relay implements AsyncDisposable {
       secure === undefined
         ? createServer(half, accept)
         : tls.createServer({ ...half, ...secure, ALPNProtocols: ['http/1.1'] }, accept);
+    this.#server.on('tlsClientError', (error) =>
+      this.#tell(() => this.#options.outages?.handshakeFailed?.(whyOf(error))),
+    );
     this.#server.on('connection', (socket: Socket) => {
       this.#accepted.add(socket);
       socket.once('close', () => this.#accepted.delete(socket));
@@ -223,8 +231,9 @@ export class Relay implements AsyncDisposable {
   }
 }
 
-/** A limit of this machine is no doing of the server. Where that has several addresses, Node's error has no words. */
-const whyOf = (error: Error): string => limitIn(error) ?? (error.message || describe(error));
+/** A limit of this machine is no doing of the server. Only of an attempt to connect Node names the address. */
+const whyOf = (error: Error): string =>
+  limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
 
 function dial({ place, tls: secure }: Upstream): Socket {
   const half = { ...place, allowHalfOpen: true };

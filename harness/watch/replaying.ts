@@ -16,6 +16,7 @@ export interface Replayed {
 }
 
 const MOST_SHOWN = 80;
+const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
 /** The first line of a recording of Muster; undefined for any other file. Throws UsageError where it cannot be read. */
 export async function headOf(path: string): Promise<RecordingHead | undefined> {
@@ -49,7 +50,7 @@ async function replayLines(path: string, take: Taking): Promise<Replayed> {
   return {
     lacks: [
       ...(part > 1 ? [`it is part ${part} of a recording: what was under way when it began is not known`] : []),
-      ...(lines > 0 ? [`${lines} lines are no piece of traffic`] : []),
+      ...(lines > 0 ? [`lines in it that are no piece of traffic: ${lines}`] : []),
       ...(isTorn ? ['its last line is torn: what wrote it was ended'] : []),
     ],
   };
@@ -60,6 +61,10 @@ function replayHar(path: string, take: Taking, origin: string | undefined): Repl
   const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;
   const shown = readText(path).slice(0, MOST_SHOWN);
+  if (value === undefined && HAR.test(shown))
+    throw new UsageError(
+      `--replay ${path}: begins as HAR, and is no whole JSON: what wrote it was ended, or it was cut`,
+    );
   throw new UsageError(
     `--replay ${path}: is neither a recording of \`muster watch\` nor HAR 1.2; it begins with ${JSON.stringify(shown)}`,
   );

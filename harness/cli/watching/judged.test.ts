@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';
-import { TrafficJudge } from '../../watch/judging.ts';
+import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import type { Ended, Traffic } from '../../watch/traffic.ts';
 import { type WatchedApi, watchSuite } from './suite.ts';
 
@@ -53,13 +53,21 @@ function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
   ];
 }
 
-async function judgeOf(api: WatchedApi): Promise<{ judge: TrafficJudge; found: string[] }> {
+/** `told`: what was found, as it was told at once. */
+async function judgeOf(api: WatchedApi) {
   const found: string[] = [];
+  const told: Record<string, PlainJudged> = {};
   const { checks } = await watchSuite(api, api === 'device' ? 'unix' : 'url');
   const base = api === 'device' ? '/v0.2' : '/beta';
   const place = { base, origin: 'http://localhost', variable: 'KEY' };
-  const judge = new TrafficJudge({ checks, place, found: (id) => found.push(id) });
-  return { judge, found };
+  const judge = new TrafficJudge({
+    ...{ checks, place },
+    found(id, judged) {
+      found.push(id);
+      told[id] = judged;
+    },
+  });
+  return { judge, found, told };
 }
 
 async function foundIn(api: WatchedApi, steps: readonly Step[]): Promise<string[]> {
@@ -281,6 +289,28 @@ test('what could not be read, and who could not be reached, is counted', async (
   expect(why).toMatch(/^no connection to the server: connect ECONNREFUSED x+/);
   expect(why.length).toBeLessThan(300);
   expect(times).toBe(1);
+});
+
+test('bodies that a HAR does not hold are named once', async () => {
+  const { judge } = await judgeOf('platform');
+  const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
+  const entry = { startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response: { status: 200, headers: [] } };
+  const har = { log: { version: '1.2', entries: [entry, entry] } };
+  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
+  expect(result?.lacks).toContain('2 answers have no body in it');
+  expect(judge.seen.unread).toEqual({});
+});
+
+test('a finding about a request is told before its answer', async () => {
+  const { judge, told } = await judgeOf('platform');
+  const headers: Pairs = [['Service-Version', '2026-08-17.everglades']];
+  const step = { at: 0, connection: 1, target: '/beta/devices', headers, status: 401 };
+  for (const each of trafficOf(step, 1)) judge.take(each);
+  const askedIn = (judged?: PlainJudged): unknown => judged?.broken?.seen.at(-1)?.asked;
+  const [before, after] = [told, judge.judged()].map((of) => askedIn(of['client.key.sent.watched']));
+  expect(before).toMatchObject({ error: 'not answered yet' });
+  expect(after).toMatchObject({ status: 401 });
+  expect(after).not.toHaveProperty('error');
 });
 
 test('what strangers send is forgotten', async () => {

@@ -33,6 +33,15 @@ test('each outage is told once, with its end, and all of them in the summary', (
   ]);
 });
 
+test('the first handshake that fails is told, and all are counted', () => {
+  const { state, outages } = told();
+  for (let times = 0; times < 3; times += 1) outages.handshakeFailed('TLS: tlsv1 alert unknown ca');
+  expect(state.said).toEqual([
+    'the TLS handshake of a client failed: TLS: tlsv1 alert unknown ca; further ones are counted in the report',
+  ]);
+  expect(outages.words).toEqual(['3 TLS handshakes of clients failed; the first: TLS: tlsv1 alert unknown ca']);
+});
+
 test('one that comes and goes all night does not fill the log', () => {
   const { state, outages } = told();
   for (let times = 0; times < 500; times += 1) {

@@ -1,4 +1,4 @@
-/** When the server of a watch cannot be reached, and when it is back. */
+/** When the server of a watch cannot be reached, and when it is back; and clients that do not get as far as to ask. */
 import { readableDuration } from '../../common/durations.ts';
 import { plural } from '../../reports/findings.ts';
 
@@ -20,6 +20,9 @@ export class Outages {
   #last = 0;
   #times = 0;
   #longestMs = 0;
+  /** TLS handshakes that failed, and why the first one did. */
+  #handshakes = 0;
+  #firstWhy = '';
 
   constructor(telling: OutageTelling) {
     this.#telling = telling;
@@ -46,8 +49,21 @@ export class Outages {
     this.#telling.changed?.(null);
   }
 
+  /** Of a client. Each attempt of one that does not trust the certificate is one more. */
+  handshakeFailed(why: string): void {
+    this.#handshakes += 1;
+    if (this.#handshakes > 1) return;
+    this.#firstWhy = why;
+    this.#telling.say(`the TLS handshake of a client failed: ${why}; further ones are counted in the report`);
+  }
+
   /** For the summary, at the end. */
   get words(): string[] {
+    const failed = `${plural(this.#handshakes, 'TLS handshake')} of clients failed; the first: ${this.#firstWhy}`;
+    return [...this.#outages, ...(this.#handshakes === 0 ? [] : [failed])];
+  }
+
+  get #outages(): string[] {
     if (this.#times === 0) return [];
     const ms = Math.max(this.#longestMs, this.#lastsMs);
     const longest = ms === 0 ? '' : `, once for at least ${readableDuration(ms)}`;
