@@ -9,8 +9,12 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 const declare = rules<unknown>();
 
 /** A rule that judges nothing but the traffic of others. Its check is called `<requirement>.watched`. */
-export const watchedRule = (requirement: Requirement, premises: readonly string[], rule: () => Rule): Check<unknown> =>
-  declare(requirement, { aspect: 'watched', premises }, rule);
+export const watchedRule = (
+  requirement: Requirement,
+  premises: readonly string[],
+  rule: () => Rule,
+  about: Pick<Check<unknown>, 'bySecrets'> = {},
+): Check<unknown> => declare(requirement, { aspect: 'watched', premises, ...about }, rule);
 
 /** Clients that are remembered: a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;

@@ -34,7 +34,7 @@ export function checks<Context>() {
 export function rules<Context>() {
   return (
     requirement: Requirement,
-    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs'>,
+    options: Pick<Options<Context>, 'aspect' | 'premises' | 'profile' | 'needs' | 'bySecrets'>,
     rule: () => Rule,
   ): Check<Context> => {
     const { aspect = 'everywhere', ...rest } = options;

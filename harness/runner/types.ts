@@ -86,6 +86,8 @@ export interface Check<Context> {
   deviation?: Deviation;
   /** It asks nothing itself, and judges what other checks see. Made anew for each run. */
   rule?: () => Rule;
+  /** It goes by secrets, which a recording of traffic does not hold. */
+  bySecrets?: true;
   run(context: Context & CheckContext): Promise<void>;
 }
 

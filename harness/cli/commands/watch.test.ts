@@ -114,6 +114,20 @@ describe('between a platform and its clients', () => {
     expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
   });
 
+  test('a finding that goes by a secret names no recording, which does not hold it', async () => {
+    const url = await platform({ object: 'list', limit: 1, offset: 0, has_more: false, data: [] });
+    const words = ['--record', 'day.jsonl', '--report', 'json=r.json'];
+    const run = home.start(['watch', 'platform', '--url', url, '--listen', '0', ...words]);
+    const { url: near } = await run.ready<{ url: string }>();
+    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
+    expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers })).status).toBe(200);
+    run.child.kill('SIGTERM');
+    expect((await run.ended).code).toBe(1);
+    const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
+    expect(finding?.outcome).toBe('warn');
+    expect(finding).not.toHaveProperty('replay_command');
+  });
+
   test('both sides speak TLS', async () => {
     const [cert, key] = [at('cert.pem'), at('key.pem')];
     writeFileSync(cert, localhostTls.cert);
@@ -222,6 +236,10 @@ test.each([
   ],
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
+  ...['--socket', '--discovery', '--listen', '--record', '--max-time'].map((option): [string[], string] => [
+    ['device', option, '1', '--replay', 'x'],
+    `${option} and --replay: give one of them`,
+  ]),
   [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);

@@ -41,6 +41,7 @@ const NARROWED = 'what no traffic showed';
 /** Writes the reports. Gives the exit code. */
 export async function conclude(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
+  const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
   const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, lost(found.get(id))]));
   const report = await runSuite(suite, {
     plan: { ...plan, narrowedBy: [...plan.narrowedBy, NARROWED] },
@@ -56,7 +57,9 @@ export async function conclude(about: Conclusion): Promise<number> {
     arguments: about.arguments,
     settle: about.settle,
     replayCommand: ({ id }) =>
-      recording === undefined ? undefined : `muster watch ${suite.api} --replay ${quote(recording)} --only ${id}`,
+      recording === undefined || bySecrets.has(id)
+        ? undefined
+        : `muster watch ${suite.api} --replay ${quote(recording)} --only ${id}`,
   });
   return report.exit_code;
 }

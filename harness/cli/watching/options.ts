@@ -9,11 +9,15 @@ const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
 
+/** A recording is judged at once, and nothing is connected to. */
+const LIVE = { conflicts: 'replay' } as const;
+
 const both = {
-  'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath }),
-  'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath }),
+  'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath, ...LIVE }),
+  'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath, ...LIVE }),
   record: RECORDING.text('Write what is seen to this file, without secrets: JSON lines, or HAR where it ends in .har', {
     path: wholePath,
+    ...LIVE,
   }),
   'record-size': RECORDING.text('Size at which the file is put aside as FILE.1; four of these are kept', {
     default: '100MB',
@@ -21,16 +25,15 @@ const both = {
   replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
     path: wholePath,
   }),
-  // A recording is judged at once; the page that stays is a report.
   ui: {
     ...CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'),
-    conflicts: 'replay',
+    ...LIVE,
   },
-  'ui-port': { ...consoleOptions['ui-port'], conflicts: 'replay' },
+  'ui-port': { ...consoleOptions['ui-port'], ...LIVE },
   only,
   section,
   requirements,
-  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'when it is told to' }),
+  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'when it is told to', ...LIVE }),
   bail,
   'fail-on': failOn,
   baseline,
@@ -41,20 +44,21 @@ const both = {
 const { socket, discovery, url, ca } = deviceTargetOptions;
 
 export const watchDeviceOptions = {
-  socket,
-  discovery,
+  socket: { ...socket, ...LIVE },
+  discovery: { ...discovery, ...LIVE },
   url,
-  ca,
+  ca: { ...ca, ...LIVE },
   listen: WHERE.text('Where clients come: a unix socket; with --discovery the file that they read; with --url a port', {
     path: pathOfSocket,
+    ...LIVE,
   }),
   ...both,
 } as const satisfies OptionTable;
 
 export const watchPlatformOptions = {
   url: platformTargetOptions.url,
-  ca: platformTargetOptions.ca,
-  listen: WHERE.text('Port where clients come, 0 for a free one, or HOST:PORT; loopback unless a host is named'),
+  ca: { ...platformTargetOptions.ca, ...LIVE },
+  listen: WHERE.text('Port where clients come, 0 for a free one, or HOST:PORT; loopback unless a host is named', LIVE),
   ...both,
 } as const satisfies OptionTable;
 

@@ -11,6 +11,7 @@ import {
   shownRequest,
   VERSION_FORMAT,
   versionOf,
+  watchedRule,
 } from '../../watched.ts';
 import { address, sent as keySent } from '../5-key.ts';
 import { socket, token } from '../5-loopback.ts';
@@ -145,7 +146,7 @@ export const socketRules = [watched(socket, socketRule)];
 export const loopbackRules = [watched(token, tokenRule)];
 export const platformRules = [
   watched(keySent, keyRule),
-  watched(address, addressRule),
+  watchedRule(address, [], addressRule, { bySecrets: true }),
   watched(pingVersion, versionRule(isPing)),
   watched(
     versionSent,
