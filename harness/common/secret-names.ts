@@ -114,7 +114,7 @@ function element(place: Place): Found {
 /** A value that tells nothing, or stands for one. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
 /** What is before the end of a name that begins a line: of a text, or of a string that is escaped in another one. */
-const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?[\w.-]*$/;
+const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
 /** Or one that begins an item of `{a: 1, b: 2}`. */
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
@@ -130,6 +130,8 @@ function assigned(place: Place): Found {
   if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
   const before = text.slice(Math.max(0, name - LONGEST_BEFORE), name);
   const isQuoted = /["']/.test(text.slice(name, value));
+  // What follows a scheme is masked with it.
+  if (!isQuoted && AUTHORIZATION.test(text.slice(name, value + 'bearer '.length))) return undefined;
   return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
 }
 
@@ -148,7 +150,8 @@ function afterPlain(before: string, place: Place): Found {
   const { text, name, value } = place;
   // Its value is in the line below.
   if (/[\r\n]|\\[nr]/.test(text.slice(name, value))) return upTo(/[^\r\n"\\]+/y, place);
-  const line = LINE.exec(before);
+  // YAML has a space there, and a scope such as `tokens:write` has none.
+  const line = text[value - 1] === ':' && /\S/.test(text[value] ?? '') ? null : LINE.exec(before);
   if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
   const [, begin, indent = ''] = line;
   if (begin !== undefined) return { from: value, to: endOfLines(text, value, indent.length) };
@@ -156,6 +159,7 @@ function afterPlain(before: string, place: Place): Found {
   return upTo(/(?:[^\r\n"\\]+|\\+(?![nr"\\]))+/y, place);
 }
 
+const AUTHORIZATION = /^authorization: *(?:bearer|basic|none|missing)\b/i;
 const RUN = /[^\s,;{}[\]"'<>&\\]+/y;
 const LEAST_IN_SENTENCE = 8;
 const inSentence = (found: Found, place: Place): Found =>

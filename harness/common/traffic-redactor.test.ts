@@ -138,6 +138,7 @@ it.each<[string, () => string]>([
   ['a user in an address', () => mask.text('https://me:s3cr3t@s3cr3t@host/z=2')],
   ['a user in JSON that was cut', () => mask.body('{"a":"https:\\/\\/me:s3cr3t@host\\/z=2', true)],
   ['a token by its form', () => mask.text('z=2 ghp_s3cr3t0123456789abcdefghij')],
+  ['a header in a text', () => mask.text('X-API-Key:s3cr3t-s3cr3t\r\nAuthorization: Digest s3cr3t\r\nZ: 2')],
   ['X-Auth', () => `${mask.header('X-Auth', 's3cr3t')}z2`],
   ['X-Session-Id', () => `${mask.header('X-Session-Id', 's3cr3t')}z2`],
   ['X-Signature', () => `${mask.header('X-Signature', 's3cr3t')}z2`],
@@ -150,7 +151,7 @@ it.each<[string, () => string]>([
 ])('masks the secrets of %s, and nothing else', (_, shown) => {
   expect(shown()).not.toContain('s3cr3t');
   expect(shown()).toMatch(/\*\*\*/);
-  expect(shown()).toMatch(/z\W*2/);
+  expect(shown()).toMatch(/z\W*2/i);
 });
 
 it.each([
@@ -164,6 +165,8 @@ it.each([
   'a: [token, password]\ntokens: null\npassword: $DB_PASSWORD\nauthor: me\n',
   'curl -H "x-api-key: $MUSTER_API_KEY" http://x/beta/devices/dvc_0123456789/activation_token',
   'the body has no "token": it must have one',
+  '{"scopes":["provisioning_tokens:write","devices:read"],"a":"Authorization: Bearer <token> is required"}',
+  '--api-key: missing; give it, or set MUSTER_API_KEY',
 ])('leaves %s', (text) => {
   expect(mask.body(text, false)).toBe(text);
   expect(mask.body(text, true)).toBe(text);
