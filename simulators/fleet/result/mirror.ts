@@ -290,23 +290,24 @@ export class Mirror implements Disposable {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
     let until = performance.now() + DELIVERY_MS;
-    let isLast = false;
+    let ends: AbortSignal[] = [signal];
     this.#told = Number.NEGATIVE_INFINITY;
     for (;;) {
-      if (signal.aborted && !isLast) {
-        isLast = true;
+      if (signal.aborted && ends.length > 0) {
+        ends = [];
         until = Math.min(until, performance.now() + LAST_DELIVERY_MS);
+        this.#told = Number.NEGATIVE_INFINITY;
       }
       try {
         const within = AbortSignal.timeout(Math.ceil(Math.max(PAUSE_MS, until - performance.now())));
-        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, within);
+        for (const file of [FAILED_FILE, RESULT_FILE]) await this.#push(file, AbortSignal.any([within, ...ends]));
         return undefined;
       } catch (error) {
         const left = until - performance.now();
         if (error instanceof Refused || left < 0) return whyNot(error);
         this.#tell(`delivering the result, for ${Math.ceil(left / 1000)} s more at most: ${whyNot(error)}`);
       }
-      await delay(PAUSE_MS, undefined, isLast ? {} : { signal }).catch(() => {});
+      await delay(PAUSE_MS, undefined, { signal: AbortSignal.any(ends) }).catch(() => {});
     }
   }
 
