@@ -37,10 +37,12 @@ export const onRequest = (
 
 /** Calls back once a request is over: a stream with its connection, any other answer before it. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
+  let isOver = false;
   const over = (): void => {
     socket.off('close', over);
-    response.off('close', over);
-    then();
+    // A socket that closes closes its response too, and goes on to those it would have called.
+    if (!isOver) then();
+    isOver = true;
   };
   socket.once('close', over);
   response.once('close', over);

@@ -116,7 +116,9 @@ describe('connections', () => {
     await on.device.publish(1);
     await vi.waitFor(() => expect(text).toContain('id: 1'));
     expect(statuses(text)).toEqual([200]);
-    socket.destroy();
+    socket.end();
+    await once(socket, 'close');
+    await vi.waitFor(() => expect(on.device.stats().connections).toBe(0));
   });
 
   test('HEAD gets the head and nothing more', async () => {

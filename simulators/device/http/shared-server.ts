@@ -52,11 +52,13 @@ export function takeOver(request: http.IncomingMessage, response: http.ServerRes
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** The client has nothing more to say; its bytes are dropped. */
+/** The client has nothing more to say: its bytes are dropped, and where it ends, so does the stream, as Node has it. */
 function letGo(socket: Socket): void {
   connections.get(socket)?.latest?.response.detachSocket(socket);
   connections.delete(socket);
-  socket.on('error', () => {}).resume();
+  socket.on('error', () => {});
+  socket.once('end', () => socket.end());
+  socket.resume();
 }
 
 function hub(): http.Server {
