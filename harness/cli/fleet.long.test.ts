@@ -23,7 +23,7 @@ describe('muster fleet', () => {
     const { code, stdout } = await fleets.run(
       fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'),
     );
-    expect(stdout).toMatch(/load generator: invalid (.|\n)*started late(.|\n)*use --/);
+    expect(stdout).toMatch(/load generator: invalid (.|\n)*started late(.|\n)*(use |let the others end)/);
     expect(code).toBe(98);
   });
 

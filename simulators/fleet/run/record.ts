@@ -365,7 +365,7 @@ export class FleetRecord {
   }
 }
 
-const ADVICE = /^(use|raise|ask for|as busy as it is|this machine carries)\b/;
+const ADVICE = /^(use|raise|ask for|as busy as it is|this machine (carries|was busy))\b/;
 /** A number with its unit, but not that of a worker. */
 const FIGURE = /(?<!worker )\b\d[\d.,]*(?: ?(?:%|[µm]?s\b|min\b|h\b))?/g;
 const EXAMPLE = /, the first with: .*$/s;
