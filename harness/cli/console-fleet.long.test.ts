@@ -18,7 +18,8 @@ name: looked at
 thresholds: ['rollout.missed.count==0']
 phases:
   - { do: ramp, over: 200ms }
-  - { do: hold, for: 300ms }
+  # Until a page is open on a busy machine.
+  - { do: hold, for: 20s }
 `;
 
 /** A fleet with a console, in a folder that is removed with it. */

@@ -17,7 +17,7 @@ import { comparePage } from '../reports/compare/comparison-formats.ts';
 import { entryOf } from '../reports/compare/entries.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { fullReports, poisoned } from '../reports/testing/samples.ts';
-import { describeConsole, press, soon } from './testing/console.ts';
+import { describeConsole, soon } from './testing/console.ts';
 import { ask, Running, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
@@ -133,14 +133,13 @@ describeConsole('pages of a hostile target', (open) => {
 
   it('the console of a fleet shows its scenario, and robots that nobody knows, as text', async () => {
     using home = scratch();
-    const phases = ['  - { do: ramp, over: 200ms }', '  - { do: hold, for: 300ms }'].join('\n');
+    const phases = ['  - { do: ramp, over: 200ms }', '  - { do: hold, for: 10m }'].join('\n');
     writeFileSync(join(home.path, 's.yaml'), `name: ${JSON.stringify(HOSTILE)}\nphases:\n${phases}\n`);
     const places = typed`--scenario s.yaml --out out --state state --dir ${home.path}`;
     const words = typed`fleet --robots 3 --platform embedded --workers 1 ${places} --ui`;
     await using run = new Running(words, { cwd: home.path });
     const [, url = ''] = await run.said(/^ui: (\S+)$/m);
     await using page = await open(url, { except: /status of 4\d\d/ });
-    await press(page, 'pause');
     await page.getByRole('textbox', { name: 'Robot', exact: true }).fill(HOSTILE);
     await page.getByRole('button', { name: 'Open' }).click();
     await page.locator('.said.wrong').getByText(SHOWN).waitFor();

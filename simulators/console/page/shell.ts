@@ -66,9 +66,12 @@ export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
   ...values: unknown[]
 ) => VNode;
 
+let saidSoFar = 0;
+
 /** Says something for a moment, and to screen readers. */
-export function say(text: string, tone: 'done' | 'wrong' = 'done'): void {
-  globalThis.dispatchEvent(new CustomEvent('said', { detail: { text, tone } }));
+export function say(text: string, tone: SaidText['tone'] = 'done'): void {
+  saidSoFar += 1;
+  globalThis.dispatchEvent(new CustomEvent<SaidText>('said', { detail: { number: saidSoFar, text, tone } }));
 }
 
 interface ActionProps {
@@ -258,24 +261,30 @@ function ThemeButton(): VNode {
   return html`<button type="button" class="quiet" onClick=${next} aria-label="Theme: ${theme}">◐ ${theme}</button>`;
 }
 
-const SAID_MS = 6_000;
+/** How long a message is shown, in milliseconds; what went wrong has to be read. */
+const SAID_MS = { done: 6_000, wrong: 20_000 };
+const MOST_SAID = 4;
 
 interface SaidText {
+  /** So that a screen reader does not read what stays again when another goes. */
+  number: number;
   text: string;
-  tone: string;
+  tone: keyof typeof SAID_MS;
 }
 
+/** Messages, the newest last: the success of one action does not hide the failure of another. */
 function Said(): VNode {
-  const [said, setSaid] = useState<SaidText | undefined>(undefined);
+  const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {
-    let timer = 0;
     const onSaid = (event: Event): void => {
-      setSaid((event as CustomEvent<SaidText>).detail);
-      clearTimeout(timer);
-      timer = setTimeout(() => setSaid(undefined), SAID_MS);
+      const { detail } = event as CustomEvent<SaidText>;
+      setSaid((before) => [...before.slice(1 - MOST_SAID), detail]);
+      setTimeout(() => setSaid((before) => before.filter((one) => one !== detail)), SAID_MS[detail.tone]);
     };
     addEventListener('said', onSaid);
     return () => removeEventListener('said', onSaid);
   }, []);
-  return html`<div class="said ${said?.tone ?? ''}" role="status" aria-live="polite">${said?.text ?? ''}</div>`;
+  return html`<div class="messages" role="status" aria-live="polite">${said.map(
+    (one) => html`<p key=${one.number} class="said ${one.tone}">${one.text}</p>`,
+  )}</div>`;
 }
