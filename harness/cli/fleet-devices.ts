@@ -1,6 +1,7 @@
 /** Devices of the user's own, from a file: plain lines, CSV with a header line, or JSON lines. Secrets stay unsaid. */
 import { createPrivateKey } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { CsvError, parse } from 'csv-parse/sync';
 import type { OwnDevice } from '../../simulators/fleet/platform/survey.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -144,30 +145,21 @@ function rowOf(source: Source, line: number, fields: readonly [string, unknown][
   return row;
 }
 
-/** A field in quotes may have commas, lines and quotes that are doubled (RFC 4180). */
+/** As RFC 4180 has it, with lines between records that are empty or begin with `#`. */
 function recordsIn(source: Source, text: string): { line: number; cells: string[] }[] {
-  const records: { line: number; cells: string[] }[] = [];
-  const field = /[ \t]*(?:"((?:[^"]|"")*)"[ \t]*|([^",\r\n]*))(,|\r?\n|$)/y;
-  const remark = /[ \t]*(?:#[^\n]*)?(?:\r?\n|$)/y;
-  let cells: string[] = [];
-  let [line, begun] = [1, 1];
-  while (field.lastIndex < text.length || cells.length > 0) {
-    remark.lastIndex = field.lastIndex;
-    if (cells.length === 0 && remark.test(text)) {
-      field.lastIndex = remark.lastIndex;
-      line += 1;
-      begun = line;
-      continue;
-    }
-    const match = field.exec(text);
-    if (match === null) return wrong(source, begun, 'has a quote that does not end', 'quotes around a whole field');
-    const [all, quoted, bare = '', end] = match;
-    cells.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-    line += all.split('\n').length - 1;
-    if (end === ',') continue;
-    records.push({ line: begun, cells });
-    cells = [];
-    begun = line;
+  try {
+    const records = parse(text, {
+      ...{ comment: '#', comment_no_infix: true, skip_empty_lines: true, trim: true },
+      ...{ relax_column_count: true, info: true },
+    }) as unknown as { record: string[]; info: { lines: number } }[];
+    // The parser counts up to the last line of a record.
+    return records.map(({ record, info }) => ({
+      line: info.lines - record.join('').split('\n').length + 1,
+      cells: record,
+    }));
+  } catch (error) {
+    // Its message would show a part of a secret.
+    if (!(error instanceof CsvError)) throw error;
+    return wrong(source, Number(error['lines']), 'has a quote that does not fit', 'quotes around a whole field');
   }
-  return records;
 }
