@@ -14,6 +14,8 @@ interface Entry {
   target: string;
   sent: Pairs;
   lacksHeaders: boolean;
+  /** Whether it may have had credentials that are not among its headers. */
+  lacksSecrets: boolean;
   body: Body | undefined;
   status: number;
   received: Pairs;
@@ -23,6 +25,10 @@ interface Entry {
   /** Of the server. */
   origin: string;
 }
+
+/** How browsers made of Chromium call themselves. They leave these headers out, unless they are told to keep them. */
+const CHROMIUM = 'WebInspector';
+const LEFT_OUT = ['authorization', 'cookie'];
 
 type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
@@ -42,10 +48,13 @@ export function trafficOfHar(
   const log = fieldsOf(fieldsOf(document)['log']);
   const { entries } = log;
   if (!Array.isArray(entries)) return undefined;
-  const isOwn = fieldsOf(log['creator'])['name'] === 'muster';
+  const { name: creator } = fieldsOf(log['creator']);
+  const isOwn = creator === 'muster';
   const numbers = new Map<string, number>();
   const all = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers, isOwn));
   const read = all.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
+  const isMasked = creator === CHROMIUM && !read.some(({ sent }) => hasOneOf(LEFT_OUT, sent));
+  if (isMasked) for (const entry of read) entry.lacksSecrets = !hasOneOf(['x-api-key'], entry.sent);
   const origins = new Set(read.map((entry) => entry.origin));
   if (!isOwn && origin === undefined && origins.size > 1)
     throw new UsageError(
@@ -56,19 +65,26 @@ export function trafficOfHar(
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
   // The end of one exchange comes before the beginning of a later one.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
-  const withoutBody = known.filter(({ text, status }) => text === undefined && status !== 0).length;
-  const untimed = isOwn ? 0 : known.filter(({ time }) => time === 0).length;
-  const bare = known.filter(({ lacksHeaders }) => lacksHeaders).length;
-  const strange = entries.length - read.length;
-  const others = read.length - known.length;
+  const count = (what: string, entries: number): string[] => (entries === 0 ? [] : [`${what}: ${entries}`]);
+  const of = (is: (entry: Entry) => boolean): number => known.filter(is).length;
   return {
     lacks: [
       'HAR has no times of single events, and no ends of connections',
-      ...(withoutBody > 0 ? [`${withoutBody} answers have no body in it`] : []),
-      ...(bare > 0 ? [`${bare} entries lack the headers of the request or the answer`] : []),
-      ...(untimed > 0 ? [`${untimed} entries do not say how long they took`] : []),
-      ...(others > 0 ? [`${others} entries are of another server than ${origin}`] : []),
-      ...(strange > 0 ? [`${strange} entries are not understood`] : []),
+      ...count(
+        'answers without a body',
+        of(({ text, status }) => text === undefined && status !== 0),
+      ),
+      ...count(
+        'entries without the headers of the request or the answer',
+        of(({ lacksHeaders }) => lacksHeaders),
+      ),
+      ...count(
+        'requests of which a browser may have left out credentials',
+        of(({ lacksSecrets }) => lacksSecrets),
+      ),
+      ...count('entries that do not say how long they took', isOwn ? 0 : of(({ time }) => time === 0)),
+      ...count(`entries of another server than ${origin}`, read.length - known.length),
+      ...count('entries that are not understood', entries.length - read.length),
     ],
   };
 }
@@ -99,6 +115,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     method,
     target: url.pathname + url.search,
     sent,
+    lacksSecrets: false,
     lacksHeaders: !isOwn && (sent.length === 0 || (status !== 0 && received.length === 0)),
     body: bodyOf(request, sent),
     status: Number.isInteger(status) ? status : 0,
@@ -135,6 +152,9 @@ function endedOf(status: number, comment = ''): Ended {
   return status === 0 || comment !== '' ? 'unseen' : 'whole';
 }
 
+const hasOneOf = (names: readonly string[], headers: Pairs): boolean =>
+  headers.some(([name]) => names.includes(name.toLowerCase()));
+
 const pairsOf = (value: unknown): Pairs =>
   (Array.isArray(value) ? value : []).flatMap((each: unknown) => {
     const { name, value: text } = fieldsOf(each);
@@ -144,8 +164,9 @@ const pairsOf = (value: unknown): Pairs =>
 
 /** What happened in one exchange, with the time of each. */
 function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
-  const { at, time, connection, method, target, sent, lacksHeaders, body, status, received, text, ended } = entry;
+  const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
   const end = at + time;
+  const lacksHeaders = entry.lacksHeaders || entry.lacksSecrets;
   const began = (take: Taking): void => {
     take({ kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders });
     take({ kind: 'asked', at, exchange, ...defined({ body }) });

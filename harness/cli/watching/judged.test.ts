@@ -297,7 +297,7 @@ test('bodies that a HAR does not hold are named once', async () => {
   const entry = { startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response: { status: 200, headers: [] } };
   const har = { log: { version: '1.2', entries: [entry, entry] } };
   const result = trafficOfHar(har, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('2 answers have no body in it');
+  expect(result?.lacks).toContain('answers without a body: 2');
   expect(judge.seen.unread).toEqual({});
 });
 
@@ -357,7 +357,7 @@ test('a page that is loaded again is no client that loses events, and other serv
   const others = await judgeOf('device');
   const result = trafficOfHar(harOf('http://other'), (each) => others.judge.take(each), 'http://robot');
   expect(others.judge.seen.exchanges).toBe(0);
-  expect(result?.lacks).toContain('4 entries are of another server than http://robot');
+  expect(result?.lacks).toContain('entries of another server than http://robot: 4');
   const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
   const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
   expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
@@ -385,7 +385,7 @@ test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s)
     response: { status: 200, headers: json, content: { text } },
   };
   const result = trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('1 entries do not say how long they took');
+  expect(result?.lacks).toContain('entries that do not say how long they took: 1');
   expect(found).not.toContain('platform.ping.success.watched');
   expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
 });
@@ -414,4 +414,24 @@ test.each<[string, object, object, string[]]>([
   };
   trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
   expect(found).toEqual(expected);
+});
+
+const VERSION = { name: 'Service-Version', value: '2026-03-09.tetons' };
+test.each<[string, string, object[], string[]]>([
+  ['a browser that leaves credentials out', 'WebInspector', [], []],
+  ['a browser that keeps them', 'WebInspector', [{ name: 'Cookie', value: 'a=b' }], ['client.key.sent.watched']],
+  ['a proxy', 'mitmproxy', [], ['client.key.sent.watched']],
+])('a key that is missed in the HAR of %s', async (_, name, others, expected) => {
+  const { judge, found } = await judgeOf('platform');
+  const entry = (path: string, headers: object[]): object => ({
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
+    request: { method: 'GET', url: `http://x${path}`, headers },
+    response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },
+  });
+  const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
+  const har = { log: { version: '1.2', creator: { name }, entries } };
+  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
+  expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
+  const isNamed = result?.lacks.includes('requests of which a browser may have left out credentials: 2');
+  expect(isNamed).toBe(expected.length === 0);
 });
