@@ -5,7 +5,7 @@ import type { Concluded, PlainJudged } from './judging.ts';
 
 /** A heap that no traffic fills, since all that is kept is bounded. */
 const HEAP_MB = 512;
-/** Milliseconds that the end of the judging may take: what is on its way is bounded. */
+/** Milliseconds that the thread may be silent at the end: on a busy machine it comes last. */
 const CONCLUDING_MS = 30_000;
 
 type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
@@ -34,6 +34,8 @@ export class JudgeWorker implements AsyncDisposable {
   /** Milliseconds of a processor that the thread has taken: as it said last, and when that was looked at. */
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
+  /** Runs out while the end is awaited. */
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: JudgeWorkerOptions) {
     this.#options = options;
@@ -81,11 +83,12 @@ export class JudgeWorker implements AsyncDisposable {
   /** What came of all that was sent; undefined where the thread has ended before. */
   async conclude(): Promise<Concluded | undefined> {
     this.post({ kind: 'conclude' });
-    const timer = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
+    this.#patience = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
     try {
       return await this.#concluded.promise;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(this.#patience);
+      this.#patience = undefined;
     }
   }
 
@@ -96,6 +99,7 @@ export class JudgeWorker implements AsyncDisposable {
   }
 
   #message(message: FromThread): void {
+    this.#patience?.refresh();
     try {
       if (message.kind === 'taken') {
         this.#spent = message.spentMs;
