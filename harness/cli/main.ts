@@ -1,11 +1,9 @@
-#!/usr/bin/env node
 /**
- * The command `muster`. Exit codes and messages for usage errors and for failures of Muster itself are decided here.
+ * The command `muster`, once Node can run it. Exit codes and messages for usage errors and for failures of Muster itself are decided here.
  */
 import '../common/node22.ts';
 import { realpathSync, statSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { LimitReached } from '../client/errors.ts';
@@ -18,11 +16,6 @@ import { watchForFaults, watchOutputs } from './process-end.ts';
 enterCallersFolder();
 
 watchOutputs();
-
-// In a checkout the commands, which are loaded from here on, have their types stripped once. An installed Muster is
-// JavaScript already.
-if (extname(import.meta.url) === '.ts')
-  enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
 
 watchForFaults(report);
 

@@ -185,7 +185,7 @@ const FULL = '/dev/full';
 
 test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
   const url = await platform({ object: 'list', limit: '1', offset: 0, has_more: false, data: [] });
-  const main = join(import.meta.dirname, '..', 'main.ts');
+  const main = join(import.meta.dirname, '..', 'launch.cjs');
   const full = openSync(FULL, 'w');
   const child = spawn(process.execPath, [main, 'watch', 'platform', '--url', url, '--listen', '0'], {
     stdio: ['ignore', 'pipe', full],

@@ -21,7 +21,7 @@ import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
 /** The command, for Node. */
-export const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../launch.cjs', import.meta.url));
 /** Types are stripped once for all of these processes. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 

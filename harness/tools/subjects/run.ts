@@ -220,7 +220,7 @@ export const STARVED: readonly Starved[] = [
   },
 ];
 
-const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 /** No run may hang, milliseconds. */
 const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
