@@ -1,5 +1,6 @@
 /**
- * The command `muster`, once Node can run it. Exit codes and messages for usage errors and for failures of Muster itself are decided here.
+ * The command `muster`, once Node can run it. Exit codes and messages for usage errors and for failures of Muster
+ * itself are decided here.
  */
 import '../common/node22.ts';
 import { realpathSync, statSync } from 'node:fs';
