@@ -97,15 +97,6 @@ it('says the same as JSON, here without a temporary folder', async () => {
   expect(code).toBe(EXIT.harness);
 });
 
-it('no check can run on an old Node', async () => {
-  const old = `Object.defineProperty(process,'versions',{value:{...process.versions,node:'22.3.0'}})`;
-  const { code, lines } = await said({ env: preloaded(old) });
-  expect(lines).toContainEqual(
-    expect.stringMatching(/! Node: 22\.3\.0, and \S+ or later is needed\. Install Node \S+ or later\.$/),
-  );
-  expect(code).toBe(EXIT.harness);
-});
-
 it('checks can run without a container runtime', async (context) => {
   const { code, lines } = await said({ env: { DOCKER_HOST: 'tcp://127.0.0.1:1' }, under: withoutDocker(context) });
   expect(lines).toContainEqual(
