@@ -219,21 +219,21 @@ function parsed(source: string): Record<string, number | undefined> {
   return source === '' ? {} : (JSON.parse(source) as Record<string, number>);
 }
 
-function entriesIn(folder: string): number | undefined {
+const entriesIn = (folder: string): number | undefined => namesIn(folder)?.length;
+
+function namesIn(folder: string): string[] | undefined {
   try {
-    return readdirSync(folder).length;
+    return readdirSync(folder);
   } catch {
     return undefined;
   }
 }
 
+/** What is removed meanwhile has no size. */
 function sizeOf(path: string): number {
-  if (!existsSync(path)) return 0;
-  let bytes = 0;
-  for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
-    bytes += statSync(join(path, entry), { throwIfNoEntry: false })?.size ?? 0;
-  }
-  return bytes;
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory() !== true) return stat?.size ?? 0;
+  return (namesIn(path) ?? []).reduce((bytes, name) => bytes + sizeOf(join(path, name)), 0);
 }
 
 /** A series with what became of it. */
