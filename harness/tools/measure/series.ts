@@ -1,6 +1,6 @@
 /** What is measured of processes and folders over time: samples, whether their series grow, and how they are drawn. */
 
-import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
