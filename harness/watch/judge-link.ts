@@ -21,9 +21,10 @@ const WARM_UP_MS = 1000;
 const LOOK_MS = 500;
 /**
  * Milliseconds of traffic that go to the thread together, and bytes after which it does not wait: to wake it, and to be
- * woken by its answer, costs more than to read an exchange.
+ * woken by its answer, costs more than to read an exchange. The more there is, the longer it keeps a processor from the
+ * traffic.
  */
-const TOGETHER_MS = 5;
+const TOGETHER_MS = 2;
 const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
