@@ -149,6 +149,11 @@ describeConsole('the console of a fleet', (open) => {
     await page.getByRole('textbox', { name: 'Robot', exact: true }).fill('nobody');
     await page.getByRole('button', { name: 'Open' }).click();
     await said.getByText('No robot is called nobody').waitFor();
+    await page.getByLabel('Share of robots').fill('50%');
+    await press(page, 'storm');
+    await page.locator('.said.done').getByText('begun: 50% reconnect').waitFor();
+    // A success does not hide what went wrong before.
+    expect(await said.getByText('No robot is called nobody').count()).toBe(1);
     const answers = await all((index) => running.robot(index, '/health'));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(ROBOTS).fill(200));
     await press(page, 'end');
