@@ -16,7 +16,7 @@ if (isOlder(process.versions.node, needed)) {
 } else {
   // What never comes to its end is no success.
   process.exitCode = FAILED;
-  // Compiling takes a tenth of the time until a command does its work, and stripping types a third.
+  // Else compiling, and in a checkout stripping types, is done again at each start.
   require('node:module').enableCompileCache(cache);
   import(main).catch((error) => {
     process.stderr.write(`muster: ${error.stack}\n`);

@@ -78,6 +78,11 @@ describe('as it is installed', () => {
     expect(stderr).toMatch(/^muster: .*gone\.js/);
     expect(code).toBe(EXIT.harness);
   });
+
+  it('is no success when it never comes to its end', () => {
+    writeFileSync(join(compiled, 'main.js'), 'await new Promise(() => {}); process.exitCode = 0;');
+    expect(launchedOn(process.versions.node, launcher).code).toBe(EXIT.harness);
+  });
 });
 
 describe('its grammar', () => {

@@ -15,7 +15,7 @@ interface Entry {
   sent: Pairs;
   lacksHeaders: boolean;
   /** Whether it may have had credentials that are not among its headers. */
-  lacksSecrets: boolean;
+  lacksCredentials: boolean;
   body: Body | undefined;
   status: number;
   received: Pairs;
@@ -54,7 +54,7 @@ export function trafficOfHar(
   const all = entries.map((entry: unknown) => entryIn(fieldsOf(entry), numbers, isOwn));
   const read = all.filter((entry) => entry !== undefined).toSorted((a, b) => a.at - b.at);
   const isMasked = creator === CHROMIUM && !read.some(({ sent }) => hasOneOf(LEFT_OUT, sent));
-  if (isMasked) for (const entry of read) entry.lacksSecrets = !hasOneOf(['x-api-key'], entry.sent);
+  if (isMasked) for (const entry of read) entry.lacksCredentials = !hasOneOf(['x-api-key'], entry.sent);
   const origins = new Set(read.map((entry) => entry.origin));
   if (!isOwn && origin === undefined && origins.size > 1)
     throw new UsageError(
@@ -80,7 +80,7 @@ export function trafficOfHar(
       ),
       ...count(
         'requests of which a browser may have left out credentials',
-        of(({ lacksSecrets }) => lacksSecrets),
+        of(({ lacksCredentials }) => lacksCredentials),
       ),
       ...count('entries that do not say how long they took', isOwn ? 0 : of(({ time }) => time === 0)),
       ...count(`entries of another server than ${origin}`, read.length - known.length),
@@ -115,7 +115,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     method,
     target: url.pathname + url.search,
     sent,
-    lacksSecrets: false,
+    lacksCredentials: false,
     lacksHeaders: !isOwn && (sent.length === 0 || (status !== 0 && received.length === 0)),
     body: bodyOf(request, sent),
     status: Number.isInteger(status) ? status : 0,
@@ -166,7 +166,7 @@ const pairsOf = (value: unknown): Pairs =>
 function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
   const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
   const end = at + time;
-  const lacksHeaders = entry.lacksHeaders || entry.lacksSecrets;
+  const lacksHeaders = entry.lacksHeaders || entry.lacksCredentials;
   const began = (take: Taking): void => {
     take({ kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders });
     take({ kind: 'asked', at, exchange, ...defined({ body }) });
