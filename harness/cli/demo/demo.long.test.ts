@@ -26,9 +26,7 @@ describe('the demo', () => {
     const { demo, scratch, out } = start('whole');
     const { code, stdout } = await demo.ended;
     expect(stdout).toMatch(/Nothing failed {4}12 robots\n +roll-out p50 .*, p99 .*\n +\d+ checks passed\n/);
-    // All that the rows of the APIs say of it, and why.
-    const said = Number(/platform API {2,}(?:\d+ \S+ · )*?(\d+) undecided/.exec(stdout)?.[1] ?? 0);
-    expect(stdout.replaceAll(/\s+/g, ' ').includes(`checks passed ${said} undecided: platform.`)).toBe(said > 0);
+    expect(stdout).not.toContain('undecided');
     expect(code).toBe(0);
     const files = ['device', 'fleet', 'platform'].flatMap((name) => [`${name}.html`, `${name}.json`]);
     expect(readdirSync(out).sort()).toEqual(files);

@@ -35,6 +35,9 @@ export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 /** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
 const DEMO_KEY_BITS = 1024;
 
+/** Devices with a past beside the robots: from a dozen on, every state of a deployment is shown and so decided. */
+const PAST_DEVICES = 12;
+
 interface Demo {
   robots: number;
   seed: number;
@@ -88,6 +91,7 @@ export async function runDemo(demo: Demo): Promise<number> {
 const startPlatform = (keys: { full: string; limited: string }, { seed, uiPort }: Demo): Promise<SimulatedPlatform> =>
   simulatePlatform({
     seed,
+    devices: PAST_DEVICES,
     minKeyBits: DEMO_KEY_BITS,
     ...(uiPort !== undefined && { ui: { port: 0 } }),
     keys: [
