@@ -16,7 +16,7 @@ import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { bundlesOf, evaluateApart, GROUPS, pairsOf, without } from './selection.ts';
+import { bundlesOf, evaluateApart, pairsOf, sampleOf } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
@@ -27,8 +27,7 @@ const values = toolOptions('npm run matrix -- [options]', {
   api: names('subjects of one suite', APIS),
   kind: names('subjects of one kind', SUBJECT_KINDS),
   only: names('these subjects, with commas between', [...new Set(ALL.map(({ name }) => name))]),
-  without: names(`leave these groups out: ${Object.keys(GROUPS).join(', ')}`, Object.keys(GROUPS)),
-  within: names('these groups alone', Object.keys(GROUPS)),
+  sample: count('one of so many subjects that differ in one word, drawn by --seed', 1),
   whole: flag('run every check on a defect, not only those of what it breaks, and ask if the first finding names that'),
   pairs: count('run so many pairs of defects of each suite in place of all else: no defect may hide another', 0, 0),
   single: flag('run each variant by itself, and not in bundles'),
@@ -45,18 +44,18 @@ const values = toolOptions('npm run matrix -- [options]', {
   concurrency: count('subjects at once', 8),
   verbose: flag('print every row, not only those with problems'),
 });
-const { api: apis = APIS, kind: kinds = SUBJECT_KINDS, only, within, seed, concurrency, whole, fast } = values;
+const { api: apis = APIS, kind: kinds = SUBJECT_KINDS, only, seed, concurrency, whole, fast } = values;
 const suites = [deviceSuite, platformSuite, systemSuite, clientSuite].filter(({ api }) => apis.includes(api));
 const asked = ALL.filter(
   (subject) =>
     (only?.includes(subject.name) ?? true) &&
     apis.includes(subject.api) &&
     kinds.includes(subject.kind) &&
-    !(subject.seldom === true && (whole || values.pairs > 0)) &&
-    (within?.some((group) => GROUPS[group]?.(subject)) ?? true),
+    !(subject.seldom === true && (whole || values.pairs > 0)),
 );
-const { chosen: subjects, said } = without(values.without ?? [], asked);
-process.stdout.write(said.map((line) => `${line}\n`).join(''));
+const subjects = sampleOf(asked, values.sample, random(seed).next);
+if (subjects.length < asked.length)
+  process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
 if (subjects.length === 0) refuse('no subject is left to run');
 
 // Those that run the whole suite take longest: started last, everything would wait for them.
@@ -125,7 +124,7 @@ function row({ subject: { api, kind, name }, passed, red, headline, problems, du
   return `${mark} ${api.padEnd(8)} ${kind.padEnd(9)} ${name.padEnd(32)} ${duration}  ${found}\n`;
 }
 
-const everyDefect = values.pairs === 0 && only === undefined && within === undefined && kinds.includes('defect');
+const everyDefect = values.pairs === 0 && values.sample === 1 && only === undefined && kinds.includes('defect');
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {

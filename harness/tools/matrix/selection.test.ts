@@ -1,4 +1,4 @@
-/** What is left out, and that it is said. */
+/** Samples of subjects that are alike, bundles of variants, and pairs of defects. */
 
 import { describe, expect, it } from 'vitest';
 import { random } from '../../../simulators/common/random.ts';
@@ -7,33 +7,39 @@ import { deviceDefect, deviceVariants } from '../../../simulators/defects/device
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Changes } from '../subjects/simulators.ts';
-import { bundlesOf, evaluateApart, GROUPS, pairsOf, without } from './selection.ts';
+import { bundlesOf, evaluateApart, pairsOf, sampleOf } from './selection.ts';
 import { allSubjects, type Subject, variantSubject } from './subjects.ts';
 
-const subject = (kind: Subject['kind'], name: string, slow = false): Subject => ({
+const subject = (kind: Subject['kind'], name: string, about: Partial<Subject> = {}): Subject => ({
   api: 'device',
   kind,
   name,
   summary: 'Does something.',
-  slow,
   run: () => Promise.reject(new Error('not run')),
+  ...about,
 });
-const ALL = [
-  subject('reference', 'loopback'),
-  subject('variant', 'extra-fields'),
-  subject('variant', 'slow-answers', true),
-  subject('null', 'not-found'),
-  subject('null', 'endless-body'),
-  subject('unwilling', 'lies'),
-  subject('starved', '24-descriptors'),
-];
-const names = (groups: readonly string[]): string[] => without(groups, ALL).chosen.map(({ name }) => name);
 
-it('leaves out the groups that are named, each with a line, and nothing else', () => {
-  expect(names([])).toEqual(ALL.map(({ name }) => name));
-  expect(names(Object.keys(GROUPS))).toEqual(['loopback', 'extra-fields', 'not-found']);
-  expect(names(['slow', 'floods'])).toEqual(['loopback', 'extra-fields', 'not-found', 'lies', '24-descriptors']);
-  expect(without(['slow', 'unwilling'], ALL).said).toEqual(['left out: slow (1)', 'left out: unwilling (1)']);
+describe('a sample', () => {
+  const defects = [1, 2, 3, 4].flatMap((nth) =>
+    ['a', 'b'].map((broken) => subject('defect', `${broken}${nth}`, { breaks: [`device.${broken}`] })),
+  );
+  const kept = [subject('reference', 'loopback'), subject('variant', 'extra-fields'), subject('variant', 'silent')];
+  const all = [...kept, ...defects, subject('null', 'not-found'), subject('null', 'endless-body')];
+  const drawn = (share: number, seed: number): string[] =>
+    sampleOf(all, share, random(seed).next).map(({ name }) => name);
+
+  it('has one of so many of each family, every reference and every quick variant', () => {
+    const names = drawn(4, 1).map((name) => name.replace(/\d$/, ''));
+    expect(names.toSorted()).toEqual(
+      [...kept.map(({ name }) => name), 'a', 'b', 'not-found', 'endless-body'].toSorted(),
+    );
+    expect(drawn(1, 1)).toEqual(all.map(({ name }) => name));
+  });
+
+  it('is the same for a seed and another for others', () => {
+    expect(drawn(2, 1)).toEqual(drawn(2, 1));
+    expect(new Set([1, 2, 3, 4, 5].map((seed) => drawn(2, seed).join())).size).toBeGreaterThan(1);
+  });
 });
 
 // A wrong variant must not hide behind those that it shares a bundle with.

@@ -1,7 +1,4 @@
-/**
- * Groups of subjects that take long, and find only what a change of certain folders can break: `.ci/selection.ts` has
- * the folders.
- */
+/** Which subjects run, and which run together: a sample of those that are alike, bundles of variants, pairs of defects. */
 
 import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
@@ -10,26 +7,29 @@ import { behavioursWith, type Changes } from '../subjects/simulators.ts';
 import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
-export const GROUPS: Readonly<Record<string, (subject: Subject) => boolean>> = {
-  starved: ({ kind }) => kind === 'starved',
-  unwilling: ({ kind }) => kind === 'unwilling',
-  slow: ({ slow }) => slow === true,
-  floods: ({ kind, name }) => kind === 'null' && FLOODS.some((flood) => flood === name),
+/**
+ * Subjects that differ in one word are one family: of one API and kind, and of defects, of one first requirement that
+ * they break. References are never left out, and a variant only when it is slow: a false red is the worst bug.
+ */
+const familyOf = ({ api, kind, name, slow, breaks }: Subject): string | undefined => {
+  if (kind === 'reference' || (kind === 'variant' && slow !== true)) return undefined;
+  const floods = kind === 'null' && FLOODS.some((flood) => flood === name);
+  return [api, kind, floods, breaks?.[0]].join(' ');
 };
 
-/**
- * The subjects that are in none of the groups. `said`: one line for each group, so that nothing is silently skipped.
- */
-export function without(
-  groups: readonly string[],
-  subjects: readonly Subject[],
-): { chosen: readonly Subject[]; said: string[] } {
-  const counted = groups.map((name) => ({ name, left: subjects.filter((subject) => GROUPS[name]?.(subject)) }));
-  const left = new Set(counted.flatMap((group) => group.left));
-  return {
-    chosen: subjects.filter((subject) => !left.has(subject)),
-    said: counted.flatMap(({ name, left: { length } }) => (length === 0 ? [] : [`left out: ${name} (${length})`])),
-  };
+/** One of `share` subjects of each family, rounded up, in the order of a draw; `next` gives numbers from 0 to 1. */
+export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): Subject[] {
+  const families = Map.groupBy(
+    subjects.map((subject) => ({ subject, order: next() })),
+    ({ subject }) => familyOf(subject),
+  );
+  const drawn = [...families].flatMap(([family, members]) =>
+    members
+      .toSorted((a, b) => a.order - b.order)
+      .slice(0, family === undefined ? members.length : Math.ceil(members.length / share)),
+  );
+  const chosen = new Set(drawn.map(({ subject }) => subject));
+  return subjects.filter((subject) => chosen.has(subject));
 }
 
 // Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is
