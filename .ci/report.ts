@@ -89,8 +89,8 @@ const WIDTHS = [8, 7, 8, 8];
 const row = (name: string, cells: readonly (string | number)[]): string =>
   `${name.padEnd(24)}${cells.map((cell, column) => String(cell).padStart(WIDTHS[column] ?? 0)).join('')}`;
 
-/** Prints it all; the exit code. */
-export function printReport(steps: readonly Done[], leftOut: readonly string[]): number {
+/** Prints it all, with the lines of a table of weights; returns the exit code. */
+export function printReport(steps: readonly Done[], weights: readonly string[]): number {
   const results = steps.map((step) => ({ step, ...resultOf(step) }));
   const failures = results.flatMap((result) => result.failures);
   const passed = results.reduce((sum, result) => sum + result.passed, 0);
@@ -98,14 +98,15 @@ export function printReport(steps: readonly Done[], leftOut: readonly string[]):
   const slowest = results.flatMap(({ timed }) => timed).toSorted((a, b) => b.ms - a.ms);
   const lines = [
     '',
-    row('step', ['passed', 'failed', 'skipped', 'minutes']),
+    row('step', ['passed', 'failed', 'skipped', 'seconds']),
     ...results.map(({ step, passed: done, skipped: not, failures: { length } }) =>
-      row(step.name, [done, length, not, (step.durationMs / 60_000).toFixed(1)]),
+      row(step.name, [done, length, not, (step.durationMs / 1000).toFixed(0)]),
     ),
     '',
     'slowest',
     ...slowest.slice(0, SLOWEST).map(({ what, ms }) => `${readableDuration(ms).padStart(10)}  ${what}`),
-    ...(leftOut.length === 0 ? [] : ['', 'left out', ...leftOut.map((line) => `  ${line}`)]),
+    '',
+    ...weights,
     ...failures.map(({ title, message }) => `\n== failed: ${title}\n${message.slice(0, LONGEST_MESSAGE)}`),
     `${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
   ];

@@ -1,16 +1,15 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER [--since REF]`, as `.ci/run` calls it: what a change must pass, or
- * everything. Stages run one after another. Results and the file `machine`, which says that the machine is prepared,
- * are in the folder.
+ * `node .ci/steps.ts change|nightly FOLDER`, as `.ci/run` calls it: what a change must pass, or everything. Stages run
+ * one after another. Results and the file `machine`, which says that the machine is prepared, are in the folder.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs, parseEnv } from 'node:util';
+import { parseEnv } from 'node:util';
 import { type Done, printReport, testResultsOf } from './report.ts';
-import { recordProven, SELECTED, type Selected, unchanged } from './selection.ts';
+import { weightTable } from './weight.ts';
 
 interface Step {
   name: string;
@@ -38,37 +37,34 @@ const BUILD: Stage = [
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 /** Compares times: other tests beside it leave nothing to compare. */
-const NETEM_TEST = 'simulators/fleet/robot/network.long.test.ts';
+const NETEM_TEST = 'simulators/fleet/robot/network.nightly.test.ts';
 /** Its runs take minutes and hardly any processor time. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
+/** Of subjects that differ in one word, one in so many: each requirement keeps a defect, and each kind a subject. */
+const SHARE = 4;
+
+/** A sample of the subjects of an API, `atOnce` beside each other; another change draws another sample. */
+const matrix = (api: string, atOnce: number): Step => ({
+  name: `matrix ${api}`,
+  command: `npm run matrix -- --api ${api} --concurrency ${atOnce} --sample ${SHARE} --seed ${seedOf('suites')}`,
+});
+
 /**
  * Tests and subjects of the matrix hold bounds of time, and both could use the whole machine: beside each other they
- * would fail for want of it. Subjects that are slow or starved themselves come last, alone.
+ * would fail for want of it.
  */
-function change(left: readonly Selected[]): Stage[] {
-  const exclude = [AGENT_TEST, NETEM_TEST, ...left.flatMap(({ tests }) => tests)]
-    .map((path) => ` --exclude '${path}'`)
-    .join('');
-  const groups = SELECTED.flatMap(({ subjects = [] }) => subjects);
-  const seldom = SELECTED.filter((selected) => !left.includes(selected)).flatMap(({ subjects = [] }) => subjects);
-  const matrix = (api: string, concurrency: number): Step => ({
-    name: `matrix ${api}`,
-    command: `npm run matrix -- --api ${api} --concurrency ${concurrency} --without ${groups.join()}`,
-  });
-  return [
-    BUILD,
-    [[AGENT], [{ name: 'tests', command: `npm run test:all --${exclude}` }]],
-    // Devices are asked how fast they publish: two lanes that fill the machine would make them slow.
-    [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
-    [
-      [matrix('platform', 5)],
-      [pairs(`10 --seed ${seedOf('suites')}`)],
-      [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
-    ],
-    ...(seldom.length === 0 ? [] : [[[seldomSubjects(seldom)]]]),
-  ];
-}
+const change = (): Stage[] => [
+  BUILD,
+  [[AGENT], [{ name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` }]],
+  // Devices are asked how fast they publish: two lanes that fill the machine would make them slow.
+  [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
+  [
+    [matrix('platform', 5)],
+    [pairs(`10 --seed ${seedOf('suites')}`)],
+    [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
+  ],
+];
 
 /** So many pairs of defects of each suite: none may hide the other. */
 const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run matrix -- --fast --pairs ${most}` });
@@ -76,11 +72,6 @@ const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run
 /** New inputs for each change of a folder, and the same ones when its run is repeated. */
 const seedOf = (folder: string): number =>
   Number.parseInt(execFileSync('git', ['rev-parse', `HEAD:${folder}`], { encoding: 'utf8' }).slice(0, 7), 16);
-
-const seldomSubjects = (groups: readonly string[]): Step => ({
-  name: 'matrix seldom',
-  command: `npm run matrix -- --within ${groups.join()} --concurrency 5`,
-});
 
 /** Most of it one after another: what takes the whole machine says nothing beside others. */
 function nightly(): Stage[] {
@@ -111,7 +102,7 @@ function nightly(): Stage[] {
         { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
         {
           name: 'tests',
-          command: `npm run test:all -- --project long --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`,
+          command: `npm run test:all -- --project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`,
         },
       ],
     ],
@@ -119,21 +110,15 @@ function nightly(): Stage[] {
   ];
 }
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { since: { type: 'string' } } });
-const [mode = 'change', folder = '.'] = positionals;
-const left = mode === 'nightly' ? [] : unchanged(values.since);
-const stages = mode === 'nightly' ? nightly() : change(left);
+const [mode = 'change', folder = '.'] = process.argv.slice(2);
+const stages = mode === 'nightly' ? nightly() : change();
 
 const done: Done[] = [];
 for (const [index, stage] of stages.entries()) {
   if (index === 1) await machinePrepared();
   await Promise.all(stage.map(runLane));
 }
-const since = values.since === undefined ? 'since it passed last' : `since ${values.since}`;
-const leftOut = left.map(({ name, about }) => `${name}: nothing has changed ${since} in ${about.join(', ')}`);
-process.exitCode = printReport(done, leftOut);
-const matrix = done.filter(({ name }) => name.startsWith('matrix'));
-recordProven(passedFiles(), matrix.length > 0 && matrix.every(({ code }) => code === 0), left);
+process.exitCode = printReport(done, weightTable());
 if (mode === 'nightly') recordSeconds();
 
 /** Takes the environment that tests need from the file that says so. */
@@ -163,16 +148,6 @@ async function runStep({ name, command, nice = 0 }: Step): Promise<Done> {
   const durationMs = performance.now() - started;
   process.stdout.write(`== ${name}: ${command}\n${output}`);
   return { name, code, output, durationMs, results };
-}
-
-/** Files whose tests ran, and passed. */
-function passedFiles(): Set<string> {
-  const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
-  const passed = files.filter(
-    ({ assertionResults: tests }) =>
-      tests.some(({ status }) => status === 'passed') && tests.every(({ status }) => status !== 'failed'),
-  );
-  return new Set(passed.map(({ name }) => relative('.', name)));
 }
 
 /** For the order of the tests in checkouts that have run none of them. */

@@ -9,10 +9,10 @@ const ROOT = new URL('..', import.meta.url).pathname;
 /** Where to write the results as JSON, for `.ci/run`. */
 const results = process.env['MUSTER_TEST_RESULTS'];
 
-/**
- * Tests that take long (browser, containers, crash loops, thousands of robots): `npm run test:all` runs them as well.
- */
+/** Tests of many seconds (browser, containers, crash loops), which guard a change. */
 const LONG_TESTS = '**/*.long.test.ts';
+/** Tests of minutes, which a release needs: floods, sleeping machines, clusters, whole networks of faults. */
+const NIGHTLY_TESTS = '**/*.nightly.test.ts';
 
 /** Of long tests: what a nightly run took, for checkouts that have run nothing yet. */
 const SECONDS = JSON.parse(readFileSync(new URL('../.ci/seconds.json', import.meta.url), 'utf8')) as Record<
@@ -46,6 +46,11 @@ process.env['XDG_STATE_HOME'] = new URL('../node_modules/.cache/muster-state', i
 
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
 
+const long = (name: string, files: string) => ({
+  extends: true as const,
+  test: { name, include: FOLDERS.map((folder) => `${folder}/${files}`) },
+});
+
 export default defineConfig(({ mode }) => ({
   root: ROOT,
   test: {
@@ -63,20 +68,13 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'short',
           include: FOLDERS.map((folder) => `${folder}/**/*.test.ts`),
-          exclude: [...configDefaults.exclude, LONG_TESTS],
+          exclude: [...configDefaults.exclude, LONG_TESTS, NIGHTLY_TESTS],
           // Half of their time went into a process and a graph of modules for each; `npm run nightly` runs each in its
           // own.
           isolate: false,
         },
       },
-      ...(mode === 'all'
-        ? [
-            {
-              extends: true,
-              test: { name: 'long', include: FOLDERS.map((folder) => `${folder}/${LONG_TESTS}`) },
-            } as const,
-          ]
-        : []),
+      ...(mode === 'all' ? [long('long', LONG_TESTS), long('nightly', NIGHTLY_TESTS)] : []),
     ],
   },
 }));
