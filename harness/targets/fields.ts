@@ -1,7 +1,6 @@
 /**
- * What is known of a target, declared once: a row a field. From the rows follow the shape of a target file, the options
- * of `muster check` (`cli/check-options.ts`), the options of the functions that open a target, and which of these
- * wins.
+ * Fields of a target, one row each. The rows give the shape of a target file, the options of `muster check`
+ * (`cli/check-options.ts`), the options of the functions that open a target, and their precedence.
  */
 import { isAbsolute } from 'node:path';
 import type { Static, TOptional, TSchema, TString } from 'typebox';
@@ -16,27 +15,21 @@ import { fieldsOf, TRANSPORTS, type TransportFields } from './transports/index.t
 import type { Transport } from './transports/transport.ts';
 
 export interface Field {
-  /** Shape of its value. Default: a text that is not empty. */
   readonly type?: TSchema;
-  /** Shape of its value as an option, where a target file has it in another one. */
+  /** Shape of its value as an option, if a target file has another. */
   readonly given?: TSchema;
-  /** Help of the option of the command line, which it has none without. */
+  /** Help of its option; without it there is no option. */
   readonly help?: string;
-  /** What the help shows as its default. */
   readonly defaultText?: string;
-  /** The option that excludes it. */
   readonly conflicts?: string;
-  /** Description in the schema of target files. */
   readonly description?: string;
-  /**
-   * Name on the command line where it is not that of the row, with dashes; `false` for what only a target file says.
-   */
+  /** Name of the option, if it differs from the row's with dashes; `false` for a field of target files alone. */
   readonly option?: string | false;
-  /** Name in a target file where it is not that of the row, with underscores; `false` for what no target file says. */
+  /** Name in a target file, if it differs from the row's with underscores; `false` for a field without. */
   readonly file?: string | false;
-  /** Holds a path, which is relative to the target file that names it. */
+  /** Whether it holds a path relative to its target file. */
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Holds a secret, which the command line takes from this environment variable too. */
+  /** Environment variable from which the command line also takes this secret. */
   readonly variable?: string;
 }
 
@@ -66,10 +59,9 @@ const image = Type.Object(
   CLOSED,
 );
 
-/** How an image is started. Paths are inside the container. */
+/** Start of an image. Paths are inside the container. */
 export type ImageOptions = Omit<Static<typeof image>, 'args'> & { args?: readonly string[] };
 
-/** How a target is started, and who is trusted to be it. */
 export const startFields = {
   command: {
     help: 'Shell command that starts the target',
@@ -91,7 +83,6 @@ export const startFields = {
   },
 } as const satisfies Fields;
 
-/** What the implementation under test is, and what it can do. */
 export const identityFields = {
   artifact: {
     help: 'File that you name as the implementation; a certificate has its SHA-256',
@@ -116,7 +107,6 @@ export const identityFields = {
   },
 } as const satisfies Fields;
 
-/** The control API of a device. */
 export const controlFields = {
   control: {
     file: 'http',
@@ -131,7 +121,7 @@ export const controlFields = {
   },
 } as const satisfies Fields;
 
-/** What drives a device in place of a control API, and what that would declare. */
+/** Shell lines and declarations in place of a control API. */
 const commandFields = {
   drive: {
     description:
@@ -151,7 +141,7 @@ const commandFields = {
   configRoot: { description: 'Folder below which config files are written', isPath: true },
 } as const satisfies Fields;
 
-/** What the platform of Muster's own is like, that an agent enrols in. */
+/** Muster's own platform, in which an agent enrols. */
 export const ownPlatformFields = {
   dialect: { type: oneOf(DIALECTS), help: 'Header names' },
   port: {
@@ -180,7 +170,6 @@ export const ownPlatformFields = {
   },
 } as const satisfies Fields;
 
-/** How a Platform API is reached. */
 export const platformFields = {
   url: { help: 'Base URL ({base_url} of the specification)', description: '{base_url}' },
   apiKey: {
@@ -211,7 +200,7 @@ export const platformFields = {
   readOnly: { type: FLAG, description: 'Send this platform nothing but GET requests' },
 } as const satisfies Fields;
 
-/** The platform that a device is enrolled in already; no target file names it. */
+/** Platform in which a device is enrolled already; options only. */
 export const systemFields = {
   platform: { help: 'Base URL of a platform that the agent is enrolled in' },
   apiKey: platformFields.apiKey,
@@ -220,7 +209,7 @@ export const systemFields = {
   apiVersion: platformFields.apiVersion,
 } as const satisfies Fields;
 
-/** A client runs once a situation, so that there is no address of it, and no target file. */
+/** Client: runs once a situation, so it has no address and no target file. */
 export const clientFields = {
   command: { help: 'Shell command that starts the client, once a situation', conflicts: 'image' },
   image: { help: 'Container image of the client, started once a situation' },
@@ -235,7 +224,6 @@ export const clientFields = {
 type Words<S, Joint extends string> = S extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `${Joint}${Lowercase<First>}`}${Words<Rest, Joint>}`
   : S;
-/** Name of the option of a field on the command line; never of one that is no such option. */
 export type OptionName<Name, F> = F extends { help: string }
   ? F extends { option: infer Option extends string }
     ? Option
@@ -247,12 +235,9 @@ type FileName<Name, F> = F extends { file: false }
     ? InFile
     : Words<Name, '_'>;
 type InFile<F> = F extends { type: infer T extends TSchema } ? T : TString;
-/** A field's value as an option. */
 export type Value<F> = F extends { given: infer T extends TSchema } ? Readonly<Static<T>> : Static<InFile<F>>;
 
-/** The values of fields by the names of their rows, wherever they come from. */
 export type Values<T extends Fields> = { [Name in keyof T]?: Value<T[Name]> };
-/** The fields that are options of the functions that open a target. */
 type Options<T extends Fields> = {
   [Name in keyof T as T[Name] extends { option: false } ? never : Name]?: Value<T[Name]>;
 };
@@ -270,8 +255,8 @@ function words(name: string, joint: string): string {
 }
 
 /**
- * An option wins over the target file, and both over the environment. A flag that is not set says nothing, so that it
- * is set where either sets it.
+ * Merges by precedence: option, target file, environment. An unset flag counts as absent, so that either source can set
+ * it.
  */
 export function mergedFields<T extends Fields>(
   fields: T,
@@ -294,7 +279,6 @@ function saidOf(holder: object, name: string): unknown {
 
 type Shapes<T extends Fields> = { [Name in keyof T as FileName<Name, T[Name]>]: TOptional<InFile<T[Name]>> };
 
-/** The fields that a target file may have, by the names that they have there. */
 function optional<T extends Fields>(fields: T): Shapes<T> {
   const entries = Object.entries<Field>(fields).filter(([, { file }]) => file !== false);
   const shapes = entries.map(([name, field]) => {
@@ -304,10 +288,6 @@ function optional<T extends Fields>(fields: T): Shapes<T> {
   return Object.fromEntries(shapes) as Shapes<T>;
 }
 
-/**
- * The shape of a target file whose device may be reached by these transports. Published as
- * `fixtures/schemas/target.schema.json`.
- */
 export function targetFileOf(transports: readonly Transport[]) {
   const { name, version, artifact, capabilities } = optional(identityFields);
   const ownPlatform = Type.Object(optional(ownPlatformFields), {
@@ -349,11 +329,9 @@ export function targetFileOf(transports: readonly Transport[]) {
   );
 }
 
-/** The shape of a target file, with Muster's own transports. */
 export const targetFile = targetFileOf(TRANSPORTS);
 export type TargetFile = Static<typeof targetFile.schema>;
 
-/** Every field of a target file, below the names that lead to it. */
 export const filedFields = (transports: readonly Transport[]): { path: string[]; field: Field }[] =>
   Object.entries({
     '': identityFields,
@@ -367,47 +345,42 @@ export const filedFields = (transports: readonly Transport[]): { path: string[];
       .map(([name, field]) => ({ path: [...part.split('.').filter(Boolean), fileName(name, field)], field })),
   );
 
-/** Default of `patienceMs`. */
 export const PATIENCE_MS = 10_000;
 
-/** Options that every target shares. What the others leave open is taken from the target file. */
+/** Options of every target. The target file gives the missing ones. */
 export interface TargetOptions extends Options<typeof startFields>, Options<typeof identityFields> {
   redactor: Redactor;
-  /** Environment of commands and of `${NAME}` in a target file. Default: this process's. */
+  /** Environment of commands and of `${NAME}` in a target file. Default: that of this process. */
   env?: Record<string, string | undefined>;
   /** Milliseconds within which a started target must serve. Default 60 000. */
   startMs?: number;
   /** Milliseconds a check waits for something that should happen at once. Default 10 000. */
   patienceMs?: number;
-  /** Milliseconds that the very first answer may take. Default: three times `patienceMs`. */
+  /** Milliseconds for the very first answer. Default: three times `patienceMs`. */
   firstAnswerMs?: number;
-  /** What every request says who asks, as `User-Agent`. Default: nothing. */
+  /** `User-Agent` of every request. Default: none. */
   userAgent?: string | undefined;
-  /** Called with a sentence about what is being waited for. */
   notify?(text: string): void;
   signal?: AbortSignal;
 }
 
 /**
- * The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) say where the device is.
- * `controlToken` is what a control API over HTTP is sent as `Authorization: Bearer TOKEN`; default:
- * MUSTER_CONTROL_TOKEN of `env`, or nothing.
+ * Options of a device. The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) give its
+ * address. `controlToken` goes to a control API over HTTP as `Authorization: Bearer TOKEN`; default:
+ * MUSTER_CONTROL_TOKEN of `env`, or none.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
   /**
-   * Makes a control, once the device answers (`--control platform`); what it lacks comes from the others. Throws
+   * Makes a control once the device answers (`--control platform`); other controls add what it lacks. Throws
    * ControlError.
    */
   attach?(device: HttpClient): Promise<Control>;
-  /** Paths that `{name}` in the command stands for, beside its own places. */
   placeholders?: Readonly<Record<string, string>>;
-  /** Default: all that Muster has. */
   transports?: readonly Transport[];
 }
 
-/** Options that name a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
+/** Options of a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions, Options<typeof platformFields> {}
 
-/** Options that name a client. */
 export type ClientTargetOptions = Options<typeof clientFields> &
   Pick<TargetOptions, 'redactor' | 'env' | 'startMs' | 'patienceMs' | 'notify' | 'signal'>;

@@ -1,4 +1,4 @@
-/** What is known of the implementation under test: what the tester says of it, and what Muster measured. */
+/** Identity of the implementation under test, declared by the tester and measured by Muster. */
 
 import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
@@ -11,10 +11,9 @@ import type { TargetDescription } from '../runner/types.ts';
 import { identityFields, mergedFields, type TargetFile, type TargetOptions } from './fields.ts';
 import type { Ran } from './launch/started.ts';
 
-/** Matches what is one of these patterns, which spaces separate. */
 const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
 
-/** These run another program, so their own digest would say nothing of the agent. */
+/** Programs that run another one, so that their own digest says nothing about the agent. */
 const RUNNERS = oneOf(String.raw`
   (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
   gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun np[mx] pnpm yarn tsx python[\d.]* uv ruby
@@ -23,7 +22,7 @@ const BUILT_IN = oneOf(String.raw`
   \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
   source test trap true ulimit umask unset until wait while`);
 
-/** Hashes the file that the line executes, before it is started. `changed` hashes it again. */
+/** Hashes the file that the line executes, before its start. `changed` hashes it again. */
 export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
   const found = executableOf(line, cwd, env);
   if ('problem' in found) return { of: 'executable', problem: found.problem };
@@ -46,10 +45,10 @@ function whyChanged(file: string, before: string): string | undefined {
   }
 }
 
-/** `sha256:…` of a file. Throws Error with the reason. */
+/** SHA-256 of a file as `sha256:…`. Throws Error with the reason. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
-/** The file behind the first word of a simple command; of a script, the script itself. */
+/** File behind the first word of a simple command; for a script, the script itself. */
 export function executableOf(
   line: string,
   cwd: string = process.cwd(),
@@ -72,7 +71,6 @@ export function executableOf(
   return file === undefined ? { problem: `no executable file ${word} was found` } : { file };
 }
 
-/** The files on this machine that a command line names: what it executes, and each of its words that is a file. */
 export function filesIn(line: string, cwd: string = process.cwd()): string[] {
   const executed = executableOf(line, cwd);
   const words = (wordsOf(line) ?? line.split(/\s+/)).filter((word) => !RUNNERS.test(basename(word)));
@@ -92,14 +90,12 @@ function isExecutable(file: string): boolean {
 }
 
 const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
-/** In pieces with or without quotes. */
 const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;
-/** One token of a simple command: a redirection, a word, or space. */
+/** Token of a simple command: a redirection, a word, or space. */
 const TOKEN = new RegExp(`(?<redirection>${REDIRECTION.source})|(?<word>${WORD.source})|[ \\t]+`, 'sy');
 
 /**
- * The words of a simple command, without its redirections; undefined for a list, a pipe, a substitution or several
- * lines.
+ * Words of a simple command without its redirections; undefined for a list, a pipe, a substitution or several lines.
  */
 function wordsOf(line: string): string[] | undefined {
   const text = line.trim();
@@ -131,7 +127,7 @@ type Identity = Pick<
   'name' | 'version' | 'digest' | 'digest_of' | 'executable' | 'digest_missing' | 'artifact'
 >;
 
-/** Name, version and artifact as they were given, and the digest of what Muster itself ran. Throws UsageError. */
+/** Name, version and artifact as given, and the digest that Muster measured. Throws UsageError. */
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,
@@ -151,7 +147,7 @@ function measured({ of, name, digest, problem }: Ran): Partial<Identity> {
   return { digest, digest_of: of, ...defined({ executable: name }) };
 }
 
-/** Measures again at the end of a run. A digest that does not hold any more is taken out of the description. */
+/** Measures again after a run. A digest that has changed is removed from the description. */
 export function concludeIdentity(description: TargetDescription, ran: Ran | undefined): void {
   const why = ran?.changed?.();
   if (why === undefined) return;
@@ -160,7 +156,6 @@ export function concludeIdentity(description: TargetDescription, ran: Ran | unde
   description.digest_missing = why;
 }
 
-/** SHA-256 of a file as `sha256:…`. Throws UsageError when the file cannot be read. */
 export function digestOf(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {

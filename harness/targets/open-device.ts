@@ -1,4 +1,4 @@
-/** From options to a Device API that can be checked. */
+/** Opens a Device API as a target. */
 
 import { Unreachable } from '../client/errors.ts';
 import { HttpClient } from '../client/http.ts';
@@ -24,15 +24,15 @@ import type { Connection } from './transports/transport.ts';
 const HEARTBEAT_SECONDS = 30;
 
 /**
- * Opens a Device API: starts it when the options say how, connects, and finds out how it can be driven. Throws
- * UsageError for options that name no target; any other trouble is in `unreachable` of the target.
+ * Opens a Device API: starts it if the options say how, connects, and reads how it can be driven. Throws UsageError for
+ * options that name no target; any other failure is in `unreachable` of the target.
  */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);
   return opening(async (closers) => {
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
-    // An agent that ends may still write to its places.
+    // Removed after the agent has ended, which may still write there.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
     starting = await tryStart(settings);
     const { started, problem: startProblem } = starting;
@@ -60,7 +60,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // The command may be a rig that goes on without its agent.
+      // Starts over control if the process still runs: a rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined
@@ -89,7 +89,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   });
 }
 
-/** Connects to where the agent serves. An agent that did not start may never have said where that is. */
+/** Connects to the address of the agent; one that did not start may have none. */
 async function reach(
   settings: DeviceSettings,
   options: DeviceTargetOptions,
@@ -113,7 +113,7 @@ async function reach(
   return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };
 }
 
-/** One of these is enough. HEAD opens no stream, of which a device may serve few. */
+/** Requests of which one answer suffices. HEAD opens no stream, which a device may limit. */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
 interface Reached {
@@ -130,7 +130,7 @@ interface Driven {
   problem: string | undefined;
 }
 
-/** Finds out how the agent can be driven, unless a `problem` keeps it from being reached at all. */
+/** Reads how the agent can be driven, unless a `problem` makes it unreachable. */
 async function drive(reached: Reached): Promise<Driven> {
   const { settings, started, problem } = reached;
   const none: Driven = { control: noControl, info: { capabilities: [] }, problem };
@@ -138,7 +138,7 @@ async function drive(reached: Reached): Promise<Driven> {
   let control: Control = noControl;
   try {
     control = await controlFor(reached);
-    // A target file may name limits and paths that a control API does not.
+    // A target file may add limits and paths to those of a control API.
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
     const fills = fill !== undefined && canFill(info) && !info.capabilities.includes('compact');
@@ -165,7 +165,7 @@ async function drive(reached: Reached): Promise<Driven> {
   }
 }
 
-/** What is attached comes first, and a restart of what Muster started last. */
+/** Combines control by precedence: attached, the target's own, restart of the process that Muster started. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { controlToken, redactor } = options;
   const token = controlToken ?? settings.startOptions.env[CONTROL_TOKEN];
@@ -176,7 +176,6 @@ async function controlFor({ settings, options, started, http }: Reached): Promis
   return combinedControl(combinedControl(attached, own), restarts);
 }
 
-/** A control API, or the commands of the target file. */
 function ownControl(settings: DeviceSettings, started: Started | undefined, token: string | undefined): Control {
   const address = settings.control ?? started?.control;
   if (address !== undefined) return new HttpControl(address, defined({ token }));

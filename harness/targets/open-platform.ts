@@ -1,4 +1,4 @@
-/** From options to a Platform API that can be checked: what it has is found out by reading it. */
+/** Opens a Platform API as a target, and detects its data by reading. */
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -10,12 +10,12 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** `{base_url}` contains this segment (specification section 9). */
+/** Segment that `{base_url}` contains (specification section 9). */
 const BASE_PATH = '/beta';
 
 /**
- * Opens a Platform API: starts it when the options say how, connects, and finds out what it has. Throws UsageError for
- * options that name no target; any other trouble is in `unreachable` of the target.
+ * Opens a Platform API: starts it if the options say how, connects, and detects its data. Throws UsageError for options
+ * that name no target; any other failure is in `unreachable` of the target.
  */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
@@ -92,19 +92,16 @@ function clientOf(
   });
 }
 
-/** One of these is enough: a platform may hang on some requests only, and then checks find out on which. */
+/** Requests of which one answer suffices: a platform may hang on some requests only, which checks find out. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
-/** What reading a platform shows. */
 interface Detected {
   versions: SupportedVersion[];
-  /** The platform holds enough items to page through. */
   seedData: boolean;
   onlineDevice: string | undefined;
   offlineDevice: string | undefined;
 }
 
-/** For a platform that does not answer. */
 const NOTHING_DETECTED: Detected = {
   versions: [],
   seedData: false,
@@ -112,10 +109,10 @@ const NOTHING_DETECTED: Detected = {
   offlineDevice: undefined,
 };
 
-/** With fewer items than this every page is the last one. */
+/** Items below which every page is the last one. */
 const ENOUGH = 3;
 
-/** Only reads. Errors are not reported here: what cannot be detected is not declared, and the checks find out why. */
+/** Sends only reads. Ignores errors: an undetected capability is not declared, and checks report the reason. */
 async function probePlatform(http: HttpClient, versionHeader: string): Promise<Detected> {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {

@@ -1,4 +1,4 @@
-/** A device and the platform that it is enrolled in, both open, as one target of the system suite. */
+/** Device and its platform, both open, as one target of the system suite. */
 import { defined } from '../common/defined.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { ControlError } from './control/control.ts';
@@ -7,13 +7,11 @@ import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from
 export interface SystemParts {
   device: OpenedTarget<DeviceContext>;
   platform: OpenedTarget<PlatformContext>;
-  /** The platform's id of the device; undefined when the device never answered. */
+  /** Id of the device on the platform; undefined if the device never answered. */
   deviceId: string | undefined;
-  /** What the agent is cut off by: proxies on its way to the platform. Without them it is stopped instead. */
+  /** Proxies between agent and platform, which take the agent offline. Without them it is stopped instead. */
   links: readonly { cut(): void; restore(): void }[] | undefined;
-  /** The platform in words. Default: its address. */
   platformName?: string;
-  /** Closes both, and what lies between them. */
   close(): Promise<void>;
 }
 
@@ -47,7 +45,6 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
         platform: platform.context(recorder, signal),
         deviceId,
         prepare: async (requirement, id) => {
-          // A check that was ended may have left the agent offline.
           restore();
           await ofDevice.prepare?.(requirement, id);
         },

@@ -1,7 +1,4 @@
-/**
- * What the options and the target file together say about a target, and the paths that a command's placeholders stand
- * for.
- */
+/** Settings of a target, merged from options and target file, with the paths for the placeholders of a command. */
 
 import { rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
@@ -27,16 +24,13 @@ import { loadTargetFile } from './target-file.ts';
 import { addressesIn, fieldsOf, readCa, TRANSPORTS, url, webAddress } from './transports/index.ts';
 import type { Transport, TransportAddress } from './transports/transport.ts';
 
-/** How a target is started, before anything is done about it. */
 export type StartSettings = ReturnType<typeof startSettings> & {
   image: ImageOptions | undefined;
-  /** Where it serves, or is to serve; undefined when its ready line will say. */
+  /** Address; undefined if the ready line will give it. */
   at: TransportAddress | undefined;
-  /** Address of a control API. */
   control?: string | undefined;
 };
 
-/** How a device is started, reached and driven. */
 export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
 /** Throws UsageError. */
@@ -61,19 +55,17 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const started = startSettings(options, start, loaded, transports);
   const filled = line === undefined ? undefined : fillPlaceholders(line, transports);
   const { control } = mergedFields(controlFields, options, file.control);
-  // With an image, a path is one inside the container.
+  // With an image, an absolute path lies inside the container.
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
     ...started,
-    /** Declared capabilities; those that are detected are added. */
+    /** Declared capabilities; detected ones are added. */
     capabilities,
     at: named ?? filled?.at,
-    /** Values of all fields of the transports. */
     fields,
     command: filled?.command ?? line,
     image: imageOf(start.image, { ...options, control: inside ? options.control : undefined }),
     control: inside ? undefined : (control ?? filled?.control),
-    /** Removes the private folder that the command's placeholders lead to. */
     removeFolder: () => filled?.remove(),
   };
 }
@@ -137,12 +129,10 @@ function startSettings(
     signal: options.signal,
   };
   return {
-    /** The target file; empty when there is none. */
     file,
-    /** Folder of the target file. */
     folder,
     command,
-    /** The folder of a command that the target file names. */
+    /** Working folder of a command from the target file. */
     cwd: options.command === undefined ? (cwd ?? folder) : undefined,
     ca: readCa(ca),
     caFile: ca,
@@ -157,12 +147,11 @@ function fileOf(
   return target === undefined ? { file: {} } : loadTargetFile(target, env, redactor, transports);
 }
 
-/** Whether Muster knows a capability of that name. */
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
 /**
- * The capabilities of `--capability` and of a target file; a name may hold several, separated by commas. Throws
- * UsageError for the first name that a target of this kind cannot declare.
+ * Capabilities of `--capability`, separated by commas, and of a target file. Throws UsageError for the first name that
+ * a target of this kind cannot declare.
  */
 export function declaredCapabilities(
   kind: keyof typeof CAPABILITIES_OF,
@@ -180,7 +169,6 @@ export function declaredCapabilities(
   return new Set([...names, ...(file.capabilities ?? [])].filter(isCapability));
 }
 
-/** The address among the options, or else that of the target file. */
 function addressOf(
   options: DeviceTargetOptions,
   device: NonNullable<TargetFile['device']>,
@@ -196,7 +184,6 @@ function addressOf(
   return given[0] ?? addressesIn(device, transports)[0];
 }
 
-/** The options of the command line win over what a target file says of the image. */
 function imageOf(
   image: string | ImageOptions | undefined,
   { port, socket, control }: { port?: number; socket?: string; control?: string | undefined },
@@ -210,9 +197,8 @@ function withPaths(line: string | undefined, paths: Readonly<Record<string, stri
 }
 
 /**
- * The command with paths in a private folder for its placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}`;
- * undefined when it has none. The paths need no quoting, and they are short because the path of a socket may have 107
- * bytes.
+ * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder; undefined
+ * without any. Paths need no quoting, and are short because that of a socket is limited to 107 bytes.
  */
 function fillPlaceholders(command: string, transports: readonly Transport[]) {
   const fileNames = new Map([
@@ -229,11 +215,8 @@ function fillPlaceholders(command: string, transports: readonly Transport[]) {
   const transport = transports.find(({ addressField }) => used.includes(addressField));
   return {
     command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
-    /** Where the command was asked to serve; undefined when it names no placeholder of a transport. */
     at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },
-    /** Where the command was asked to serve its control API. */
     control: used.includes('control') ? path('control') : undefined,
-    /** Removes the folder. */
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a target file: `extends` merged, `${NAME}` filled in, paths made absolute, secrets made known, mistakes
- * reported by position.
+ * Reads a target file: merges `extends`, fills in `${NAME}`, makes paths absolute, registers secrets, and reports
+ * mistakes by position.
  */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -14,14 +14,12 @@ import type { Transport } from './transports/transport.ts';
 
 type Json = Record<string, unknown>;
 
-/** A target file with everything that it extends. */
 export interface LoadedTarget {
   file: TargetFile;
-  /** Folder of the outermost file. */
   folder: string;
 }
 
-/** Throws UsageError that names the file, the position and the accepted fields. */
+/** Throws UsageError with file, position and accepted fields. */
 export function loadTargetFile(
   path: string,
   env: Record<string, string | undefined>,
@@ -50,7 +48,6 @@ export function loadTargetFile(
 interface Reading {
   env: Record<string, string | undefined>;
   redactor: Redactor;
-  /** Receives every file that is read; the last one wins over the others. */
   files: Parsed[];
   fields: readonly { path: string[]; field: Field }[];
 }
@@ -72,7 +69,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   return [...below, rest].reduce(merge, {});
 }
 
-/** `${NAME}` and `${NAME:-default}` in every string. A variable named like a secret is treated as one. */
+/** Fills in `${NAME}` and `${NAME:-default}` in every string. Registers a variable with a secret's name as a secret. */
 function fill(value: unknown, env: Record<string, string | undefined>, redactor: Redactor, file: string): unknown {
   if (Array.isArray(value)) return value.map((item) => fill(item, env, redactor, file));
   if (value !== null && typeof value === 'object') {
@@ -87,7 +84,6 @@ function fill(value: unknown, env: Record<string, string | undefined>, redactor:
   });
 }
 
-/** With the paths, which are relative to the folder of the file, made absolute. */
 function absolute(value: Json, folder: string, fields: Reading['fields']): Json {
   const copy = structuredClone(value);
   for (const { path, field } of fields) {
@@ -100,7 +96,6 @@ function absolute(value: Json, folder: string, fields: Reading['fields']): Json 
   return copy;
 }
 
-/** Merges maps and replaces anything else. */
 function merge(under: Json, over: Json): Json {
   const result = { ...under };
   for (const [key, value] of Object.entries(over)) {
@@ -115,15 +110,11 @@ const isJson = (value: unknown): value is Json => value !== null && typeof value
 const valueAt = (value: Json, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
 
-/** A YAML file that was read. */
 interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
   file: string;
 }
 
-/**
- * `FILE:LINE:COLUMN` of what a JSON Pointer leads to, or of what should hold it; of several files the last one that has
- * it.
- */
+/** `FILE:LINE:COLUMN` of a JSON Pointer or its nearest parent, in the last file that has it. */
 function positionOf(pointer: string, files: readonly Parsed[]): string {
   for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {
@@ -136,12 +127,10 @@ function positionOf(pointer: string, files: readonly Parsed[]): string {
   return files.at(-1)?.file ?? '';
 }
 
-/** As much of a schema as names the members of an object. */
 interface Members {
   properties?: { readonly [name: string]: object };
 }
 
-/** Names that a schema accepts in the object that holds what the pointer leads to. */
 function knownBeside(pointer: string, schema: Members): string[] {
   const steps = stepsOf(pointer).slice(0, -1);
   const holder = steps.reduce<Members | undefined>((at, step) => at?.properties?.[step], schema);
@@ -154,7 +143,6 @@ const stepsOf = (pointer: string): string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Offset of the key itself, or of an item of a list. */
 function keyAt(document: Document.Parsed, path: readonly string[]): number | undefined {
   const holder = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   const items = (holder as { items?: unknown } | null | undefined)?.items;

@@ -1,6 +1,6 @@
 /**
- * Whether the target still serves, for all checks of it: one that ends is a finding of the check whose request ended
- * it, and is started again for the others where Muster can.
+ * Watches for all checks of a target whether it still serves: an end is a finding of the check whose request caused it,
+ * and the target is started again for the others if Muster can.
  */
 import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import type { HttpClient } from '../client/http.ts';
@@ -11,93 +11,85 @@ import type { TargetHooks } from '../runner/types.ts';
 import { AskAgain, Blocked, StoodStill, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
-/** Between the end of a process and the news of it. */
+/** Milliseconds between the end of a process and its notice. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** One that ends on everything would be started again for every check. */
+/** Restarts after which a target stays down: one that ends on everything would need one for every check. */
 const MOST_STARTS = 12;
-/** A suspect that was cut off is soon over; another check may not have noticed. */
+/** Milliseconds for other checks to end before one runs alone. Those cut off end soon; some may not notice the end. */
 const OTHERS_MS = 5000;
-/** How long Muster waits for what comes back by itself before it starts it. */
+/** Milliseconds for a target to come back by itself before Muster starts it. */
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** A target that takes longer for the plainest answer, just when a wait was in vain, may have stood still. */
+/** Milliseconds for the simplest answer above which a target stood still during a failed wait. */
 const STILL_MS = 100;
-/** A server may give up a connection on which nothing comes for a few seconds, as when Muster itself was stopped. */
+/** Milliseconds of Muster's own standstill in which a server may give up an idle connection. */
 const HELD_UP_MS = 2000;
-/** Patiences until it is taken to hang: a laptop sleeps for longer than one. */
+/** Patiences until a target counts as hung: a laptop sleeps for longer than one. */
 const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
-  /** Asks the target where it is now, by exchanges that are not part of any report. */
+  /** Asks the target at its current address, outside any report. */
   ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T>;
-  /** How the target that Muster started ended by itself; undefined while it runs. Left out when it started none. */
+  /** Exit of the process that Muster did not cause; undefined while it runs. Absent if Muster started none. */
   endedByItself?: (() => string | undefined) | undefined;
-  /** Starts it again; left out where Muster cannot. */
+  /** Starts the target again; absent if Muster cannot. */
   start?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** Whether a check has stopped it. */
   isStopped?(): boolean;
-  /** How long one that Muster cannot start takes no connection, milliseconds, until it is taken to be gone for good. */
   patienceMs: number;
 }
 
-/** One check, while it runs. */
 interface Running {
   id: string;
   readonly recorder: Recorder;
   readonly signal: AbortSignal;
-  /** How long Muster had been held up when it began, milliseconds. */
   heldUpMs: number;
-  /** It is run once more, with no other beside it: lets the next have its turn. */
   leave?: () => void;
 }
 
-/** `isKnown`: its process has ended. Else it may have started anew by itself, or what is before it may refuse. */
+/**
+ * End of the target. `isKnown`: its process has ended; otherwise it may have restarted by itself, or a proxy may
+ * refuse.
+ */
 interface Ending {
   how: string;
   isKnown: boolean;
 }
 
-/** A check that was under way when the target ended. */
 interface CutOff {
-  /** What it had asked last. */
   request: string;
-  /** It may have ended the target; else it was only refused a connection. */
+  /** Whether its request may have ended the target; otherwise it was only refused a connection. */
   isSuspect: boolean;
   seen: Snapshot;
 }
 
-/** What all checks of one target know of its life. */
 export class TargetLife {
   readonly #options: LifeOptions;
   readonly #running = new Set<Running>();
-  /** Checks that were under way when it ended: each is run again alone, to find the one that ends it. */
+  /** Checks in progress at the end of the target: each runs again alone, to find the one that causes it. */
   readonly #cutOff = new Map<string, CutOff>();
-  /** Those of them that may have ended it, also once they have been run again. */
   #suspected: string[] = [];
-  /** The end to which they may lead; undefined as soon as a check has been held to account for it. */
+  /** End to explain; undefined once a check has answered for it. */
   #ending: Ending | undefined;
   #calm = Promise.withResolvers<void>();
   #turn: Promise<void> = Promise.resolve();
-  /** For the next check: an end that no check has been held to account for. */
+  /** End that no check has answered for; the next check reports it. */
   #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
-  /** Checks that were in vain because it stood still. */
+  /** Checks that failed once because the target stood still. */
   readonly #metStill = new Set<string>();
-  /** It hangs, and does not only stand still. */
   #hangs = false;
-  /** How the process ended that has left the target to another one, which serves. */
+  /** Exit of a process that left the target to another one, which serves. */
   #handedOver: string | undefined;
-  /** Why nothing can be decided any more. */
   #over: string | undefined;
 
   constructor(options: LifeOptions) {
     this.#options = options;
   }
 
-  /** The hooks of one check; `inner` are asked once it is known that the target serves. */
+  /** Hooks of one check; asks those of `inner` once the target serves. */
   hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<Omit<TargetHooks, 'wrote'>> {
     const run: Running = { id: '', recorder, signal, heldUpMs: 0 };
     return {
@@ -136,7 +128,7 @@ export class TargetLife {
     this.#handedOver = this.#options.endedByItself?.();
   }
 
-  /** What becomes of a check when the target does not come back: one that may have ended it is held to account. */
+  /** Error of a check whose target does not come back: TargetEnded for a suspect, otherwise Blocked. */
   #gone(over: string, run: Running, cut: CutOff | undefined): Error {
     if (cut?.isSuspect !== true || this.#ending === undefined) return new Blocked(over);
     const { how } = this.#ending;
@@ -146,7 +138,7 @@ export class TargetLife {
     return new TargetEnded(`it ended after ${one}${this.#suspected.join(', ')}: ${how}`);
   }
 
-  /** Waits until it is the turn of this check, and no other is under way. */
+  /** Waits for this check's turn and the end of all others. */
   async #alone(run: Running): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#turn;
@@ -162,14 +154,14 @@ export class TargetLife {
   }
 
   /**
-   * What an error means if the target has ended; undefined when it serves. Where no process is known to have ended, a
-   * check is held to account only when the target breaks off its answer once more, with no other check beside it.
+   * Error of a check whose target has ended; undefined if it serves. Without a known exit of a process, a check answers
+   * for the end only if the target breaks off its answer again with no other check beside it.
    */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AskAgain) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
-    // What was answered in whole stands.
+    // A whole answer stands.
     if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#isWatched) return undefined;
     const ending =
       error instanceof AgentEnded
@@ -187,15 +179,14 @@ export class TargetLife {
       return new AskAgain('the target ended while this check was under way');
     }
     if (isKnown || isBroken) return await this.#guilty(run, ending);
-    // Somebody else may have stopped it, or refuses: nothing that this check has asked.
+    // Not this check's fault: another party may have stopped the target, or a proxy refuses.
     await this.#startAgain(how, request, run.signal);
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
   /**
-   * Where a wait was in vain: whether the target answers nobody, and goes on by itself. Where an answer was broken off,
-   * or is 408: whether Muster was held up itself. Either was stopped, or its machine slept, which says nothing about
-   * what was asked. Once for each check.
+   * Explains a failed wait by a target that answers nobody and then goes on, and a broken answer or 408 by a standstill
+   * of Muster itself. Either was stopped or its machine slept, which decides nothing about the request. Once a check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
@@ -222,7 +213,6 @@ export class TargetLife {
     return new StoodStill(`the target stood still: it answered nobody for ${ms} ms more`);
   }
 
-  /** The target ended while this check ran alone. */
   async #guilty(run: Running, { how, isKnown }: Ending): Promise<Error> {
     this.#ending = undefined;
     const sent = await this.#pinned(run, how);
@@ -234,8 +224,8 @@ export class TargetLife {
   }
 
   /**
-   * Leaves the request that ended it as the last exchange. Of several that waited for an answer each is asked alone on
-   * a fresh start. How many are left that may have done it.
+   * Leaves the request that ended the target as the last exchange: of several unanswered ones each is sent alone on a
+   * fresh start. Resolves with the number of candidates left.
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
@@ -257,10 +247,7 @@ export class TargetLife {
     return waiting.length;
   }
 
-  /**
-   * Lets the next that was cut off have its turn; the last one answers for an end that none of them has brought about
-   * again, unless it has failed by itself.
-   */
+  /** Lets the next rerun begin. The last one answers for an end that no rerun repeated, unless it has failed itself. */
   #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
@@ -278,7 +265,7 @@ export class TargetLife {
     return undefined;
   }
 
-  /** Undefined where a check was held to account, or nothing was broken off. */
+  /** Error for an end that no rerun repeated; undefined if a check answered for it, or no answer was broken off. */
   #notAgain(): Error | undefined {
     if (this.#ending === undefined || this.#suspected.length === 0) return undefined;
     const { how, isKnown } = this.#ending;
@@ -289,13 +276,12 @@ export class TargetLife {
       : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
   }
 
-  /** How it ended between two checks, in words; undefined unless Muster knows. */
+  /** Exit between two checks, in words; undefined if Muster knows none. */
   async #endedMeanwhile(signal: AbortSignal): Promise<string | undefined> {
     if (this.#options.isStopped?.() === true || this.#endOfProcess() === undefined) return undefined;
     return (await this.#isGone(signal)) ? this.#endOfProcess() : undefined;
   }
 
-  /** Whether the end of its process would be known. */
   get #isWatched(): boolean {
     return this.#options.endedByItself !== undefined;
   }
@@ -305,11 +291,11 @@ export class TargetLife {
     return how === this.#handedOver ? undefined : how;
   }
 
-  /** How it ended just now; undefined as long as it serves. */
+  /** End of the target a moment ago; undefined while it serves. */
   async #howEnded(signal: AbortSignal, { isBroken }: { isBroken: boolean }): Promise<Ending | undefined> {
     if (this.#options.isStopped?.() === true) return undefined;
     const wait = { firstPauseMs: LOOK_MS, signal };
-    // A process that ends breaks off an answer before it takes no more connections.
+    // Polls, because a process breaks off its answer before it closes its port.
     const look = async () => (await this.#isGone(signal)) || undefined;
     const timeoutMs = isBroken ? END_MS / 4 : 0;
     if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
@@ -320,7 +306,6 @@ export class TargetLife {
     return { how: how ?? 'it takes no connections any more', isKnown: how !== undefined };
   }
 
-  /** The last thing that a check asked or drove, in words; one that came to nothing was not the last. */
   #lastOf(run: Running): string {
     const request = requestOf(run.recorder);
     return request === undefined ? this.#last : `${request} of ${run.id}`;
@@ -338,7 +323,7 @@ export class TargetLife {
     );
   }
 
-  /** Whether it serves again: by itself, or as Muster has started it. */
+  /** Resolves with whether the target serves again, by itself or started by Muster. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
     const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;
@@ -362,29 +347,32 @@ export class TargetLife {
   }
 }
 
-/** How long this process has been held up since it began, milliseconds. */
+/** Milliseconds that this process has been held up since its start. */
 const heldUpMs = (): number => performance.now() - runningMs();
 
-/** Of a request that was never sent, as no connection could be made. */
+/** Error of a request without a connection. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
-/** What is said of a wait for an answer, the rest of one, or an event. */
+/** Message of a timed-out wait for an answer, its rest, or an event. */
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
-/** No process listens there. */
+/** Error without a listener. */
 const GONE = /connection refused|no such socket/;
 
-/** Whether an answer was broken off just now: the error itself, or what the check made of it. */
+/** Whether an answer was broken off a moment ago: by the error, or in the exchanges of the check. */
 const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
   (error instanceof NoAnswer && !(error instanceof NoAnswerInTime)) ||
   exchanges
     .slice(-MOST_ASKED)
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
-/** Whether the target says of one of the last requests that it did not come in time (RFC 9110, section 15.5.9). */
+/**
+ * Whether the target answered one of the last requests with 408, a request that was too slow (RFC 9110, section
+ * 15.5.9).
+ */
 const wasGivenUp = ({ exchanges }: Recorder): boolean =>
   exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
 
-/** Whether a connection was refused to one of the last requests. */
+/** Whether one of the last requests was refused a connection. */
 const wasRefused = ({ exchanges }: Recorder): boolean => exchanges.slice(-MOST_ASKED).some((one) => !wasSent(one));
 
 function requestOf(recorder: Recorder): string | undefined {
@@ -400,7 +388,7 @@ function requestOf(recorder: Recorder): string | undefined {
     : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
 }
 
-/** Sends it again, as far as it was recorded: what was masked is what the client sends anyway. */
+/** Repeats a recorded request; masked headers are those that the client adds itself. */
 async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   const { method, url, raw, request_headers, request_body } = recorded;
   const asking = http.with({ timeoutMs: ANSWER_MS, recorder: new Recorder(http.recorder.redactor) });
@@ -420,7 +408,6 @@ async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   answer.abort();
 }
 
-/** Throws the reason of the signal when that comes first. */
 async function within(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);

@@ -1,4 +1,4 @@
-/** One run of a client, as a process group or in a container: its standard output by lines. */
+/** Runs a client once, as a process group or in a container, and reads its standard output line by line. */
 
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
@@ -9,16 +9,16 @@ import { ProcessGroup } from '../launch/process.ts';
 import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
-/** Characters of one line. */
+/** Characters of a line of standard output that are kept. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
-/** The last lines of its standard error, as the end of a message; of its standard output each line is known already. */
+/** End of a message: the last lines of standard error. Standard output was read line by line before. */
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
 
-/** A client holds nothing that is lost when it is killed. */
+/** Milliseconds between SIGTERM and SIGKILL. Short, because a killed client loses no data. */
 const GRACE_MS = 2000;
 
-/** Starts it. Never throws: a line that cannot be started ends at once. */
+/** Starts the client. Never throws: a command that cannot be started ends at once. */
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -45,7 +45,7 @@ export function startClientProcess(
   };
 }
 
-/** For one check: starts the client, and knows what the last of its runs wrote until it was stopped. */
+/** Starts the client for one check, and keeps the standard error of its last run as of its stop. */
 export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'wrote'>> {
   let last = (): string => '';
   return {
@@ -73,12 +73,11 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
   };
 }
 
-/** Where a container has the folder of its situation. */
 const FOLDER = '/run/muster';
 
 /**
- * `--image IMAGE` of a client: a container for each situation. It has the network of this machine, since a situation is
- * served on loopback, and the folder of the situation.
+ * Image of `--image IMAGE`; each situation gets a container. It shares the network of this machine, because a situation
+ * is served on loopback.
  */
 interface ClientImage {
   readonly ran: Ran;
@@ -86,7 +85,7 @@ interface ClientImage {
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
-/** Finds the image, and fetches it where it is not there. Throws StartFailed. */
+/** Finds the image, and pulls it if it is missing. Throws StartFailed. */
 export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
@@ -104,7 +103,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
       const why = `not on this machine, and it cannot be fetched (${reasonOf(error)})`;
       throw new StartFailed(`--image ${image}: ${why}`, { cause: error });
     });
-  // It removes what is left when Muster itself is killed.
+  // The reaper removes containers after Muster itself was killed.
   const labels = await testcontainers.getReaper(client).then(
     ({ sessionId }) => ({ [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: sessionId }),
     () => {
@@ -115,14 +114,14 @@ export async function findClientImage(image: string, notify: (text: string) => v
   const docker = client.container.dockerode;
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
-    // By its id: the name may lead to another image before the run is over.
+    // Started by its id: the name may lead to another image before the run is over.
     start: (situation, listener) => new ContainerRun({ docker, image: Id, labels, situation }, listener),
   };
 }
 
 /**
- * Whether a host name or address is one of this machine: then it can be listened on. Those of networks at rest are
- * listed nowhere.
+ * Whether a host name or address belongs to this machine, tested by listening on it: the list of network interfaces
+ * omits those that are down.
  */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();
@@ -180,7 +179,6 @@ class ContainerRun implements RunningClient {
     return this.#stderr.text;
   }
 
-  /** A container is removed at once: nothing that it started outlives it. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -188,7 +186,7 @@ class ContainerRun implements RunningClient {
 
   async #start(lines: Lines): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
     const container = await this.#created;
-    // From before its start, so that nothing is missed; and never kept by Docker.
+    // Attached before the start, so that no output is missed.
     const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
     this.#output = output;
     const read = once(output, 'close').catch(() => {});
@@ -211,18 +209,18 @@ class ContainerRun implements RunningClient {
   }
 
   async #stop(): Promise<void> {
-    // What is removed while Docker starts it may go on, as a container that nobody can remove.
+    // Waits for the start: Docker may otherwise go on to start a container that can no longer be removed.
     await Promise.allSettled([this.#started]);
-    // One that could not be created, or is gone, needs no removal.
+    // Removal fails if the container could not be created or is gone already.
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
-    // Docker never ends that of a container which never ran, and it would keep this process alive.
+    // Closed here: Docker keeps the output of a container that never ran open, and with it this process.
     this.#output?.destroy();
     await this.#over;
   }
 }
 
 function create({ docker, image, labels, situation: { variables, folder } }: Plan): Promise<DockerContainer> {
-  // The user of the image is not the one that made it.
+  // Readable by others: the user in the image differs from the owner of the folder.
   if (folder !== undefined) chmodSync(folder, 0o755);
   const inside = (value: string): string =>
     folder !== undefined && value.startsWith(`${folder}/`) ? `${FOLDER}${value.slice(folder.length)}` : value;

@@ -1,4 +1,4 @@
-/** From options to a client that can be checked: what it says of itself, and how it is started once a situation. */
+/** Opens a client as a target: asks it to describe itself, and starts it once a situation. */
 
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
@@ -17,25 +17,19 @@ import { type ClientContext, type OpenedTarget, opening, type RunningClient, typ
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
 
-// What a client says of itself, when it is asked with MUSTER_JOB=describe.
-
-/** An interpreter on a busy machine takes its time. */
+/** Milliseconds for a client to describe itself: an interpreter on a busy machine starts slowly. */
 const START_MS = 60_000;
 
-/** How the client is started, before anything is known of it. */
 interface Way {
   kind: 'command' | 'image';
-  /** As messages name it. */
   label: string;
   address: string;
-  /** What a certificate may say of it. */
   ran: Ran | undefined;
   start: StartClient;
-  /** Why it cannot be started. */
   problem?: string;
 }
 
-/** Throws UsageError for options that name no client; any other trouble is in `unreachable` of the target. */
+/** Opens a client. Throws UsageError if the options name none; any other failure is in `unreachable` of the target. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
@@ -59,7 +53,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       address: way.address,
       capabilities: [...capabilities],
       control: 'none',
-      // Nothing serves after the run, so no line would show a finding again.
+      // The client ends with each situation, so a report offers no shell line that repeats a finding.
       ended: true,
       ...defined({ name: said?.name, version: said?.version }),
       ...identityOf(options, {}, way.ran),
@@ -120,7 +114,6 @@ async function wayOf({
   }
 }
 
-/** The same, with its runs known: those that go on, and the last one. */
 function counted(startOne: StartClient) {
   const running = new Set<RunningClient>();
   let last: RunningClient | undefined;
@@ -139,7 +132,6 @@ function counted(startOne: StartClient) {
   return { start, running, last: () => last };
 }
 
-/** A client whose job is declared on the command line need not describe itself. */
 async function selfDescription(
   declared: ReadonlySet<Capability>,
   ask: () => ReturnType<typeof describeClient>,
@@ -159,7 +151,7 @@ function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   return undefined;
 }
 
-/** Without what belongs to Muster itself, keys above all; and without a proxy between the client and this machine. */
+/** Environment of the client without Muster's own variables, keys above all, and without a proxy to this machine. */
 function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
   return { ...Object.fromEntries(kept), ...withoutProxy(env) };
@@ -170,10 +162,8 @@ function withoutProxy(env: Readonly<Record<string, string | undefined>>): Record
   return { NO_PROXY: local, no_proxy: local };
 }
 
-/** What came of the question. */
 type Described = { said: ClientDescription } | { problem: string };
 
-/** Starts the client once, and waits for its description. */
 async function describeClient(
   start: StartClient,
   label: string,
@@ -204,7 +194,7 @@ async function describeClient(
   }
 }
 
-/** Names that Muster does not know, such as jobs of a later contract, say nothing. */
+/** Ignores names that Muster does not know, such as jobs of a later contract. */
 function capabilitiesOf(said: ClientDescription): Capability[] {
   const reaches = DEVICE_JOBS.some((job) => said.jobs.includes(job)) ? (said.reaches ?? ['url']) : [];
   return [

@@ -1,6 +1,6 @@
 /**
- * The control of one check: it ends with the check, remembers what the check drove, and has a say in what the check
- * found.
+ * Control of one check: ends with the check, records what the check drives, and decides whether a finding is control's
+ * fault.
  */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
@@ -39,14 +39,13 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
-/** A call that was late so often in a row is not made again. */
+/** Late calls in a row after which a call is not made again. */
 const MOST_LATE_CALLS = 2;
-/** A call that was cut off after so many milliseconds counts as late. */
+/** Milliseconds after which a call that the end of the check cut off counts as late. */
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
-/** The ids that an answer of control names, which later requests may be about. */
 const idsOf = (answer: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(answer ?? {})
@@ -54,7 +53,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** What a check gets as its control. Every call throws ControlError. */
+/** Control as a check gets it. Every call throws ControlError. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
@@ -62,12 +61,10 @@ export class CheckControl extends Control implements TargetHooks {
   readonly #signal: AbortSignal;
   readonly #recorder: Recorder;
   readonly #drives: Drives;
-  /** The last call that failed, though control did not refuse it; a check may not have awaited it. */
   #failure: ControlError | undefined;
-  /** Ends the calls that would wait for an agent which is down. */
   #stopped = new AbortController();
 
-  /** `recorder` keeps what is driven, for a script that repeats it. */
+  /** `recorder` keeps the calls for a script that repeats them. */
   constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
     super();
     this.kind = control.kind;
@@ -85,7 +82,6 @@ export class CheckControl extends Control implements TargetHooks {
     return this.#control.line(call);
   }
 
-  /** Ends with the check, and with `over` where one is given. */
   async call(call: ControlCall, over?: AbortSignal): Promise<Answer> {
     switch (call.name) {
       case 'deploy':
@@ -108,7 +104,7 @@ export class CheckControl extends Control implements TargetHooks {
   }
 
   async #compact(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
-    // Some agents are restarted for it, and may be left stopped when it fails.
+    // Some agents restart to compact, and may stay down when it fails.
     this.#agent.stopping();
     const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
     this.#agent.started();
@@ -121,7 +117,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#agent.stopping();
     await this.#make(call, over);
     this.#endDrives();
-    // It may have cut off calls that were under way.
+    // A stop may cut off calls in progress: their failure is expected.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
   }
@@ -185,8 +181,8 @@ export class CheckControl extends Control implements TargetHooks {
   }
 
   /**
-   * A signal that ends the call; undefined when the control's own limit is enough. Throws ControlError for a call that
-   * is in vain.
+   * Signal that ends the call; undefined if the control's own limit is enough. Throws ControlError for a call that
+   * failed too often before.
    */
   #limit(name: CallName): AbortSignal | undefined {
     const { calls, untrue } = this.#agent;
@@ -199,7 +195,7 @@ export class CheckControl extends Control implements TargetHooks {
     return Number.isFinite(withinMs) ? AbortSignal.timeout(withinMs) : undefined;
   }
 
-  /** Control that works through the agent itself would wait for it until its time is over. */
+  /** Ends drives in progress if control works through the agent: they would wait for it until their limit. */
   #endDrives(): void {
     if (this.#control.seesDevice !== true) return;
     this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
@@ -213,7 +209,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // What control speaks to failed it, such as a platform that it deploys through: that is not the target.
+  // A server behind the control, such as a platform, failed it; the target did not.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

@@ -16,13 +16,13 @@ import {
 
 const LINE_MS = 60_000;
 
-/** The `control` of a target file, but for what is not done by a call. */
+/** Fields of `control` in a target file that are shell lines or declarations. */
 export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;
 
-/** Where and how long the lines run: 60 seconds by default. */
+/** Environment, folder and limit of the shell lines, milliseconds. Default 60 000. */
 export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
-/** Runs the shell line for each call; a call without a line throws ControlError. */
+/** Runs a shell line for each call. Throws ControlError for a call without a line. */
 export class CommandControl extends Control {
   readonly kind = 'commands';
   readonly #commands: ControlCommands;
@@ -48,7 +48,8 @@ export class CommandControl extends Control {
     if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);
     const { env, cwd, timeoutMs = LINE_MS } = this.#options;
     const printed = await runControlLine(command, line, {
-      // A `start` line may leave the agent behind, which keeps the pipes open; a line that answers is read to its end.
+      // Waits for the shell alone after `start`: an agent that it leaves behind holds the pipes open. Answers are read
+      // to their end.
       until: command === 'drive' || command === 'compact' ? 'ended' : 'exited',
       cwd,
       timeoutMs,
@@ -70,7 +71,6 @@ export class CommandControl extends Control {
   }
 }
 
-/** Which line makes a call, with what in its environment and on its standard input. */
 function lineOf(call: ControlCall): {
   command: 'drive' | 'compact' | 'stop' | 'start';
   variables: Record<string, string>;
@@ -96,27 +96,23 @@ function lineOf(call: ControlCall): {
   }
 }
 
-/** Where, how long and with what a line runs. */
 export interface LineOptions {
   env: Record<string, string | undefined>;
   cwd: string | undefined;
   stdin: string;
-  /** After which end all is said: that of the shell, or that of everything which holds its output. */
+  /** End to wait for: that of the shell, or of every process that holds its output. */
   until: 'exited' | 'ended';
-  /** Milliseconds after which it is killed, with everything that it started. */
   timeoutMs: number;
-  /** Kills it too. */
   signal: AbortSignal | undefined;
 }
 
-/** What a message shows of what a line wrote. */
 const SHOWN_CHARACTERS = 2000;
-/** Far more than any answer: a deployment has a few hundred characters. */
+/** Limit of standard output: a deployment has a few hundred characters. */
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
 /**
- * Resolves with the standard output of the line. Throws ControlRefused when it ends with another exit code than 0,
- * ControlLate after its time, otherwise ControlError; messages show the end of both outputs.
+ * Runs the line; resolves with its standard output. Throws ControlRefused for an exit code other than 0, ControlLate
+ * after its time, otherwise ControlError; messages show the end of both outputs.
  */
 export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
   const { env, cwd, stdin, until, timeoutMs, signal } = options;
@@ -145,6 +141,6 @@ export async function runControlLine(name: string, line: string, options: LineOp
   if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
   if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
   if (group.code === 0) return Buffer.concat(pieces).toString('utf8');
-  // A line that ends with an exit code has decided that it cannot do this.
+  // An exit code is the line's own decision; a signal is not.
   throw new (group.code === undefined ? ControlError : ControlRefused)(`${what} ${group.how}${shown}`);
 }

@@ -1,6 +1,6 @@
 /**
- * How a suite drives an agent: a call is data, and a control makes it. The ends, which speak to an agent, have a file
- * each beside this one; what stands between a check and an end is in `layers.ts`.
+ * Drives an agent: a call is data, and a control makes it. Controls that speak to an agent have a file each in this
+ * folder; `layers.ts` has those that wrap another control.
  */
 import {
   type ControlCompacted,
@@ -15,29 +15,25 @@ import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
 
-/** The set-up of a check failed, which decides nothing about the implementation under test. */
+/** Set-up of a check failed, which decides nothing about the implementation under test. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
 }
 
-/**
- * Control answered that it cannot, or will not, do what it was asked for: a state that the rig cannot bring about, say.
- */
+/** Control refused a call, for example because the rig cannot bring about the state. */
 export class ControlRefused extends ControlError {
   override name = 'ControlRefused';
 }
 
-/** Control did not answer in time. */
 export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
-/** The agent that Muster started has ended by itself, so that it cannot be driven: its own doing. */
+/** Agent that Muster started ended by itself, so that the target is at fault. */
 export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }
 
-/** A call that drives an agent. */
 export type ControlCall =
   | { readonly name: 'deploy'; readonly request: ControlDeployment }
   | { readonly name: 'remove'; readonly deploymentId: string }
@@ -47,22 +43,20 @@ export type ControlCall =
 
 export type CallName = ControlCall['name'];
 
-/** What comes back of a call; undefined for `stop` and `start`. */
+/** Result of a call; undefined for `stop` and `start`. */
 export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
-/** Drives one agent. Every call resolves when its effect can be seen on the Device API. Throws ControlError. */
+/** Drives one agent. Every call resolves once its effect shows on the Device API. Throws ControlError. */
 export abstract class Control {
-  /** In words, e.g. `http unix:/run/control.sock`. */
+  /** Name for messages, e.g. `http unix:/run/control.sock`. */
   abstract readonly kind: string;
-  /** It answers with what it has seen on the device itself, so that nothing of it needs to be confirmed. */
+  /** Whether answers come from the device itself, so that they need no confirmation. */
   readonly seesDevice: boolean = false;
 
-  /** What this control can do, and the limits and paths of the agent. */
   abstract info(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Makes the call. An abort of `signal` ends it, and it throws then. */
   abstract call(call: ControlCall, signal?: AbortSignal): Promise<Answer>;
 
-  /** The shell line that makes a call again; undefined where no line can. */
+  /** Shell line that repeats a call; undefined if there is none. */
   line(_call: ControlCall): string | undefined {
     return undefined;
   }
@@ -70,19 +64,16 @@ export abstract class Control {
     return Promise.resolve();
   }
 
-  /** Creates a deployment in the state asked for; default: deployed, no error. */
+  /** Creates a deployment with these statuses. Default: deployed, no error. */
   deploy(request: ControlDeployment = {}, signal?: AbortSignal): Promise<Deployment> {
     return this.call({ name: 'deploy', request }, signal) as Promise<Deployment>;
   }
-  /** Removes the deployment's files and archives it. */
   remove(deploymentId: string, signal?: AbortSignal): Promise<Deployment> {
     return this.call({ name: 'remove', deploymentId }, signal) as Promise<Deployment>;
   }
-  /** Makes the agent append that many events to its log. */
   publish(count: number, signal?: AbortSignal): Promise<Exact<ControlPublished>> {
     return this.call({ name: 'publish', count }, signal) as Promise<Exact<ControlPublished>>;
   }
-  /** Compacts the event log. */
   compact(signal?: AbortSignal): Promise<Exact<ControlCompacted>> {
     return this.call({ name: 'compact' }, signal) as Promise<Exact<ControlCompacted>>;
   }
@@ -96,10 +87,10 @@ export abstract class Control {
   }
 }
 
-/** `T` with bigints for the integers that no number holds: event ids may lie beyond 2^53. */
+/** `T` with bigint beside number: event ids may exceed 2^53. */
 export type Exact<T> = { [K in keyof T]: T[K] extends number ? T[K] | bigint : T[K] };
 
-/** Like `JSON.parse`, with the integers as they are written. Throws SyntaxError. */
+/** Parses JSON with bigints for unsafe integers. Throws SyntaxError. */
 export const parseExact = (text: string): unknown =>
   JSON.parse(text, (_key: string, value: unknown, details?: { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(details?.source ?? '')
@@ -107,7 +98,7 @@ export const parseExact = (text: string): unknown =>
       : value,
   );
 
-/** The event in a text, as far as it is one: a JSON object with a number as its `id`. Undefined for anything else. */
+/** Event in a JSON text, recognised by a numeric `id`; otherwise undefined. */
 export function eventIn(text: string): { id: number | bigint; [field: string]: unknown } | undefined {
   try {
     const value = parseExact(text) as { id: unknown } | null;
@@ -118,7 +109,7 @@ export function eventIn(text: string): { id: number | bigint; [field: string]: u
   }
 }
 
-/** Adds limits and paths that are declared beside a control; a path to the log or to config files is a capability. */
+/** Adds declared limits and paths to what control says; a path to the log or to config files is a capability. */
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
   const capabilities = new Set(info.capabilities);
   if (declared.event_log !== undefined) capabilities.add('log');
@@ -129,14 +120,14 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
 const SHAPES = { publish: controlPublished, compact: controlCompacted };
 
 /**
- * The answer to a call, from what control said. Throws ControlError for what is no such answer: `said` begins its
- * message, and `withoutId` is the whole of it for a deployment that has no id.
+ * Answer to a call, read from the text of control. Throws ControlError: `said` begins its message; `withoutId` is the
+ * whole message for a deployment without id.
  */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
   if (name === 'deploy' || name === 'remove') {
-    // The suite decides whether a deployment has its shape; control needs only the id.
+    // Checks only the id: the suite decides on the shape of a deployment.
     if (typeof (value as { id?: unknown } | null | undefined)?.id === 'string') return value as Deployment;
     throw new ControlError(withoutId);
   }
@@ -145,14 +136,12 @@ export function answerTo({ name }: ControlCall, text: string, said: string, with
   throw notOf(shape, value, said);
 }
 
-/** `said` begins the message. */
 export function notOf(shape: Shape, value: unknown, said: string): ControlError {
   const [problem] = shape.problems(value);
   const why = `${problem?.path ?? ''} ${problem?.message ?? ''}`;
   return new ControlError(`${said} something that is not a ${shape.name}: ${why}`);
 }
 
-/** Undefined for what is no JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -172,5 +161,5 @@ class NoControl extends Control {
   }
 }
 
-/** The control of a black box: it can do nothing. */
+/** Control of a black box, without any capability. */
 export const noControl: Control = new NoControl();

@@ -1,4 +1,4 @@
-/** What all checks of one target share of the agent that they drive: whether it is up, and how it can be asked. */
+/** State of the driven agent that all checks of a target share: whether it is up, and how it is asked. */
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
@@ -11,14 +11,13 @@ import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
-/** An agent that is stopped may take a moment to leave its socket. */
+/** Milliseconds that a stopped agent gets to close its socket. */
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
 const ANSWER_MS = 1000;
-/** What a proxy answers for an agent that is down. */
+/** Answers of a proxy whose agent is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
 
-/** Something that the agent keeps: a file, or a folder of them. */
 export interface AgentPlace {
   path: string;
   files: TargetFiles;
@@ -27,32 +26,24 @@ export interface AgentPlace {
 export interface ControlledAgentOptions {
   connection: Connection;
   redactor: Redactor;
-  /** The event log, where control names one. */
   log: AgentPlace | undefined;
-  /** The folder of config files, likewise. */
   config?: AgentPlace | undefined;
 }
 
-/** An agent as control left it. */
 export class ControlledAgent {
-  /** How long its control takes for each call. */
   readonly calls = new Waits(WAIT_POLICIES.control);
-  /** Calls of which control said that it had done what it had not, and why. */
+  /** Reason by call whose effect control claimed and the device contradicted. */
   readonly untrue = new Map<CallName, string>();
-  /** Calls of which it said so once, and did such a thing when it was asked again. */
+  /** Calls contradicted once that had an effect when they were made again. */
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
-  /**
-   * Whether an event that control published has ever been found in the log, so that one which is missing there tells
-   * something.
-   */
+  /** Whether the log ever had an event of control. Only then does a missing event prove anything. */
   logTells = false;
-  /** Set once the target itself has been seen to lose events, so that their absence says nothing about control. */
+  /** Whether the target itself was seen to lose events. Then a missing event does not contradict control. */
   losesEvents = false;
   #connection: Connection;
   readonly #redactor: Redactor;
-  /** Present from a stop until the agent is known to serve again. */
   #down: { why: string; again: boolean } | undefined;
 
   constructor({ connection, redactor, log, config }: ControlledAgentOptions) {
@@ -62,12 +53,11 @@ export class ControlledAgent {
     this.config = config;
   }
 
-  /** Whether a check has stopped it, and it is not known to serve again. */
   get isStopped(): boolean {
     return this.#down !== undefined;
   }
 
-  /** Whatever comes of the call, the agent may be down from now on. */
+  /** Marks the agent as down before the call: a call that fails may stop it as well. */
   stopping(): void {
     this.#down = { why: 'the check that stopped it ended before it had started it again', again: true };
   }
@@ -79,11 +69,11 @@ export class ControlledAgent {
   notStarted(error: unknown): void {
     if (this.#down === undefined) return;
     const why = error instanceof Error ? error.message : String(error);
-    // One that is late would hold up every check.
+    // A late start is not tried again: it would hold up every check.
     this.#down = { why, again: this.#down.again && !(error instanceof ControlLate) };
   }
 
-  /** Throws ControlError when the agent serves after a stop: control did not do what it said. */
+  /** Throws ControlError if the agent still serves after a stop. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
     const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
@@ -94,7 +84,7 @@ export class ControlledAgent {
     );
   }
 
-  /** Starts an agent again that an earlier check left stopped, once. Throws ControlError when it stays down. */
+  /** Starts an agent that an earlier check left stopped, once. Throws ControlError if it stays down. */
   async ready(control: Control, signal: AbortSignal): Promise<void> {
     if (this.#down === undefined) return;
     if (!(await this.#accepts(signal))) {
@@ -107,7 +97,6 @@ export class ControlledAgent {
     this.#down = undefined;
   }
 
-  /** Asks the agent where it is now, by exchanges that are not part of any report. */
   async ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T> {
     this.#connection = await this.#connection.relocate(this.#redactor);
     const http = this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
@@ -122,7 +111,7 @@ export class ControlledAgent {
     return this.ask(signal, async (http) => (await whyUnreachable(http, '')) === undefined);
   }
 
-  /** A proxy in front of the agent accepts connections while the agent is down, so it has to answer. */
+  /** Requires an answer: a proxy accepts connections while its agent is down. */
   #serves(signal: AbortSignal): Promise<boolean> {
     const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
     return this.ask(signal, look).catch((error: unknown) => {
@@ -133,14 +122,11 @@ export class ControlledAgent {
   }
 }
 
-// A TCP proxy between an agent and what it talks to, so that a suite can take the agent offline.
-
-/** Passes bytes on in both directions until it is cut. */
 export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cut = false;
-  /** The URL of the destination with the host and the port of the proxy. */
+  /** URL of the destination with the host and port of the proxy. */
   url = '';
 
   private constructor(destination: URL) {
@@ -180,13 +166,11 @@ export class TcpProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** Resets the open connections and refuses new ones, until `restore`. */
   cut(): void {
     this.#cut = true;
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Accepts connections again. */
   restore(): void {
     this.#cut = false;
   }

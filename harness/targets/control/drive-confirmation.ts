@@ -1,6 +1,6 @@
 /**
- * What control said that it had done, and whether it had: keeps what a check drove, with what the event log tells of
- * it, and looks for a trace of it on the device once the check has found something that control may have made up.
+ * Confirms what control claims: keeps the drives of a check with the changes of the event log, and after a finding
+ * looks for their traces on the device.
  */
 import { join } from 'node:path';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
@@ -23,43 +23,35 @@ import type { AgentPlace, ControlledAgent } from './controlled-agent.ts';
 
 type ConfigFiles = NonNullable<ControlDeployment['config_instances']>;
 
-/** What control said that it had done. */
 export type Drive =
   | { kind: 'deploy'; id: string; files: ConfigFiles }
   | { kind: 'remove'; id: string }
   | { kind: 'publish'; first: bigint; last: bigint };
 
-/** A drive after which the log was what it had been before. */
+/** Drive that left the log unchanged. */
 export interface Unseen {
   drive: Drive;
-  /** The log before it; undefined when it could not be read. */
   mark: LogMark | undefined;
 }
 
-/** Each file of the log. */
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
-/** A check that drives without end fills no memory. */
+/** Drives kept per check: bounds memory. */
 const MOST_KEPT = 1000;
 
-/**
- * The drives of one check since it last stopped the agent: a restart may lose what was there before, and checks are
- * about that.
- */
+/** Drives of one check since its last stop of the agent: a restart may lose earlier ones, which checks are about. */
 export class Drives {
   readonly #log: AgentPlace | undefined;
   #all: Drive[] = [];
   #unseen: Unseen[] = [];
-  /** Whether the log changed with any of them. */
   logChanged = false;
-  /** The earliest event that is left, as control said at the last compaction. */
+  /** Earliest event left, as control said at the last compaction. */
   compacted: bigint | undefined;
 
   constructor(log: AgentPlace | undefined) {
     this.#log = log;
   }
 
-  /** Makes a call with `make`, and keeps what control said that it had done. */
   async follow(call: ControlCall, make: () => Promise<Answer>): Promise<Answer> {
     const mark = await this.mark();
     const answer = await make();
@@ -67,13 +59,12 @@ export class Drives {
     if (drive === undefined) return answer;
     if (this.#all.length < MOST_KEPT) this.#all.push(drive);
     const after = await this.mark();
-    // The first event of a device makes its log.
+    // A log that appears counts as changed: the first event creates it.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
     return answer;
   }
 
-  /** The agent is stopped: what was driven before proves nothing any more. */
   clear(): void {
     this.#all = [];
     this.#unseen = [];
@@ -85,8 +76,8 @@ export class Drives {
   }
 
   /**
-   * Those that may have left no trace. Of deployments the last one alone: it replaced the others. Compaction takes
-   * events away.
+   * Drives without a trace that still should have one: of deployments the last, of events those after the last
+   * compaction.
    */
   get unseen(): readonly Unseen[] {
     const last = this.#all.findLast(({ kind }) => kind !== 'publish');
@@ -94,12 +85,10 @@ export class Drives {
     return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
 
-  /** The log as it is now. */
   mark(): Promise<LogMark | undefined> {
     return markOf(this.#log);
   }
 
-  /** Whether a log that is written late shows the drive by now. */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     return storesDrive(await addedSince(this.#log, mark), drive);
   }
@@ -114,7 +103,7 @@ function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
   return { kind: 'publish', first: BigInt(first_id), last: BigInt(last_id) };
 }
 
-/** Undefined when there is no log, or none that can be read. */
+/** State of the log; undefined if it is missing or unreadable. */
 async function markOf(log: AgentPlace | undefined): Promise<LogMark | undefined> {
   if (log === undefined) return undefined;
   const { path, files } = log;
@@ -136,7 +125,7 @@ const changed = (before: LogMark, after: LogMark): boolean =>
     return old?.size !== size || old.version !== version;
   });
 
-/** What was written since the mark; all of a file that is shorter than it was. */
+/** Text written since the mark; the whole of a file that became shorter. */
 async function addedSince(log: AgentPlace | undefined, mark: LogMark | undefined): Promise<string> {
   const now = await markOf(log);
   if (log === undefined || now === undefined) return '';
@@ -150,8 +139,8 @@ async function addedSince(log: AgentPlace | undefined, mark: LogMark | undefined
 }
 
 /**
- * How an agent lays a line out is not stated: any JSON value may be the id. Other drives may have taken ids that
- * control made up.
+ * Searches for the id as any JSON value, because the layout of a line is not specified. Uses the last id: other drives
+ * may own lower ids that control made up.
  */
 function storesDrive(text: string, drive: Drive): boolean {
   const id = drive.kind === 'publish' ? String(drive.last) : drive.id;
@@ -160,37 +149,30 @@ function storesDrive(text: string, drive: Drive): boolean {
 
 const TRACE_MS = 2000;
 const LOOK_MS = 20;
-/** Several, as a device may give each subscriber a share of them. */
 const SOME_EVENTS = 3;
 
-/** What control said that is not so. */
 export interface Untrue {
   call: CallName;
-  /** In words. */
   why: string;
-  /** It did such a thing when it was asked once more. */
   doneAgain?: true;
 }
 
-/** Who is asked for traces. */
 export interface Asked {
   control: Control;
-  /** Also what is learnt about it. */
   agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents' | 'config'>;
   signal: AbortSignal;
-  /** How long a trace may take to come, milliseconds. Default 2000: long enough for an event that is published. */
+  /** Milliseconds for a trace to appear. Default 2000, long enough for a published event. */
   traceMs?: number;
 }
 
-/** While the device is asked. */
 interface Looking extends Required<Asked> {
   http: HttpClient;
   drives: Drives;
 }
 
 /**
- * Compares what control said with what the device shows. Control is contradicted only when there is no trace at all;
- * undefined when the target may have to answer for what was found.
+ * Compares control's claims with the device. Contradicts control only without any trace; undefined if the finding may
+ * be the target's fault.
  */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
@@ -199,13 +181,11 @@ export async function contradiction(drives: Drives, asked: Asked): Promise<Untru
     return (await untrueCompaction(looking)) ?? (await untrueDrive(looking));
   };
   return await asked.agent.ask(asked.signal, compare).catch((error: unknown) => {
-    // A device that does not answer now says nothing for control.
     if (SILENCES.some((kind) => error instanceof kind)) return undefined;
     throw error;
   });
 }
 
-/** The device still has events that control said were compacted away. */
 async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
   const { compacted, all } = looking.drives;
   if (compacted === undefined) return undefined;
@@ -240,16 +220,13 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   return undefined;
 }
 
-/**
- * Whether the device or its log shows the drive by now. Without a log that tells something, events leave it to
- * `isTruthful`.
- */
+/** Whether the device or its log shows the drive by now. Without a usable log, `isTruthful` decides on events. */
 async function isTraced(looking: Looking, one: Unseen): Promise<boolean> {
   if (await hadEffect(looking, one.drive)) return true;
   return looking.agent.logTells && (await isLogged(looking, one));
 }
 
-/** An event alone has none. */
+/** Whether the current deployment or its files show the drive; a published event has no such effect. */
 async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
   if (drive.kind === 'publish') return false;
   const shown = await current(http);
@@ -257,7 +234,6 @@ async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolea
   return shown?.['id'] === drive.id || (await isWritten(agent.config, drive.files));
 }
 
-/** Whether one of the files is where it belongs. */
 async function isWritten(config: AgentPlace | undefined, files: ConfigFiles): Promise<boolean> {
   if (config === undefined) return false;
   for (const { filepath, content } of files) {
@@ -273,8 +249,8 @@ async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
 }
 
 /**
- * Whether the device loses the event of a deployment that it shows, so that one which is missing says nothing against
- * control. Nobody listens meanwhile: that may be why.
+ * Whether the device loses the event of a deployment that it shows. Then a missing event does not contradict control.
+ * No subscriber is connected meanwhile, which may be the cause.
  */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
@@ -288,7 +264,6 @@ async function losesEvents(looking: Looking): Promise<boolean> {
   return agent.losesEvents;
 }
 
-/** Whether an event that control publishes once more is in the log. */
 async function publishesAgain(looking: Looking): Promise<true | undefined> {
   const { control, signal } = looking;
   const lost = await isLost(looking, async () => {
@@ -298,7 +273,7 @@ async function publishesAgain(looking: Looking): Promise<true | undefined> {
   return lost === false || undefined;
 }
 
-/** Whether the log lacks what is driven; undefined when nothing was, or control could not do it. */
+/** Whether the log lacks the drive; undefined if control could not make it. */
 async function isLost(looking: Looking, make: () => Promise<Drive | undefined>): Promise<boolean | undefined> {
   const mark = await looking.drives.mark();
   const drive = await make().catch((error: unknown) => {
@@ -308,14 +283,13 @@ async function isLost(looking: Looking, make: () => Promise<Drive | undefined>):
   return drive && !(await isLogged(looking, { drive, mark }));
 }
 
-/** Has control do such a thing once more beside a stream that is open: whether anything comes of it. */
+/** Repeats the drive beside an open stream: whether it has an effect. */
 async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolean> {
   const stream = await openEvents(looking.http);
   try {
     if (stream.status !== 200) return true;
     return kind === 'publish' ? await publishes(looking, stream) : await deploys(looking, stream);
   } catch (error) {
-    // A control that cannot do it again has shown nothing.
     if (error instanceof ControlError) return false;
     throw error;
   } finally {
@@ -330,7 +304,7 @@ async function publishes(looking: Looking, stream: EventStream): Promise<boolean
   if ((await firstId(looking, stream)) !== undefined) return true;
   const last = BigInt(last_id);
   if ((await firstAfter(looking, last - 1n)) === last) return true;
-  // Deployed, and no event: it is the device that loses events.
+  // A deployment without an event proves that the device loses events.
   const { id } = await control.deploy({}, signal);
   agent.losesEvents = (await isCurrent(looking, id)) && (await firstId(looking, stream)) === undefined;
   return agent.losesEvents;
@@ -346,7 +320,6 @@ async function isCurrent(looking: Looking, id: string): Promise<boolean> {
   return (await pollWithin('the deployment to be shown', look, waitOf(looking))) ?? false;
 }
 
-/** The id of the first event that is replayed after a cursor; undefined when there is none. */
 async function firstAfter(looking: Looking, after: bigint): Promise<bigint | undefined> {
   const stream = await openEvents(looking.http, { after });
   try {
@@ -356,10 +329,9 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
   }
 }
 
-/** Of an event whose id nobody can read. */
 const UNTOLD = -1n;
 
-/** The id of the next event, as its envelope or its frame tells; undefined when none comes in time. */
+/** Id of the next event, from its envelope or its frame; undefined if none comes in time. */
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {
     const { id, data } = await stream.next({ within: traceMs, for: 'an event' });

@@ -1,11 +1,10 @@
-/** Follows a device's event stream while control drives the device by other means; survives restarts of the agent. */
+/** Follows a device's event stream across restarts of the agent, while control drives the device by other means. */
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
 import { ControlError, eventIn } from './control.ts';
 
-/** An event as far as control reads it. */
 export interface WatchedEvent {
   id: number | bigint;
   type: string;
@@ -14,10 +13,10 @@ export interface WatchedEvent {
 
 const RECONNECT_MS = 100;
 const LOOK_MS = 5;
-/** A stream that is silent for longer than any heartbeat interval is dead. */
+/** Milliseconds of silence after which a stream is dead: longer than any heartbeat interval. */
 const SILENCE_MS = 120_000;
 
-/** Collects the events of one device from `start` on. Disposing of it ends the stream. */
+/** Collects the events of one device from `start` on. Disposal ends the stream. */
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #over = new AbortController();
@@ -25,9 +24,8 @@ export class EventWatch implements AsyncDisposable {
   #stream: EventStream | undefined;
   #cursor: number | bigint | undefined;
   #opened = false;
-  /** Why the stream is not open, as far as it is known. */
   #trouble = 'the agent has not answered yet';
-  /** A fault that connecting again cannot mend. */
+  /** Error that a new connection cannot repair. */
   #fault: { error: unknown } | undefined;
   #following: Promise<void> | undefined;
 
@@ -35,10 +33,7 @@ export class EventWatch implements AsyncDisposable {
     this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /**
-   * Resolves when the stream is open, and then misses nothing that happens later. Throws ControlError when it does not
-   * open in time.
-   */
+  /** Resolves when the stream is open; later events are all seen. Throws ControlError if it does not open in time. */
   async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
     const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);
@@ -49,7 +44,6 @@ export class EventWatch implements AsyncDisposable {
       );
   }
 
-  /** Number of events seen so far; a mark for `since`. */
   get mark(): number {
     return this.#events.length;
   }
@@ -58,7 +52,7 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
-  /** The first event after `mark` that fits; undefined when none comes within that many milliseconds. */
+  /** First matching event after `mark`; undefined if none comes within `withinMs` milliseconds. */
   until(
     fits: (event: WatchedEvent) => boolean,
     mark: number,
@@ -74,9 +68,7 @@ export class EventWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  /**
-   * Connects again from the cursor whenever the connection is lost, until the watch is over. Any other error ends it.
-   */
+  /** Reconnects from the cursor after each lost connection until disposal. Any other error ends the watch. */
   async #follow(): Promise<void> {
     const read = async (): Promise<undefined> => {
       try {
@@ -94,11 +86,10 @@ export class EventWatch implements AsyncDisposable {
     });
   }
 
-  /** Reads one connection until it ends, which it does by throwing. */
   async #read(): Promise<undefined> {
     const stream = await openEvents(this.#http, this.#cursor === undefined ? {} : { after: this.#cursor });
     this.#stream = stream;
-    // The log was compacted past the cursor: events were missed, and the next connection begins with new ones.
+    // The log was compacted past the cursor: the next connection begins with new events.
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;
@@ -124,7 +115,7 @@ export class EventWatch implements AsyncDisposable {
   }
 }
 
-/** Whether the stream broke off or could not be reached, which a restart of the agent explains. */
+/** Whether the stream broke off or could not be reached, as in a restart of the agent. */
 const isLost = (error: unknown): error is Error =>
   error instanceof Unreachable ||
   error instanceof NoAnswer ||

@@ -27,13 +27,11 @@ const authorization = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 export interface HttpControlOptions {
-  /** Milliseconds of one call. */
+  /** Milliseconds of one call. Default 60 000. */
   timeoutMs?: number;
-  /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
 }
 
-/** Speaks to a control API. */
 export class HttpControl extends Control {
   readonly kind: string;
   readonly #http: HttpClient;
@@ -82,7 +80,7 @@ export class HttpControl extends Control {
     const what = `control ${request.method} ${request.path}`;
     const late = AbortSignal.timeout(this.#timeoutMs);
     const signal = over === undefined ? late : AbortSignal.any([over, late]);
-    // The client's own limit stands behind this one.
+    // Twice the limit: the signal ends the request first, with a message about control.
     const client = this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs });
     const response = await client.request(request).catch((error: unknown) => {
       if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);
@@ -119,7 +117,6 @@ function requestOf(call: ControlCall): ControlRequest {
   }
 }
 
-/** Whether a control API accepts connections at this address now. */
 export function acceptsControl(address: string): Promise<boolean> {
   const { origin, socketPath } = endpointOf(address);
   if (socketPath !== undefined) return accepts({ path: socketPath });

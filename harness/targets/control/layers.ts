@@ -1,7 +1,4 @@
-/**
- * What stands between a check and a control: controls over other controls, each of which makes some calls itself and
- * passes on the others.
- */
+/** Controls that wrap others: each makes some calls itself and passes on the rest. */
 
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -20,11 +17,10 @@ import {
   noControl,
 } from './control.ts';
 
-/** What differs from the control inside; what is left out is as it is there. */
 export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Undefined: the control inside makes the call. */
+  /** Makes the call; undefined passes it on. */
   call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;
@@ -70,8 +66,8 @@ export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } 
 };
 
 /**
- * Several ways to drive one agent: each call goes to the first that offers it, as its `info` says, which names what any
- * of them offers.
+ * Combines two controls of one agent: each call goes to the first that offers it by its `info`, which lists the
+ * capabilities of both.
  */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
@@ -91,7 +87,6 @@ export function combinedControl(first: Control, second: Control): Control {
   });
 }
 
-/** The control that can do nothing but restart an agent that Muster started. */
 export function processControl(restarter: Restarter): Control {
   const start = (signal?: AbortSignal): Promise<void> =>
     restarter.start(signal).catch((error: unknown) => {
@@ -108,28 +103,22 @@ export function processControl(restarter: Restarter): Control {
   });
 }
 
-/** How a log is filled, for an agent that compacts its event log by itself alone. */
+/** Fills the log of an agent that compacts only by itself. */
 export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
-  /** Path of the log. */
   log: string;
-  /** Shell line of the target file. */
   line: string;
   files: TargetFiles;
 }
 
 const FILL_MS = 60_000;
-/** How long an agent is given to compact. One that does not keeps its oldest events. */
+/** Milliseconds for an agent to compact. Without a compaction its oldest events stay. */
 const COMPACTION_MS = 5000;
 const NEEDED_TO_FILL: readonly ControlCapability[] = ['drive', 'restart', 'log'];
 
-/**
- * Whether a log can be filled so: the agent has to be stopped and started, to be made to publish, and to have a log
- * that is known.
- */
+/** Whether the log can be filled: needs restart, publication and a known log. */
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
   NEEDED_TO_FILL.every((name) => capabilities.includes(name));
 
-/** What `info` says of a control that fills the log. */
 export const withCompaction = (info: ControlInfo): ControlInfo => ({
   ...info,
   capabilities: [...new Set([...info.capabilities, 'compact'])],
@@ -137,8 +126,8 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
 });
 
 /**
- * Compacts by filling the log while the agent is stopped, and publishing one event more. An agent may show that event
- * before it has compacted.
+ * Compacts by filling the log of the stopped agent and publishing one event. Waits, because an agent may show that
+ * event before it compacts.
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
@@ -168,7 +157,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
-/** The id in the first line of a log: how a line is laid out beside that is the agent's own matter. */
+/** Id in the first line of a log; the rest of its layout is not specified. */
 function earliestIn(text: string, log: string): number | bigint {
   const event = eventIn(firstLine(text));
   if (event !== undefined) return event.id;

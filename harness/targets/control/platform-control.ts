@@ -1,6 +1,6 @@
 /**
- * Control by deployments alone, over the agent's own uplink to a platform, so that an unmodified agent can be driven.
- * Calls that a platform cannot make an agent carry out (a pair of statuses, a compaction) throw ControlError.
+ * Control by deployments alone, over the agent's uplink to a platform, so that it drives an unmodified agent. Throws
+ * ControlError for a call that no platform can make an agent carry out: a pair of statuses, a compaction.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -24,24 +24,23 @@ import {
 } from './control.ts';
 import { EventWatch, type WatchedEvent } from './event-watch.ts';
 
-// The calls of the public Platform API (newest version) that drive a device from config files to a deployment.
-
-/** A config file with its path on the device. */
 export interface ConfigFile {
   filepath: string;
   content: string;
 }
 
-/** A release and instances for its slots, ready to be deployed. */
 export interface ReleaseFixture {
   releaseId: string;
   instanceIds: string[];
 }
 
-/** Throws ControlError when the platform refuses a call. */
+/**
+ * Calls of the public Platform API, newest version, that lead from config files to a deployment. Throws ControlError if
+ * the platform refuses one.
+ */
 export class PlatformClient {
   readonly #http: HttpClient;
-  /** The config type of all releases; shared by all that are bound to a signal. */
+  /** Config type of all releases, shared by the clients that `with` makes. */
   readonly #made: { typeId?: string };
 
   constructor(http: HttpClient, made: { typeId?: string } = {}) {
@@ -49,12 +48,10 @@ export class PlatformClient {
     this.#made = made;
   }
 
-  /** The same client, for as long as `signal` lasts. */
   with(bound: { signal?: AbortSignal }): PlatformClient {
     return new PlatformClient(this.#http.with(bound), this.#made);
   }
 
-  /** A release whose schema has one slot for each file, and the instances that fill them. */
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
     const version = uniqueName('release');
     this.#made.typeId ??= await this.#createType();
@@ -84,12 +81,10 @@ export class PlatformClient {
     return { releaseId, instanceIds };
   }
 
-  /** Deploys the files to a device; resolves with the id of the deployment. */
   async deploy(deviceId: string, description: string, files: readonly ConfigFile[]): Promise<string> {
     return this.deployRelease(deviceId, description, await this.createReleaseFixture(files));
   }
 
-  /** Deploys a release to a device, also for the second time; resolves with the id of the deployment. */
   deployRelease(deviceId: string, description: string, { releaseId, instanceIds }: ReleaseFixture): Promise<string> {
     return this.#create('/deployments', {
       device_id: deviceId,
@@ -106,14 +101,12 @@ export class PlatformClient {
     return response.json as Deployment;
   }
 
-  /** Devices that are online, oldest first. */
   async online(): Promise<{ id: string; name: string }[]> {
     const response = await this.#http.get('/devices', { query: { limit: 100 } });
     const { data = [] } = (response.json ?? {}) as { data?: { id: string; name: string; status: string }[] };
     return data.filter((device) => device.status === 'online').reverse();
   }
 
-  /** A token with which one agent can enrol. */
   async provisioningToken(): Promise<string> {
     const response = await this.#http.post('/provisioning_tokens', {});
     const { token } = (response.json ?? {}) as { token?: unknown };
@@ -139,52 +132,43 @@ function refusal(what: string, { status, text }: { status: number; text: string 
   return status >= 400 && status <= 499 ? new ControlRefused(words) : new ControlError(words);
 }
 
-/** The two sides that a deployment goes through. */
 export interface PlatformControlOptions {
-  /** Speaks to the Platform API, newest version, with a key that may do everything. */
   platform: HttpClient;
-  /** Speaks to the agent's Device API. */
   device: HttpClient;
-  /** The platform's id of the device. */
   deviceId: string;
-  /** How long an agent may take for one deployment, milliseconds. Default 60 000. */
+  /** Milliseconds for an agent to carry out one deployment. Default 60 000. */
   timeoutMs?: number;
-  /** Path of the Device API that makes the agent ask its platform at once: posted to while a deployment is awaited. */
+  /** Path of the Device API that makes the agent sync at once; posted to while a deployment is awaited. */
   syncPath?: string | undefined;
 }
 
 const POLL_MS = 20;
-/** An agent that takes a second is not asked fifty times: on a busy machine that would hold it up. */
+/** Growth of the pause between polls: fifty polls a second would slow an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
-/** A path that no agent can write: file names have at most 255 bytes. */
+/** Path that no agent can write: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
 
-/** An agent that calls a deployment failed does so after its first attempts. */
+/** Milliseconds of retries after which an agent is not expected to call a deployment failed. */
 const RETRIES_MS = 10_000;
 const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
 
-/** What a call reaches both sides with: its requests and waits end with its signal. */
 interface Reach {
   platform: PlatformClient;
   device: HttpClient;
   signal: AbortSignal | undefined;
 }
 
-/** Calls that are answered by the same events. */
 interface Joint {
   most: number;
-  /** How many of them still want an answer. */
   calls: number;
-  /** Aborted when none does. */
   unwanted: AbortController;
   ids: Promise<(number | bigint)[]>;
 }
 
-/** A turn takes up to a second, so that a moment for others to join it is short. */
+/** Milliseconds in which calls can join a publication: short beside a turn, which takes up to a second. */
 const JOINING_MS = 100;
 
-/** Drives one device of a platform. */
 export class PlatformControl extends Control {
   readonly kind = 'platform';
   override readonly seesDevice = true;
@@ -194,17 +178,11 @@ export class PlatformControl extends Control {
   readonly #syncPath: string | undefined;
   readonly #platform: PlatformClient;
   readonly #watch: EventWatch;
-  /** The end of the calls that were made so far. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Whether the agent goes on retrying what it cannot apply. */
   #onlyRetries = false;
-  /** What is deployed again and again where only the event counts. */
   #release: Promise<ReleaseFixture> | undefined;
-  /** Whether the agent is being asked to sync. */
   #asking = false;
-  /** Calls for events that wait for their turn. */
   #waiting: Joint | undefined;
-  /** Whether the last events served several calls. */
   #wasJoint = false;
 
   constructor({ platform, device, deviceId, timeoutMs = 60_000, syncPath }: PlatformControlOptions) {
@@ -221,10 +199,7 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /**
-   * A deployment takes many calls to the platform, with a key that the reader of a report may not have: so there is no
-   * shell line.
-   */
+  /** Makes the call. There is no shell line for it: a deployment takes many calls with a key that a reader may lack. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const bound = defined({ signal });
     const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };
@@ -258,7 +233,7 @@ export class PlatformControl extends Control {
     return this.#deployed(await reach.platform.deploy(this.#deviceId, description, filesOf(request)), reach);
   }
 
-  /** A platform can only replace a deployment by another. */
+  /** Deploys another release: a platform can only replace a deployment. */
   async #remove(deploymentId: string, reach: Reach): Promise<Deployment> {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
@@ -267,7 +242,7 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** The same events serve all calls that wait for their turn together, each with as many of the last as it wants. */
+  /** Publishes once for all waiting calls; each gets as many of the last events as it wants. */
   async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();
@@ -298,25 +273,25 @@ export class PlatformControl extends Control {
     const { signal } = unwanted;
     const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
     const ids = this.#inTurn(signal, async () => {
-      // Checks that were served together ask again at nearly the same time.
+      // Checks served together ask again at nearly the same time.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
       return this.#publish(joint.most, reach);
     });
-    // Nobody may be there any more to be told.
+    // The last caller may have left.
     ids.catch(() => {});
     const joint: Joint = { most: 1, calls: 0, unwanted, ids };
     return joint;
   }
 
-  /** Creates deployments, one after the other, until that many events have come; gives the ids of all, in order. */
+  /** Creates deployments one by one until `count` events came; resolves with their ids in ascending order. */
   async #publish(count: number, reach: Reach): Promise<(number | bigint)[]> {
     const watch = this.#watch;
     await watch.start(this.#timeoutMs, reach.signal);
     const mark = watch.mark;
     let earliest: number | bigint | undefined;
-    // A watch that has just come back after a restart also brings what happened meanwhile.
+    // A watch that reconnected after a restart also brings earlier events.
     const published = (): WatchedEvent[] =>
       watch.since(mark).filter(({ id }) => earliest !== undefined && id >= earliest);
     do {
@@ -331,15 +306,15 @@ export class PlatformControl extends Control {
       }
       earliest ??= event.id;
     } while (published().length < count);
-    // The last ones count: those before them are about the deployment that was replaced.
+    // Sorted, so that the last ones count: earlier ones concern the replaced deployment.
     return published()
       .map(({ id }) => id)
       .sort((left, right) => (left < right ? -1 : 1));
   }
 
-  /** A release that is there already takes fewer calls on both sides. */
+  /** Deploys one release repeatedly, which takes fewer calls than a new one. */
   async #deployAgain(reach: Reach): Promise<string> {
-    // Made without the signal of one call, as the next ones need it too.
+    // Created without a call's signal, because later calls share it.
     this.#release ??= this.#platform.createReleaseFixture(filesOf({}));
     const release = await this.#release.catch((error: unknown) => {
       this.#release = undefined;
@@ -350,7 +325,7 @@ export class PlatformControl extends Control {
     return id;
   }
 
-  /** An agent may retry for ever (section 2.2), so one that has been seen to is not asked for a failure again. */
+  /** Makes a deployment fail. An agent may retry for ever (section 2.2): one that does is not asked again. */
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
@@ -367,7 +342,7 @@ export class PlatformControl extends Control {
     return this.#reported(id, failed, 'failed', reach);
   }
 
-  /** The deployment as the device shows it, once platform and device both say that it is deployed. */
+  /** Deployment as the device shows it, once platform and device both call it deployed. */
   async #deployed(id: string, reach: Reach): Promise<Deployment> {
     const settled = ({ activity_status, error_status }: Deployment): boolean => {
       if (error_status === 'failed') throw new ControlError(`control: the agent reported ${id} as failed`);
@@ -406,7 +381,7 @@ export class PlatformControl extends Control {
     return this.#until(look, failure, reach);
   }
 
-  /** Does so once at a time. Whatever comes of it, only what the agent reports counts. */
+  /** Posts one request at a time, and ignores its answer: only the agent's report counts. */
   #askToSync(device: HttpClient): void {
     if (this.#syncPath === undefined || this.#asking) return;
     this.#asking = true;
@@ -427,7 +402,7 @@ export class PlatformControl extends Control {
     });
   }
 
-  /** An agent has one target deployment at a time, so calls that come at once are carried out one after the other. */
+  /** Carries out calls one by one, because an agent has one target deployment at a time. */
   #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const next = this.#last.then(() => {
       signal?.throwIfAborted();
@@ -438,7 +413,7 @@ export class PlatformControl extends Control {
   }
 }
 
-/** Never none: some agents refuse a deployment without files. */
+/** Always at least one file: some agents refuse a deployment without any. */
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
   if (files.length === 0)
     return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];

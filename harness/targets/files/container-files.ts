@@ -1,6 +1,6 @@
 /**
- * The files of an agent in a container, by their paths in it: on this machine where a mounted folder holds them,
- * otherwise by Docker's archive API, which needs no program in the container and works while it is stopped.
+ * Files of an agent in a container, by their paths in it: read on this machine if a mounted folder holds them,
+ * otherwise over Docker's archive API, which works without a program in the container and while it is stopped.
  */
 
 import { lstatSync, readlinkSync } from 'node:fs';
@@ -18,25 +18,20 @@ import {
 
 const BLOCK_BYTES = 512;
 
-/**
- * One member of a tar archive as Docker's archive API speaks it: POSIX (ustar with pax headers), and the long names of
- * GNU.
- */
+/** Member of a tar archive of Docker's archive API: POSIX (ustar with pax headers) and long names of GNU. */
 export interface TarEntry {
-  /** Without a slash at the end. */
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
   readonly size: number;
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Of a file, when it is wanted. */
   readonly content: Buffer | undefined;
 }
 
 /**
- * The members of an archive, in order; never more than one content is held, and none unless they are wanted. Throws
- * Error for what is no archive, or ends in the middle.
+ * Reads the members of an archive in order; holds at most one content, and only if `wanted`. Throws Error for an
+ * invalid or truncated archive.
  */
 export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerator<TarEntry> {
   const input = new ByteReader(archive);
@@ -69,7 +64,7 @@ export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerat
 
 const KINDS: { readonly [type: string]: TarEntry['kind'] } = { '0': 'file', '\0': 'file', '5': 'folder', '2': 'link' };
 
-/** An archive of one file. Throws RangeError for a name of more than 100 bytes. */
+/** Archive of one file. Throws RangeError for a name of more than 100 bytes. */
 export function tarOf(
   { name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>,
   content: Buffer,
@@ -91,14 +86,14 @@ export function tarOf(
 
 const padding = (size: number): number => (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 
-/** The sum of all bytes, with spaces in place of the checksum itself. */
+/** Sum of all bytes, with spaces in place of the checksum. */
 function checksumOf(header: Buffer): number {
   let sum = 0;
   for (let at = 0; at < BLOCK_BYTES; at += 1) sum += at >= 148 && at < 156 ? 32 : (header[at] ?? 0);
   return sum;
 }
 
-/** Octal digits, or with the first bit set a big-endian integer, for sizes above 8 GiB and large ids. */
+/** Octal digits, or a big-endian integer if the first bit is set: sizes above 8 GiB and large ids. */
 function numberIn(header: Buffer, at: number, length: number): number {
   const field = header.subarray(at, at + length);
   if ((field[0] ?? 0) < 128) return Number.parseInt(field.toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
@@ -115,7 +110,7 @@ function nameIn(header: Buffer): string {
   return prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`;
 }
 
-/** `LENGTH KEY=VALUE\n`, of which path and size matter here. */
+/** Path and size of a pax header: records `LENGTH KEY=VALUE`. */
 function paxOf(text: string): { path?: string; size?: number } {
   const found: { path?: string; size?: number } = {};
   for (const [, key, value = ''] of text.matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)) {
@@ -125,7 +120,7 @@ function paxOf(text: string): { path?: string; size?: number } {
   return found;
 }
 
-/** Bytes of a stream in portions of any length. Throws Error when the stream ends before. */
+/** Reads a stream in portions of any length. Throws Error if the stream ends too early. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -138,7 +133,6 @@ class ByteReader {
     return Buffer.concat(await Array.fromAsync(this.#parts(length)));
   }
 
-  /** A member's content, without its padding. */
   async content(size: number): Promise<Buffer> {
     const bytes = await this.take(size);
     await this.skip(padding(size));
@@ -147,7 +141,7 @@ class ByteReader {
 
   async skip(length: number): Promise<void> {
     for await (const _ of this.#parts(length)) {
-      // Nothing of it is held.
+      // Discards the bytes.
     }
   }
 
@@ -166,13 +160,12 @@ class ByteReader {
   }
 }
 
-/** A folder of this machine that the container has as `target`. */
 export interface Mount {
   source: string;
   target: string;
 }
 
-/** The calls of Docker that are needed, as dockerode has them; `path` is one in the container. */
+/** Calls of Docker in use, as dockerode has them; `path` is in the container. */
 export interface ArchiveApi {
   infoArchive(options: {
     path: string;
@@ -181,11 +174,10 @@ export interface ArchiveApi {
   putArchive(archive: Buffer, options: { path: string }): Promise<unknown>;
 }
 
-/** Far more than any log that is bounded; the content is held in memory. */
+/** Largest file read, since its content is held in memory: far above any bounded log. */
 const LARGEST_FILE_BYTES = 268_435_456;
 const MOST_LINKS = 40;
 
-/** Files of a container with these mounts. */
 export class ContainerFiles implements TargetFiles {
   readonly #mounts: readonly Mount[];
   readonly #docker: ArchiveApi;
@@ -235,7 +227,7 @@ export class ContainerFiles implements TargetFiles {
     return this.#either(path, (files, at) => files.append(at, bytes));
   }
 
-  /** On this machine when the path leads below a mounted folder and this user may go there, otherwise inside. */
+  /** Reads on this machine if a mounted folder holds the path and this user has access, otherwise in the container. */
   async #either<T>(path: string, ask: (files: TargetFiles, at: string) => Promise<T>): Promise<T> {
     const here = this.#onHost(path);
     if (here === undefined) return ask(this.#inside, path);
@@ -248,8 +240,8 @@ export class ContainerFiles implements TargetFiles {
   }
 
   /**
-   * Where a path of the container lies on this machine; undefined when it lies in no mounted folder. Links are resolved
-   * here, step by step, because an absolute one leads to another place in the container than on this machine.
+   * Path on this machine of a path in the container; undefined outside mounted folders. Resolves links step by step,
+   * because an absolute link leads elsewhere in the container.
    */
   #onHost(path: string): string | undefined {
     let rest = partsOf(path);
@@ -286,7 +278,6 @@ export class ContainerFiles implements TargetFiles {
     return mount === undefined ? undefined : mount.source + path.slice(mount.target.length);
   }
 
-  /** What is at the path, with the path that a link there leads to. */
   async #look(path: string): Promise<(FileInfo & { path: string }) | undefined> {
     const said = await this.#absentOr(path, () => this.#docker.infoArchive({ path }));
     if (said === undefined) return undefined;
@@ -312,9 +303,8 @@ export class ContainerFiles implements TargetFiles {
     const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
     for await (const { name, kind, size } of this.#archive(found.path, false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
-    // Not before the archive has ended: Docker answers no other question about a container that it is still sending.
+    // Waits for the end of the archive: Docker answers no other question about a container until then.
     for (const { name, kind, size } of listed) {
-      // The archive's names begin with that of the folder.
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;
       const path = join(folder, ...below);
@@ -352,7 +342,7 @@ export class ContainerFiles implements TargetFiles {
   }
 }
 
-/** As Docker says what is at a path; `mode` has the bits of Go's FileMode. */
+/** Entry at a path as Docker gives it; `mode` has the bits of Go's FileMode. */
 interface PathStat {
   size: number;
   mode: number;
@@ -360,7 +350,6 @@ interface PathStat {
 }
 const FOLDER = 2 ** 31;
 const LINK = 2 ** 27;
-/** Pipe, socket, device. */
 const NO_FILE = (2 ** 25) | (2 ** 24) | (2 ** 26) | (2 ** 21);
 
 const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '' && part !== '.');

@@ -1,60 +1,51 @@
-/** The files of the agent under test, which may lie on this machine or in a container. */
+/** Files of the agent under test, on this machine or in a container. */
 
 import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ControlInfo } from '../../contract/control.ts';
 import { Blocked } from '../../runner/violation.ts';
 
-/** What lies at a path, after symbolic links. */
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
-  /** Bytes; of no meaning for a folder. */
   readonly size: number;
-  /** Another one after each write, where the file system tells: a log that drops what it gains keeps its size. */
+  /** Changes with each write, if the file system records it: a log that drops as much as it gains keeps its size. */
   readonly version?: string;
 }
 
-/** One entry of a folder. A symbolic link shows what it leads to, and is not walked through. */
+/** Entry of a folder. A symbolic link has the kind of its target, and is not walked through. */
 export interface FileEntry extends FileInfo {
   readonly path: string;
 }
 
 /**
- * Paths are those that the agent knows, absolute. Every method throws FilesUnreadable when this user may not read
- * there, or when a container does not answer.
+ * Files by absolute paths as the agent knows them. Every method throws FilesUnreadable if this user has no access or
+ * the container does not answer.
  */
 export interface TargetFiles {
-  /** Undefined when nothing is there. */
   stat(path: string): Promise<FileInfo | undefined>;
-  /** Undefined when there is no file at that path. */
   read(path: string): Promise<Buffer | undefined>;
-  /** That many bytes of it, or as many as there are. */
+  /** At most `bytes` bytes from offset `from`. */
   readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
-  /** What a folder holds, and with `deep` also what its folders hold. Empty when there is no such folder. */
+  /** Entries of a folder, with `deep` also of its subfolders. Empty if there is no such folder. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;
-  /** Adds bytes to the end of a file. Throws FilesUnreadable when there is none. */
+  /** Appends to a file. Throws FilesUnreadable if there is none. */
   append(path: string, bytes: Buffer): Promise<void>;
 }
 
-/** The files cannot be reached, which decides nothing about the agent. */
+/** Files cannot be reached, which decides nothing about the agent. */
 export class FilesUnreadable extends Blocked {
   override name = 'FilesUnreadable';
 }
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 
-/** Whether an error of a file system says that nothing is at the path. */
 export const isAbsent = (error: unknown): boolean => ABSENT.has(codeOf(error));
 
-/** Whether an error of a file system says that this user may not go there. */
 export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/**
- * This machine's own file system. Synchronous inside, so that little happens between an event and the look at what it
- * announces.
- */
+/** File system of this machine. Synchronous, so that little time passes between an event and the look at its effect. */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
@@ -73,7 +64,7 @@ function infoOf(path: string): FileInfo {
   return { kind, size: stats.size, version: `${stats.ino}:${stats.mtimeMs}` };
 }
 
-/** An entry that goes away meanwhile is left out. */
+/** Leaves out entries that vanish meanwhile. */
 function entriesOf(folder: string, deep: boolean): FileEntry[] {
   const found = attempt(folder, () => readdirSync(folder, { withFileTypes: true })) ?? [];
   return found.flatMap((entry): FileEntry[] => {
@@ -104,7 +95,6 @@ function append(path: string, bytes: Buffer): true {
   return true;
 }
 
-/** Undefined when nothing is at the path. */
 function attempt<T>(path: string, work: () => T): T | undefined {
   try {
     return work();
@@ -120,15 +110,14 @@ function attempt<T>(path: string, work: () => T): T | undefined {
   }
 }
 
-/** What the paths that control names are of use for. */
 const NAMED = [
   ['log', 'event_log'],
   ['files', 'config_root'],
 ] as const;
 
 /**
- * What control says, without the capabilities whose path leads nowhere in the container. The log or the folder itself
- * may not be there before the first deployment, but the folder around it is.
+ * Removes capabilities whose path is missing in the container. Its parent folder suffices: the log or folder itself may
+ * appear with the first deployment.
  */
 export async function withReadablePaths(
   info: ControlInfo,

@@ -1,6 +1,6 @@
 /**
- * Containers that Muster runs: the end of one is noticed, its log is read when it is asked for, and it is removed at
- * the end. With `--image IMAGE` it has the folder of the agent's socket mounted, or a port mapped.
+ * Runs containers: notices their end, reads their log on demand, and removes them. `--image IMAGE` mounts the folder of
+ * the agent's socket, or maps a port.
  */
 import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -22,11 +22,11 @@ import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting,
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
-/** Throws StartFailed where there is none. `instead`: what can be done without it, in words. */
+/** Loads testcontainers. Throws StartFailed without a container runtime; `instead` names the alternative in words. */
 export async function containerRuntime(
   instead: string,
 ): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
-  // Users install it themselves: it brings more packages than all of Muster, and some run scripts then.
+  // Optional package: it brings more packages than all of Muster, some with install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartFailed(
@@ -45,7 +45,7 @@ export async function containerRuntime(
   return { testcontainers, client };
 }
 
-/** `sha256:…` of an image: in its registry when it came from one, otherwise of the image itself. */
+/** `sha256:…` of an image: from its registry if it came from one, otherwise of the image itself. */
 export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id: string }): string =>
   RepoDigests?.[0]?.split('@')[1] ?? Id;
 
@@ -55,7 +55,7 @@ const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 const GRACE_MS = 10_000;
 const LOG_LINES = 100;
 
-/** Throws StartFailed: no Docker, no such image, or it could not be started. */
+/** Starts a container. Throws StartFailed: no Docker, no such image, or a failed start. */
 async function runContainer(
   options: StartOptions,
   image: ImageOptions,
@@ -75,16 +75,12 @@ async function runContainer(
   return new RunningContainer(started, handle, { ...options, name: image.name }, mounts, digest);
 }
 
-/** A container that was started. */
 class RunningContainer {
-  /** `sha256:…` of the image that runs: in its registry when it came from one, otherwise of the image itself. */
   readonly digest: string;
-  /** Its files, by their paths in it. */
   readonly files: TargetFiles;
   readonly #started: StartedTestContainer;
   readonly #handle: DockerContainer;
   readonly #waiting: Omit<Waiting, 'ended' | 'output'>;
-  /** How it ended, in words, although nobody ended it. */
   #ended: string | undefined;
   #expected = false;
   #runs = 0;
@@ -104,12 +100,11 @@ class RunningContainer {
     this.#follow();
   }
 
-  /** Where this machine reaches a port of the container. */
   placeOf(port: number): { host: string; port: number } {
     return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Polls until the container has done `what`. Throws StartFailed when it ends before that, or takes too long. */
+  /** Polls until `look` is true. Throws StartFailed if the container ends first, or after its time. */
   async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
     await waitUntil(what, async () => (await look()) || undefined, {
       ...this.#waiting,
@@ -119,18 +114,17 @@ class RunningContainer {
     });
   }
 
-  /** How it ended, in words; undefined while it runs, and after `kill`. */
   endedByItself(): string | undefined {
     return this.#ended === undefined ? undefined : `${this.#waiting.name} ${this.#ended}`;
   }
 
-  /** Resolves when it has ended, by force after 10 s. */
+  /** Resolves when the container has ended; killed after 10 s. */
   async kill(signal: StopSignal): Promise<void> {
     this.#expected = true;
     const gone = (timeoutMs: number) =>
       pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
-    // The first process of a container ignores a signal for which it has no handler.
+    // A container's first process ignores a signal without a handler.
     if ((await gone(GRACE_MS)) !== undefined) return;
     await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
     await gone(Number.POSITIVE_INFINITY);
@@ -149,10 +143,7 @@ class RunningContainer {
     await this.#started.stop({ timeout: 5000, remove: true });
   }
 
-  /**
-   * The end of what it wrote. Read when it is wanted, and never followed: a container that floods its log takes no time
-   * and no memory here.
-   */
+  /** Last lines of the log. Read on demand, so that a container that floods its log costs no time and no memory. */
   async logs(): Promise<string> {
     const tail = new OutputTail();
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
@@ -161,13 +152,11 @@ class RunningContainer {
     return tail.text.trim();
   }
 
-  /** How it ended, in words; undefined while it runs. */
   async #how(): Promise<string | undefined> {
     const { State: state } = await this.#handle.inspect();
     return state.Running ? undefined : `ended with exit code ${state.ExitCode}`;
   }
 
-  /** Waits in the background for its end. */
   #follow(): void {
     this.#runs += 1;
     const run = this.#runs;
@@ -175,19 +164,19 @@ class RunningContainer {
       ({ StatusCode: code }: { StatusCode: number }) => {
         if (run === this.#runs && !this.#expected) this.#ended = `ended with exit code ${code}`;
       },
-      // Docker is gone, or the container is: no end of its own.
+      // A failed wait means that Docker or the container is gone, not that the agent ended.
       () => {},
     );
   }
 }
 
-/** Docker answers 304 or 409 when a container is in the state that is asked for. */
+/** Ignores 304 and 409: the container is in the requested state already. */
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
 }
 
-/** Without the eight bytes before each part, of which the last four are its length. */
+/** Parts of a log without their 8-byte headers, whose last four bytes are the length. */
 function* partsOf(log: Buffer): Generator<Buffer> {
   for (let at = 0; at + 8 <= log.length; ) {
     const length = log.readUInt32BE(at + 4);
@@ -202,14 +191,14 @@ function containerFor(
   mounts: readonly Mount[],
   { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
 ): GenericContainer {
-  // `until` waits for the agent itself, and sees at once when the container ends.
+  // Starts without a check: `until` waits for the agent itself, and sees at once when the container ends.
   class NoCheck extends StartupCheckStrategy {
     override checkStartupState(): Promise<'SUCCESS'> {
       return Promise.resolve('SUCCESS');
     }
   }
   class Container extends GenericContainer {
-    /** Docker keeps every line of a log on its disk unless it is told otherwise. */
+    /** Bounds the log: by default Docker keeps every line on disk. */
     withBoundedLog(): this {
       this.hostConfig.LogConfig = { Type: 'json-file', Config: { 'max-size': '4m', 'max-file': '1' } };
       return this;
@@ -227,10 +216,7 @@ function containerFor(
   return container;
 }
 
-/**
- * Testcontainers first starts an image of its own, to clean up after a crash; offline it cannot be fetched, and is left
- * out.
- */
+/** Starts the container; without the cleanup container of testcontainers if its image cannot be pulled, as offline. */
 async function start(
   container: GenericContainer,
   { notify }: StartOptions,
@@ -258,7 +244,7 @@ const hasImage = (docker: Docker, image: string): Promise<boolean> =>
       () => false,
     );
 
-/** By the container and not by the name, which may lead to another image by now. */
+/** Looked up by container: the name may lead to another image by now. */
 async function digestOf(docker: Docker, handle: DockerContainer): Promise<string> {
   const { Image: id } = await handle.inspect();
   return digestOfImage(await docker.getImage(id).inspect());
@@ -266,17 +252,16 @@ async function digestOf(docker: Docker, handle: DockerContainer): Promise<string
 
 const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
 
-/** Where an image is expected to put its socket unless the options name another path. */
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
 /**
- * Starts a target, with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
+ * Starts an image with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
  * folder.
  */
 export const startImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
   image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
 
-/** A mapped port changes when the container is started again: so there is no restart. */
+/** Offers no restart: a mapped port changes with each start. */
 async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
   const container = await runContainer(options, image);
   const place = container.placeOf(port);
@@ -322,7 +307,6 @@ async function startOnSocket(options: StartOptions, image: ImageOptions): Promis
   return { ...started, ...defined({ control }), restart };
 }
 
-/** What was started, once it serves; otherwise it is closed again. */
 async function serving(
   container: RunningContainer,
   at: TransportAddress,

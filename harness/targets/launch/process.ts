@@ -1,6 +1,6 @@
 /**
- * Shell lines in process groups of their own, so that each is ended with everything it started; and `--command LINE`:
- * started, waited for until it serves, restarted on request.
+ * Runs shell lines in process groups, each ended with all its children; starts `--command LINE`, waits until it serves,
+ * and restarts it on request.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,30 +18,25 @@ import { Written } from './written.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
-/** How long the pipes of a dead group may stay open, for what is still in them. */
+/** Milliseconds that the pipes of a dead group may stay open, to read the rest of its output. */
 const DRAIN_MS = 1000;
 
 export interface GroupOptions {
   cwd?: string | undefined;
-  /** How long the group may take to end by itself after a signal; then it is killed. */
+  /** Milliseconds between a signal to the group and SIGKILL. Default 10 000. */
   graceMs?: number;
-  /** What it reads on its standard input; nothing by default. */
   stdin?: string;
-  /** How much of the end of each output is kept. */
+  /** Characters kept of the end of each output. Default 4000. */
   keptCharacters?: number;
-  /** Called with each piece of standard output. */
   onStdout?(output: Buffer): void;
-  /** Called with each piece of standard error. */
   onStderr?(output: Buffer): void;
 }
 
-/** One run of a shell line. What it writes is always read, so that it never waits for Muster; the end of it is kept. */
+/** Run of a shell line. Reads all of its output, so that it never blocks on a full pipe, and keeps the end. */
 export class ProcessGroup {
-  /** The line as messages call it: of several lines the first. */
   readonly label: string;
-  /** Resolves when it has ended and all of its output was read. */
   readonly ended: Promise<void>;
-  /** Resolves when its shell has ended; what that started may still run and write. */
+  /** Resolves when the shell has ended; its children may still run and write. */
   readonly exited: Promise<void>;
   readonly #graceMs: number;
   readonly #child: ChildProcess;
@@ -51,7 +46,6 @@ export class ProcessGroup {
   #code: number | undefined;
   #stopping: Promise<void> | undefined;
   #leftBehind = false;
-  /** Takes the group back from the reaper. */
   readonly #release: () => void;
 
   constructor(
@@ -73,7 +67,7 @@ export class ProcessGroup {
       ...defined({ cwd }),
     });
     this.#release = this.#child.pid === undefined ? () => {} : endWithUs(this.#child.pid);
-    // It may end without having read it.
+    // The line may end without reading its input.
     this.#child.stdin?.on('error', () => {}).end(stdin);
     this.#child.stdout?.on('data', (output: Buffer) => {
       onStdout(output);
@@ -94,28 +88,23 @@ export class ProcessGroup {
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
-    // `close`, not `exit`: what is still in the pipe of stderr belongs to the reason.
+    // `close` comes after `exit`, once the rest of stderr was read: it belongs to the reason.
     this.#child.once('close', () => ended.resolve());
   }
 
-  /** How it ended, in words; undefined while it runs. */
   get how(): string | undefined {
     return this.#how;
   }
 
-  /** Its exit code; undefined while it runs, and when a signal ended it. */
   get code(): number | undefined {
     return this.#code;
   }
 
-  /** How it ended although nobody called `stop`, in words. */
   get endedByItself(): string | undefined {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
-  /**
-   * Whether something that it started outlived the group and still holds its output. Known when `stop` has resolved.
-   */
+  /** Whether a process outlived the group and still holds its output. Known when `stop` has resolved. */
   get leftBehind(): boolean {
     return this.#leftBehind;
   }
@@ -128,7 +117,7 @@ export class ProcessGroup {
     return this.#stderr.text;
   }
 
-  /** Ends the whole group, by force after `graceMs`. Resolves when no process of it is left. Idempotent. */
+  /** Ends the whole group, with SIGKILL after `graceMs`. Resolves when none of its processes is left. Idempotent. */
   stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#stopping ??= this.#stop(signal);
     return this.#stopping;
@@ -141,12 +130,12 @@ export class ProcessGroup {
       await this.#gone(Number.POSITIVE_INFINITY);
     }
     this.#release();
-    // A process that left the group may hold the pipes open, and `close` would never come.
+    // Bounded: a process that left the group may hold the pipes open, so that `close` never comes.
     this.#leftBehind = !(await this.#endedWithin(DRAIN_MS));
     this.release();
   }
 
-  /** Reads no more of its output, so that what it left behind keeps nobody waiting. */
+  /** Stops reading the output, which a process left behind may hold open. */
   release(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
@@ -173,7 +162,7 @@ export class ProcessGroup {
     } catch {
       return false;
     }
-    // Zombies stay listed until their new parent reaps them, which may be late; they count as gone.
+    // Zombies count as gone: they stay listed until their new parent reaps them.
     return this.#how === undefined || hasLiving(pid);
   }
 
@@ -188,13 +177,12 @@ export class ProcessGroup {
   }
 }
 
-/** A shell line in backticks, of several lines the first. */
 export function labelOf(line: string): string {
   const [first = '', ...more] = line.trim().split('\n');
   return `\`${first}${more.length === 0 ? '' : ' …'}\``;
 }
 
-/** Whether the group has a process that is no zombie; true where there is no /proc to tell. */
+/** Whether the group has a process that is no zombie; true without /proc. */
 function hasLiving(group: number): boolean {
   let entries: string[];
   try {
@@ -205,7 +193,7 @@ function hasLiving(group: number): boolean {
   return entries.some((entry) => {
     if (!/^\d+$/.test(entry)) return false;
     try {
-      // The name may hold anything, but the last parenthesis ends it; then come state, parent and group.
+      // The last parenthesis ends the name, which may contain any character; state, parent and group follow.
       const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
       const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return Number(own) === group && state !== 'Z' && state !== 'X';
@@ -215,27 +203,23 @@ function hasLiving(group: number): boolean {
   });
 }
 
-/** A shell line and where it is to serve. */
 export interface CommandOptions extends StartOptions {
   line: string;
   cwd?: string | undefined;
-  /** Where it is expected to serve; without one its ready line says where. */
+  /** Expected address; without one the ready line gives it. */
   at: TransportAddress | undefined;
-  /** Address of its control API, which has to accept connections too. */
   control?: string | undefined;
-  /** Takes what it writes to its standard error. */
   written?: Written;
 }
 
-/** What a target says once it serves. */
 interface ReadyLine {
   at: TransportAddress | undefined;
   control?: string;
 }
 
 /**
- * What a line on stdout says, when it is `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for any
- * other.
+ * Reads the ready line `{"ready":true,"socket"|"discovery"|"url"|"control":…}` from stdout; undefined for any other
+ * line.
  */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
@@ -250,13 +234,10 @@ export function readyLine(line: string, transports: readonly Transport[]): Ready
   return { at, ...defined({ control }) };
 }
 
-/** Far more than any ready line has. */
 const LONGEST_READY_LINE = 65_536;
 
-/** A run of a command that is to serve. */
 class ServingGroup extends ProcessGroup {
   readonly #options: CommandOptions;
-  /** The first ready line; undefined until it came. */
   readonly #ready: () => ReadyLine | undefined;
 
   constructor(options: CommandOptions) {
@@ -274,14 +255,13 @@ class ServingGroup extends ProcessGroup {
     this.#ready = () => ready;
   }
 
-  /** How it ended, with its last lines. */
   ending(how: string): string {
     return `${this.label} ${how}${lastLines(this.#output)}`;
   }
 
   /**
-   * What the target announced, with the address at which it serves: the expected one, or that of its ready line. Its
-   * control API accepts connections too then.
+   * Waits until the target serves at the expected address or that of its ready line, and its control API as well.
+   * Resolves with the ready line. Throws StartFailed.
    */
   async untilServing(
     at = this.#options.at,
@@ -301,7 +281,7 @@ class ServingGroup extends ProcessGroup {
     return ready;
   }
 
-  /** The ready line, which has to name a place: as there is one, no other will say it. */
+  /** Ready line. Throws StartFailed if it has no address: no second one will come. */
   #readyPlace(): (ReadyLine & { at: TransportAddress }) | undefined {
     const ready = this.#ready();
     if (ready === undefined) return undefined;
@@ -329,7 +309,7 @@ class ServingGroup extends ProcessGroup {
   }
 }
 
-/** Throws StartFailed; nothing is left running then. */
+/** Starts a command and waits until it serves. Throws StartFailed after ending the command. */
 export async function startCommand(given: CommandOptions): Promise<Started> {
   const written = new Written();
   const options = { ...given, written };
@@ -376,7 +356,6 @@ async function launch(options: CommandOptions): Promise<ServingGroup> {
   return new ServingGroup(options);
 }
 
-/** What a command that names no place has to print, and the ways to name one. */
 function readyForm(transports: readonly Transport[]): string {
   const fields = transports.map(({ addressField }) => addressField);
   const places = transports.flatMap(({ addressField, placeholder }) =>

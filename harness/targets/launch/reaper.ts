@@ -1,13 +1,13 @@
 /**
- * Ends the process groups that Muster has started when Muster is gone, however it went: SIGKILL leaves no time for
- * anything. One small process holds the end of a pipe, and a group is what stands in it until it is taken back.
+ * Ends the process groups of Muster after Muster has died in any way, SIGKILL included: a small process holds the end
+ * of a pipe, and knows the groups written to it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** Seconds that groups have to end by themselves. */
+/** Seconds between SIGTERM and SIGKILL. */
 const GRACE_SECONDS = 2;
 
-/** Reads `+ GROUP` and `- GROUP`. At the end of the pipe it ends the groups that are left. */
+/** Shell script: reads `+ GROUP` and `- GROUP`, and ends the remaining groups at the end of the pipe. */
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=
@@ -32,7 +32,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-/** From now on that group ends with this process. The result takes it back, once the group has ended. */
+/** Ties a group to the life of this process. The result unties it after its end. */
 export function endWithUs(group: number): () => void {
   tell(`+ ${group}`);
   return () => tell(`- ${group}`);
@@ -40,13 +40,13 @@ export function endWithUs(group: number): () => void {
 
 function tell(line: string): void {
   reaper ??= started();
-  // Written at once, before anything else happens. A machine without a process to spare has no reaper.
+  // Written synchronously, before Muster can die. Without a process to spare there is no reaper.
   if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
 }
 
 function started(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], {
-    // A session of its own: a terminal ends it no more than a signal to our group.
+    // Own session, so that neither a terminal nor a signal to our group ends it.
     detached: true,
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
@@ -54,7 +54,6 @@ function started(): ChildProcess {
   });
   child.on('error', () => {});
   child.stdin?.on('error', () => {});
-  // Neither keeps this process from ending.
   child.unref();
   (child.stdin as { unref?(): void } | null)?.unref?.();
   return child;

@@ -1,12 +1,10 @@
-/** What a target writes to its standard error, with the time of each line: a finding shows those of its own seconds. */
+/** Standard error of a target with the time of each line, so that a finding shows the lines of its own seconds. */
 
 import type { Recorder } from '../../client/recorder.ts';
 import { Lines } from './started.ts';
 
-/** Lines that are kept, and characters of each. */
 const KEPT = 500;
 const LONGEST = 1000;
-/** The last exchanges of a check, those that its finding shows, begin its seconds. */
 const EXCHANGES = 8;
 
 export class Written {
@@ -20,7 +18,6 @@ export class Written {
     this.#lines.add(output);
   }
 
-  /** What came since that moment of `performance.now()`. */
   since(moment: number): string {
     return this.#kept
       .filter(({ at }) => at >= moment)
@@ -28,21 +25,20 @@ export class Written {
       .join('\n');
   }
 
-  /** What the target wrote in the seconds of a check's finding. */
   during(recorder: Recorder): string {
     return withoutOwnDoing(this.since(recorder.beginOfLast(EXCHANGES)));
   }
 }
 
-/** That the other side, which is Muster, closed the connection. */
+/** Error of a server whose connection Muster closed. */
 const CLOSED =
   /\b(?:BrokenPipeError|Connection(?:Reset|Aborted)Error|EPIPE|ECONNRESET|ECONNABORTED)\b|broken pipe|reset by peer/i;
-/** What stands above the error in a trace of Python and its servers, and below it in one of JavaScript. */
+/** Trace lines above an error in Python and below one in JavaScript. */
 const ABOVE =
   /^\s+(?!\s|at )|^-{10,}$|^Traceback \(most recent|^Exception (?:occurred|ignored)|^During handling of|^The above exc/;
 const BELOW = /^\s+at |^-{10,}$/;
 
-/** Without traces and lines that say only that Muster has closed a connection, as it does at the end of every check. */
+/** Removes traces and lines about connections that Muster closed, as at the end of every check. */
 export function withoutOwnDoing(text: string): string {
   const lines = text.split('\n');
   const dropped = new Set<number>();

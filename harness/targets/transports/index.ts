@@ -1,4 +1,4 @@
-/** The transports that Muster has. A target that names several addresses is reached by the first of these. */
+/** Transports of Muster. The first one with an address reaches the target. */
 
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,8 +22,8 @@ import {
 } from './transport.ts';
 
 /**
- * The Device API on a unix socket, named by its path: no credentials, because the permissions of the file decide who
- * may connect (section 5).
+ * Device API on a unix socket, named by its path, without credentials: file permissions decide who may connect (section
+ * 5).
  */
 export const unix = {
   name: 'unix',
@@ -45,12 +45,11 @@ export const unix = {
   open: ({ address, headers }): UnixConnection => new UnixConnection(resolve(address), headers),
 } as const satisfies Transport;
 
-/** A unix socket, by its absolute path. */
 export class UnixConnection implements Connection {
   readonly kind = 'unix';
   readonly socketPath: string;
   readonly headers: Given['headers'];
-  /** A unix socket holds a few hundred KiB. */
+  /** Above the few hundred KiB that a unix socket buffers. */
   readonly bufferBytes = 1_200_000;
 
   constructor(socketPath: string, headers?: Given['headers']) {
@@ -62,7 +61,7 @@ export class UnixConnection implements Connection {
     return `unix:${this.socketPath}`;
   }
 
-  /** Only root can try the permissions of the file as another user. */
+  /** Only root can test the file's permissions as another user. */
   get capabilities(): readonly Capability[] {
     return process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   }
@@ -84,13 +83,10 @@ export class UnixConnection implements Connection {
   }
 }
 
-/** The variable that a report's `curl` lines take the token from. */
+/** Variable for the token in a report's `curl` lines. */
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/**
- * The Device API on loopback TCP, named by the path of a discovery file, which has the port and the bearer token
- * (section 5).
- */
+/** Device API on loopback TCP, named by the path of a discovery file with port and bearer token (section 5). */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -104,7 +100,7 @@ export const loopback = {
   usage: '--discovery FILE',
   placeholder: 'discovery.json',
   prepare: async (address) => {
-    // A file that an earlier run left would lead to a port that is no longer the agent's.
+    // Removes the file of an earlier run, whose port is no longer the agent's.
     rmSync(address, { force: true });
   },
   accepts: async (address) => {
@@ -123,16 +119,15 @@ export const loopback = {
   },
 } as const satisfies Transport;
 
-/** The buffers of TCP on loopback grow to several MiB. */
+/** Above the several MiB that TCP on loopback buffers. */
 const TCP_BUFFER_BYTES = 4_500_000;
 
-/** Nothing serves port 1 of loopback. */
+/** Port 1 of loopback has no server. */
 const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
-/** A loopback port, as a discovery file named it when it was read. */
+/** Port and token as the discovery file gave them. */
 export class LoopbackConnection implements Connection {
   readonly kind = 'loopback';
-  /** Absolute path of the discovery file. */
   readonly discovery: string;
   readonly port: number;
   readonly token: string;
@@ -179,7 +174,7 @@ export class LoopbackConnection implements Connection {
     });
   }
 
-  /** An agent that was restarted may have another port and another token; without a usable file the old ones stay. */
+  /** Reads the file again, because a restart may change port and token; without a usable file the old ones stay. */
   relocate(redactor: Redactor): Promise<LoopbackConnection> {
     const found = tryDiscovery(this.discovery);
     const same = found === undefined || (found.port === this.port && found.token === this.token);
@@ -187,7 +182,7 @@ export class LoopbackConnection implements Connection {
   }
 }
 
-/** Throws Error in words when the file is missing or is no discovery file. */
+/** Throws Error in words if the file is missing or invalid. */
 function readDiscovery(file: string): DiscoveryFile {
   let content: unknown;
   try {
@@ -196,7 +191,7 @@ function readDiscovery(file: string): DiscoveryFile {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is not JSON`, { cause: error });
   }
-  // A port in quotes still leads to the agent; the check of discovery files reports it.
+  // Accepts a port in quotes, which still leads to the agent; the check of discovery files reports it.
   const usable = withNumericPort(content);
   if (!discoveryFile.is(usable)) {
     const [problem] = discoveryFile.problems(content);
@@ -219,12 +214,10 @@ function tryDiscovery(file: string): DiscoveryFile | undefined {
   }
 }
 
-/** An address that leads nowhere: nothing serves port 1 of loopback. */
+/** Address without a server: port 1 of loopback. */
 export const NOWHERE = 'http://127.0.0.1:1';
 
-/**
- * The Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token where the agent wants one.
- */
+/** Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token if the agent wants one. */
 export const url = {
   name: 'url',
   fields: {
@@ -242,7 +235,7 @@ export const url = {
     return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
   },
   served: (address) => address,
-  /** The base path is that of the URL, `/v0.2` without one. */
+  /** Base path: that of the URL, otherwise `/v0.2`. */
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
@@ -265,7 +258,7 @@ export const url = {
   },
 } as const satisfies Transport;
 
-/** The URL without a slash at its end. Throws UsageError unless it is an http(s) URL of scheme, host and path alone. */
+/** URL without a final slash. Throws UsageError unless it is http(s) with scheme, host and path alone. */
 export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
@@ -278,13 +271,12 @@ export function webAddress(option: string, text: string): string {
   return parsed.href.replace(/\/$/, '');
 }
 
-/** `ca` is trusted beside the system's authorities: naming an authority to TLS replaces those. */
+/** Adds `ca` to the system's authorities, which TLS would otherwise replace. */
 export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | 'caFile'>): Endpoint => ({
   origin,
   ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ca].join('\n'), caFile }),
 });
 
-/** The PEM text of `--ca FILE`. Throws UsageError. */
 export function readCa(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   let pem: string;
@@ -299,20 +291,17 @@ export function readCa(file: string | undefined): string | undefined {
   return pem;
 }
 
-/** In the order of preference. */
+/** Ordered by preference. */
 export const TRANSPORTS = [unix, loopback, url] as const;
 
 type NamesOf<T> = T extends { fields: infer Fields } ? keyof Fields : never;
-/** Names of all fields that name a target: `socket`, `discovery`, `url`, `token`. */
 export type TransportFieldName = NamesOf<(typeof TRANSPORTS)[number]>;
-/** The fields with their values, as options and target files have them. */
 export type TransportFields = { [Name in TransportFieldName]?: string };
 
-/** All fields of the transports, by name. */
 export const fieldsOf = (transports: readonly Transport[]): Record<TransportFieldName, TransportField> =>
   Object.assign({}, ...transports.map(({ fields }) => fields));
 
-/** Every address that `source` has fields for, in the order of the transports; anything else in it is left out. */
+/** Addresses in `source`, in the order of the transports; other fields are ignored. */
 export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>
   transports.flatMap((transport) => {
     const { [transport.addressField]: address } = source as Record<string, unknown>;

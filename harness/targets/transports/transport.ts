@@ -1,7 +1,6 @@
 /**
- * What a transport of the Device API consists of (specification section 5). Those of Muster are in `index.ts`;
- * the options of the command line, the fields of a target file, of the ready line and of a command are derived from
- * that list.
+ * Transport of the Device API (specification section 5). `index.ts` lists those of Muster, from which follow options,
+ * fields of a target file and of the ready line, and placeholders of a command.
  */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,27 +11,21 @@ import type { Redactor } from '../../common/redact.ts';
 import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
-/**
- * A field by which a user names a target: an option of `muster check device`, and a field of `device` in a target file.
- */
+/** Field of a target: an option of `muster check device`, and a field of `device` in a target file. */
 export interface TransportField {
-  /** Help text of the option. */
   readonly help: string;
-  /** Description in the schema of target files. */
   readonly description: string;
-  /** Holds a path, which is relative to the target file that names it. */
+  /** Whether it holds a path relative to its target file. */
   readonly isPath?: boolean;
-  /** Holds a secret; `curl` lines in a report take it from this environment variable. */
+  /** Environment variable for this secret in the `curl` lines of a report. */
   readonly variable?: string;
 }
 
-/** What a user said about the target. */
 export interface Given {
-  /** Value of the transport's address field. */
   readonly address: string;
   /** Values of all fields, of other transports too. */
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** Certificate authorities to trust besides the system's, as PEM text, and the file that they came from. */
+  /** Certificate authorities to trust besides the system's, as PEM text, and their file. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
   /** Sent with every request, beside credentials. */
@@ -40,51 +33,43 @@ export interface Given {
   readonly redactor: Redactor;
 }
 
-/** One way to reach a Device API. */
 export interface Transport<Field extends string = string> {
   /** `kind` of a target in reports. */
   readonly name: string;
   readonly fields: Readonly<Record<Field, TransportField>>;
-  /** The field that names the target; the ready line of a started agent has it too. */
+  /** Field with the address, also in the ready line of a started agent. */
   readonly addressField: Field;
-  /** The option with its value, e.g. `--socket PATH`. */
+  /** Option with its value, e.g. `--socket PATH`. */
   readonly usage: string;
-  /**
-   * File name, in a private folder of the run, that `{<addressField>}` in a command stands for. Absent: no such
-   * placeholder.
-   */
+  /** File name in a private folder of the run for `{<addressField>}` in a command. Absent: no such placeholder. */
   readonly placeholder?: string;
-  /** Called before an agent is started that is to serve at `address`. Throws Error when it could not serve there. */
+  /** Called before the start of an agent at `address`. Throws Error if the agent could not serve there. */
   prepare?(address: string): Promise<void>;
-  /** Whether something accepts connections at `address` now. */
+  /** Whether `address` accepts connections now. */
   accepts(address: string): Promise<boolean>;
-  /** What an agent serves that accepts connections at `address`, in words. */
+  /** Name for messages of an agent's service at `address`. */
   served(address: string): string;
-  /** Throws UsageError for an address of the wrong form. Anything else that is wrong is the connection's `problem`. */
+  /** Throws UsageError for an address of the wrong form; any other failure is the connection's `problem`. */
   open(given: Given): Connection;
 }
 
-/** A Device API as one transport reaches it. */
 export interface Connection {
-  /** Name of the transport. */
   readonly kind: string;
-  /** As reports show it, e.g. `unix:/run/agent.sock`. */
+  /** Address in reports, e.g. `unix:/run/agent.sock`. */
   readonly address: string;
-  /** Why this leads to no Device API; undefined when it may. */
+  /** Reason why there is no Device API; undefined if there may be one. */
   readonly problem?: string | undefined;
-  /** What to try when the target does not answer; ends with a `curl` line. */
+  /** Advice for a target without an answer; ends with a `curl` line. */
   readonly hint: string;
-  /** Capabilities of a target that is reached this way. */
+  /** Capabilities of a target on this transport. */
   readonly capabilities: readonly Capability[];
-  /** More bytes than the operating system buffers between an agent and a client that does not read. */
+  /** Bytes above all that the operating system buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
-  /** A client with the base path and the credentials that this transport needs. */
   client(recorder: Recorder): HttpClient;
-  /** The connection to the agent after it may have been restarted; this one when nothing changed. */
+  /** Connection after a possible restart of the agent; this one if nothing changed. */
   relocate(redactor: Redactor): Promise<Connection>;
 }
 
-/** Where an agent serves, or is to serve. */
 export interface TransportAddress {
   readonly transport: Transport;
   readonly address: string;
@@ -93,8 +78,8 @@ export interface TransportAddress {
 const LOOK_AGAIN_MS = 50;
 
 /**
- * Undefined when a connection can be made. The suite decides whether the answers are right. Looks again for
- * `listensWithinMs` while nothing listens.
+ * Reason why no connection can be made; undefined if one can. Tries again for `listensWithinMs` milliseconds while
+ * nothing listens.
  */
 export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
   const patience = new Patience(listensWithinMs);
@@ -112,7 +97,6 @@ export async function whyUnreachable(http: HttpClient, hint: string, listensWith
   }
 }
 
-/** Whether a unix socket or a TCP port accepts a connection now. */
 export function accepts(address: { path: string } | { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(address);
