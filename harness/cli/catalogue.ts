@@ -1,4 +1,4 @@
-/** Every requirement and the checks that decide it, over all suites. */
+/** Lists every requirement with the checks that decide it, over all suites. */
 
 import { defined } from '../common/defined.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -8,21 +8,18 @@ import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
 type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
 
-/** What a check declares, defaults filled in. */
+/** Declaration of a check, with defaults filled in. */
 export type CataloguedCheck = Required<Pick<Check<never>, Told>> & {
   waits: boolean;
-  /** Asks nothing, and judges what other checks ask. */
+  /** Whether it only judges exchanges of other checks. */
   rule: boolean;
-  /** `core`, and the profiles that hold a target to it. */
   profiles: string[];
 };
 
 export interface CataloguedRequirement extends Omit<Requirement, 'until'> {
   api: Api;
-  /** Of its section. */
   title: string;
   checks: CataloguedCheck[];
-  /** Rules of `muster watch` that decide it by the traffic of others. */
   watched?: WatchedRule[];
 }
 
@@ -41,7 +38,7 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
-/** The rules that `muster watch` has beside those that a run has too. */
+/** Rules that only `muster watch` has. */
 export async function loadWatched(): Promise<Watched[]> {
   const [{ watchedRules: ofDevice }, { watchedRules: ofPlatform }, { everyWatchedRule }] = await Promise.all([
     import('../../suites/device/watched.ts'),
@@ -67,7 +64,6 @@ const OPTION_OF = { unix: 'socket', loopback: 'discovery', url: 'url' } as const
 interface WatchedRule {
   id: string;
   api: Api;
-  /** With which alone the watch has it. */
   option?: string;
 }
 
@@ -75,13 +71,12 @@ interface Watched extends WatchedRule {
   requirement: string;
 }
 
-/** The command that has the rule, without the values of its options. */
 export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * In the order of the specification. `date` chooses an older requirement set; throws UsageError when a suite has none
- * of it.
+ * Catalogue in the order of the specification. `date` chooses an older requirement set. Throws UsageError if a suite
+ * lacks it.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

@@ -1,4 +1,4 @@
-/** Options that every `muster check` has: which checks run, how they run, and where results go. */
+/** Options of every `muster check`: selection of checks, course of the run, and results. */
 
 import process from 'node:process';
 import type { TSchema } from 'typebox';
@@ -46,13 +46,12 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** A timer takes at most 24 days and more ends at once; no check needs nearly as much. */
+/** Seconds; a timer takes at most 24 days and fires at once above, and no check needs nearly as much. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
-/** A timer takes at most 24 days and more ends at once. */
+/** Limit of timers: at most 24 days; above that they fire at once. */
 export const LONGEST_RUN = '24h';
 
-/** Of every check. */
 export const commonOptions = {
   only: WHICH.list('Run only these requirements or checks; * matches anything'),
   section: WHICH.list('Only these sections of the specification'),
@@ -103,25 +102,21 @@ export const commonOptions = {
   badge: OUTCOME.text('Write an SVG badge to this file', { path: wholePath }),
 } as const satisfies OptionTable;
 
-/** Of every check that may reach a platform. */
 export const planOptions = {
   ...commonOptions,
   identify: HOW.flag('Name Muster as User-Agent; otherwise nothing in a request tells that it is a test'),
   'read-only': WHICH.flag('Send the platform nothing but GET requests: no write, and no ping'),
 } as const satisfies OptionTable;
 
-/** As they come to a run of any check. */
 export type PlanArguments = OptionsOf<typeof commonOptions> &
   Partial<OptionsOf<typeof planOptions>> & { readonly target?: string | undefined };
 
-/** Whether a run may write nothing, by its option or by its profile. */
 export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): boolean =>
   args['read-only'] === true || args.profile === 'read-only';
 
-/** The others narrow a run, write files or set its seed: a replay chooses its own. */
 const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];
 
-/** The options of a run that open the same target and hold it to the same requirements. */
+/** Options that open the same target and hold it to the same requirements. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => OF_EVERY_RUN.includes(name) || !Object.hasOwn(commonOptions, name)),
@@ -129,25 +124,20 @@ export const targetOnly = (options: GivenOptions): GivenOptions =>
 
 export type CheckTable = OptionTable & typeof commonOptions;
 
-/** What opening a target needs in addition to the options. */
+/** Values beside the options that opening a target needs. */
 export type Opening = Required<Pick<TargetOptions, 'redactor' | 'signal' | 'patienceMs' | 'notify'>> &
   Pick<TargetOptions, 'userAgent'>;
 
-/** What is checked, and how it is opened. */
 export interface Checked<T extends CheckTable, Context> {
   api: Api;
   options: T;
   examples: NonNullable<Command['examples']>;
   suite(): Promise<Suite<Context>>;
-  /** Checks that run at once, other than the runner's default. */
+  /** Checks at a time. Default: that of the runner. */
   concurrency?: number;
   open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
 }
 
-// How a target is named on the command line: the options and their values, as the rows of `harness/targets/fields.ts`
-// say.
-
-/** An option whose values have that type. */
 type OptionOf<T> = [T] extends [boolean]
   ? { type: 'boolean' }
   : [T] extends [number]
@@ -164,7 +154,7 @@ type OptionsFor<T extends Fields> = {
   [Name in keyof T as OptionName<Name, T[Name]>]: OptionSpec & OptionOf<Value<T[Name]>>;
 };
 
-/** The options of the fields that have help. */
+/** Options of all fields with help. */
 export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
   const options = Object.entries<Field>(fields).flatMap(([name, field]) =>
     field.help === undefined ? [] : [[optionName(name, field), optionSpec(field, field.help)]],
@@ -199,7 +189,6 @@ const pathOf = (isPath: Field['isPath']): OptionSpec['path'] =>
       ? wholePath
       : undefined;
 
-/** Their values by the names of the rows; a secret that was not given comes from its environment variable. */
 function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknown>>): Values<T> {
   const values = Object.entries<Field>(fields).flatMap(([name, field]) =>
     field.help === undefined ? [] : [[name, args[optionName(name, field)]]],
@@ -233,17 +222,13 @@ export const clientTarget = (args: OptionsOf<typeof clientTargetOptions>, openin
   ...opening,
 });
 
-/** What Muster's own platform is like, as the agent reaches it. */
 export type OwnPlatform = Values<typeof ownPlatformFields>;
 export type OwnPlatformArguments = OptionsOf<typeof ownPlatformOptions>;
 
 export const ownPlatform = (args: OwnPlatformArguments, file: Partial<TargetFile> | undefined): OwnPlatform =>
   mergedFields(ownPlatformFields, given(ownPlatformFields, args), file?.control?.platform);
 
-/**
- * Throws UsageError for the first option that only Muster's own platform takes. `except`: options that mean something
- * else here.
- */
+/** Throws UsageError for the first option of Muster's own platform. `except`: options with another meaning here. */
 export function refuseOwnPlatform(args: OwnPlatformArguments, instead: string, except: readonly string[] = []): void {
   const names = Object.keys(ownPlatformOptions) as (keyof OwnPlatformArguments)[];
   const first = names.find((name) => (args[name] ?? false) !== false && !except.includes(name));

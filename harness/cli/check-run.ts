@@ -1,7 +1,4 @@
-/**
- * From parsed options and an opened target to reports and an exit code; what every `muster check` and `muster replay`
- * does.
- */
+/** Runs a suite on an opened target and reports; shared by `muster check` and `muster replay`. */
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -62,13 +59,13 @@ export async function runAndReport<T extends CheckTable, Context>(
 ): Promise<number> {
   const args = options as unknown as PlanArguments;
   if (!args.watch && args['watch-file'] === undefined) return runOnce(checked, options, again);
-  // With the same seed each time, so that a change is the target's.
+  // Keeps the seed, so that every difference comes from the target.
   const { seed = randomInt(2 ** 31) } = args;
   const say = (text: string): void => void process.stderr.write(`${printable(text)}\n`);
   return watching(filesToWatch(args as Watched), () => runOnce(checked, { ...options, seed }, again), say);
 }
 
-/** The target is opened here, so that an interrupt while it starts also closes it. */
+/** Opens the target itself, so that an interrupt during its start closes it. */
 async function runOnce<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -84,7 +81,7 @@ async function runOnce<T extends CheckTable, Context>(
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const kept = storable(checked.options, options);
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
-  // A wrong id or report is refused before anything is started.
+  // Planned before the start, to refuse a wrong id or report early.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
@@ -117,10 +114,10 @@ async function runOnce<T extends CheckTable, Context>(
       listeners: reporters,
       settle: (results) => {
         target.conclude();
-        // A baseline holds no secret, so findings are compared and written without.
+        // Compared and written without secrets.
         return evidence.settle(redactor.value(results));
       },
-      // What is about to be excused ends no run.
+      // A finding that the baseline is about to excuse ends no run.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable, traces }),
     });
@@ -142,7 +139,6 @@ async function runOnce<T extends CheckTable, Context>(
   }
 }
 
-/** The end of what the target wrote, where no finding has that of its own seconds. */
 function tellOutput({ checks }: Report, written: string): void {
   if (checks.some(({ stderr }) => stderr !== undefined)) return;
   const last = printable(withoutOwnDoing(written).trim().split('\n').slice(-20).join('\n'));
@@ -150,8 +146,7 @@ function tellOutput({ checks }: Report, written: string): void {
 }
 
 /**
- * The report, although some of its files could not be written: a full disk costs no result. Rejects when anything else
- * goes wrong.
+ * Resolves with the report even if some files could not be written, e.g. on a full disk. Rejects on any other error.
  */
 async function ranWith<Context>(
   suite: Suite<Context>,
@@ -173,14 +168,13 @@ async function ranWith<Context>(
   }
 }
 
-/** Why reports could not be written, if that is all that went wrong. */
+/** Failed writes, if there was no other error; otherwise empty. */
 function limitsReached(error: unknown): LimitReached[] {
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
   const limits = all.filter((one) => one instanceof LimitReached);
   return limits.length === all.length ? limits : [];
 }
 
-/** Where the run is traced. Throws UsageError. */
 function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor): Traces | undefined {
   if (where === undefined) return undefined;
   const headers = headersIn(process.env[HEADERS_VARIABLE]);
@@ -188,16 +182,14 @@ function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor
   return new Traces({ where, name: `muster check ${api}`, version: VERSION, redactor, headers });
 }
 
-/** How long an answer is waited for, and who asks. */
 const waysOfAsking = ({ patience, identify = false }: PlanArguments, seed: number) => ({
   patienceMs: patience * 1000,
   userAgent: identify ? `muster-conformance/${VERSION}` : usualUserAgent(seed),
 });
 
-/** The target as it is when it stays up after the run. */
 const lasting = ({ ended: _, ...target }: TargetDescription): TargetDescription => target;
 
-/** Resolves when the user ends it; at once when there is nothing to keep. */
+/** Resolves when the user ends the target; at once if there is none to keep. */
 async function keepUp(
   target: TargetDescription,
   { unreachable, interrupted }: Report,
@@ -210,14 +202,13 @@ async function keepUp(
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Throws UsageError. */
 function maxTime(text: string): number {
   const most = durationMs(LONGEST_RUN);
   try {
     const ms = durationMs(text);
     if (ms > 0 && ms <= most) return ms;
   } catch {
-    // Refused below, with what is accepted.
+    // Rejected below, with the accepted form.
   }
   throw new UsageError(`--max-time ${text}: not above 0 and up to ${LONGEST_RUN}; it takes ${DURATION_WORDS}`);
 }
@@ -231,10 +222,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 
-/**
- * `--fail-on should`, `--fail-on should=ID,6.2`: the patterns of what fails the run; `*` for every SHOULD. Throws
- * UsageError.
- */
+/** Patterns of `--fail-on should` and `--fail-on should=ID,6.2`; `*` stands for every SHOULD. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -244,7 +232,6 @@ export function failOn(given: readonly string[] = []): string[] {
   });
 }
 
-/** What the target file says of SHOULDs, as the patterns of `--fail-on`. Throws UsageError. */
 async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: Redactor): Promise<string[]> {
   if (target === undefined) return [];
   const { loadTargetFile } = await import('../targets/target-file.ts');
@@ -252,13 +239,13 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
   return typeof named === 'string' ? ['*'] : named;
 }
 
-/** `--only` takes a requirement for all its checks; a counterexample belongs to one check alone. */
+/** Narrows the plan to the checks themselves: `--only` also takes a requirement, for all its checks. */
 function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> {
   const ids = new Set(checks.map(({ check }) => check));
   return { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) };
 }
 
-/** Only the checks that the last run left open, if that is asked for. Throws UsageError when none of them is. */
+/** Narrows the plan to the checks that `--last-failed` left open. Throws UsageError if none is in it. */
 function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
   if (left === undefined) return plan;
   const { file, open } = left;
@@ -270,7 +257,6 @@ function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined):
   return { ...plan, checks, narrowedBy: [...plan.narrowedBy, '--last-failed'] };
 }
 
-/** What the report says of the run itself, and what repeats it. */
 function aboutRun<T extends CheckTable, Context>(
   { api, options: table, concurrency }: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -294,7 +280,7 @@ function aboutRun<T extends CheckTable, Context>(
 const isAbort = (error: unknown, signal: AbortSignal): boolean =>
   error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 
-/** Every error is printed in the end, so it must hold no secret. */
+/** Masks secrets in an error, because every error is printed. */
 function redacted(error: unknown, redactor: Redactor): unknown {
   if (!(error instanceof Error)) return error;
   const stack = redactor.text(error.stack ?? '');
@@ -304,8 +290,8 @@ function redacted(error: unknown, redactor: Redactor): unknown {
 }
 
 /**
- * `--require` and `--min-decided`: what a run has to decide at least. Throws UsageError for a capability that no such
- * target can have, and for what is no number of checks.
+ * Demands of `--require` and `--min-decided`. Throws UsageError for a capability that this kind of target lacks, and
+ * for an invalid number of checks.
  */
 function demandsOf(api: Api, args: PlanArguments): Demands {
   const least = args['min-decided'];
@@ -340,8 +326,8 @@ export type EvidenceArguments = Pick<
 >;
 
 /**
- * What a check writes in addition to its reports: an updated baseline, a certificate, a badge. All are prepared before
- * the run. Throws UsageError for files that cannot be read or written, and for options that contradict each other.
+ * Evidence beside the reports: an updated baseline, a certificate, a badge. Prepared before the run. Throws UsageError
+ * for unreadable or unwritable files, and for contradicting options.
  */
 export function prepareEvidence(
   args: EvidenceArguments,
@@ -360,7 +346,7 @@ export function prepareEvidence(
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
-    /** Throws UsageError when what was opened cannot be certified as asked. */
+    /** Throws UsageError if the target cannot be certified as asked. */
     opened(target: TargetDescription, say: (text: string) => void): void {
       const old = baseline === undefined || update ? [] : oldEntries(baseline);
       if (old.length > 0)
@@ -377,15 +363,14 @@ export function prepareEvidence(
         );
       }
     },
-    /** Whether the baseline excuses that failure. */
     excuses: (result: CheckResult): boolean => baseline !== undefined && excuses(baseline, result, today),
-    /** Turns outcomes by the baseline. */
+    /** Applies the baseline to the outcomes. */
     settle(results: CheckResult[]): CheckResult[] {
       if (baseline === undefined) return results;
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /** Writes what was asked for; the exit code, which is worse than the report's when a certificate is refused. */
+    /** Writes the evidence. Returns the exit code, which is worse than the report's if a certificate is refused. */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

@@ -1,6 +1,6 @@
 /**
- * From words to a command and its options. yargs splits the words, writes the help and completes in a shell; what is
- * accepted is decided here, from the option tables, so that all mistakes are named at once and in the user's terms.
+ * Parses a command line. yargs splits words, writes help and completes; the option tables decide what is valid, so that
+ * all mistakes are reported at once and in the user's terms.
  */
 
 import { resolve } from 'node:path';
@@ -23,16 +23,13 @@ import {
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-/** What the scripts of `muster completion` ask with; the words typed so far follow. */
+/** Word with which the scripts of `muster completion` ask; the typed words follow. */
 const COMPLETING = '--get-yargs-completions';
 
-/** A command to run, or a text that was asked for: help, the version, completions. */
+/** Command to run, or the requested text: help, version, completions. */
 export type Invocation = ParsedCommand | { text: string };
 
-/**
- * Throws UsageError with every mistake. `folder`: where options that are not typed are looked for, in a file; nowhere
- * without it.
- */
+/** Throws UsageError with every mistake. `folder`: start of the search for the config file; absent: no config file. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
@@ -71,7 +68,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   };
 }
 
-/** A command with options from a file runs in the folder of that file; what is typed is relative to the user's. */
+/** Makes typed paths absolute: a command with options from a file runs in that file's folder. */
 const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
@@ -92,13 +89,12 @@ function configName(named: unknown): string | undefined {
 
 const STARTED = ['image', 'command', 'target'];
 const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
-/** What these say of a target stands for what the file says: else its agent would be started beside another. */
+/** Options that replace the whole target of a config file: otherwise its agent would be started too. */
 const INSTEAD: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
   ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
 };
 
-/** The options in a file, but for those that what was typed excludes. Throws UsageError with all mistakes. */
 function readFile(
   { file, values }: Configured,
   { path, command }: Found,
@@ -128,7 +124,6 @@ function readFile(
   }
 }
 
-/** The same options, of which none of these has to be given. */
 const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable =>
   Object.fromEntries(
     Object.entries(table).map(([name, { required, ...spec }]) => [
@@ -137,7 +132,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** One a line. Options only when one is begun: where none is, a shell offers files, as values of options are. */
+/** Completions, one a line. Options only after a dash: an empty answer makes the shell offer files. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
@@ -148,7 +143,6 @@ async function completions(words: readonly string[], loaded: Loaded): Promise<st
 type Loaded = ReadonlyMap<CommandEntry, AnyCommand>;
 type Found = Pick<ParsedCommand, 'path' | 'command'>;
 
-/** yargs with everything but the commands. */
 const root = (): Argv =>
   yargs([])
     .scriptName('muster')
@@ -167,7 +161,7 @@ const root = (): Argv =>
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .exitProcess(false)
     .strict(false)
-    // Option mistakes are reported below, all at once.
+    // Mistakes in options are reported below, all at once.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
@@ -203,8 +197,8 @@ interface Split {
 }
 
 /**
- * Ends the work of yargs once a command is found: after a handler that returns it writes the help of the command, in a
- * tenth of a second, for the case of a mistake.
+ * Leaves yargs once a command is found: after a handler that returns, yargs renders the help for 100 ms, in case of a
+ * mistake.
  */
 class Chosen extends Error {
   readonly chosen: Found;
@@ -230,7 +224,7 @@ async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Spl
   }
 }
 
-/** Only the commands that may be meant are loaded, so that help and small commands start at once. */
+/** Loads only commands among the words, so that help and small commands start fast. */
 async function loadNamed(words: readonly string[]): Promise<Map<CommandEntry, AnyCommand>> {
   const entries = COMMANDS.flatMap((entry) => {
     if (!words.includes(entry.name)) return [];
@@ -248,7 +242,7 @@ function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCom
   return epilogue === undefined ? argv : argv.epilogue(epilogue);
 }
 
-/** Numbers stay text until they are read: yargs takes an empty one for 0. */
+/** Keeps numbers as text: yargs takes an empty one for 0. */
 function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,
@@ -263,7 +257,6 @@ function yargsOption(spec: OptionSpec): Options {
   };
 }
 
-/** Whether help can be given: on all commands, on a group or on one command. */
 function namesCommand([first, second]: readonly string[]): boolean {
   const entry = COMMANDS.find(({ name }) => name === first);
   if (entry === undefined || !('members' in entry)) return first === undefined || entry !== undefined;
@@ -280,7 +273,6 @@ function commandMistake([first, second]: readonly string[]): UsageError {
   return unknownCommand([first], second, members);
 }
 
-/** The first words that name a command, for a hint at its help. */
 export function commandPath(words: readonly string[]): string[] {
   const first = COMMANDS.find(({ name }) => name === words[0]);
   if (first === undefined) return [];
@@ -288,21 +280,17 @@ export function commandPath(words: readonly string[]): string[] {
   return [first, second].flatMap((entry) => (entry === undefined ? [] : [entry.name]));
 }
 
-/** A command line as yargs has split it, by the name of the option. */
 interface Typed {
   path: readonly string[];
   table: OptionTable;
   takesRest: boolean;
-  /** A value of an option is a string, a list of strings when it came more than once, or a boolean. */
   values: Readonly<Record<string, unknown>>;
-  /** Words that belong to no option. */
   loose: readonly string[];
   rest: readonly string[];
-  /** All words up to `--`, as they were typed. */
   words: readonly string[];
 }
 
-/** The options that were given, by the option table of the command. Throws UsageError with all mistakes, one a line. */
+/** Options by the table of the command. Throws UsageError with all mistakes, one a line. */
 function readOptions(typed: Typed): GivenOptions {
   const given: Record<string, OptionValue> = {};
   const mistakes = [...unknownWords(typed)];
@@ -317,7 +305,7 @@ function readOptions(typed: Typed): GivenOptions {
   return given;
 }
 
-/** Below each other, since the first is printed after `muster: `. */
+/** Indents further mistakes below the first, which follows `muster: `. */
 const together = (mistakes: readonly string[]): string => mistakes.join('\n        ');
 
 function unknownWords({ path, table, takesRest, values, loose, rest }: Typed): string[] {
@@ -363,7 +351,7 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
   return { value: spec.array === true ? read : (read[0] ?? '') };
 }
 
-/** yargs reads `--fast=maybe` as false and keeps nothing of the word, so it is looked for among the words. */
+/** Searches the words for `--fast=maybe`, which yargs reads as false and drops. */
 function readFlag(name: string, value: unknown, words: readonly string[]): Read {
   const wrong = words.some((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word));
   if (wrong) return `--${name}: takes no value`;
@@ -380,7 +368,6 @@ function fits(value: number, { whole, above, from, to }: Range = {}): boolean {
   );
 }
 
-/** E.g. `a whole number from 1 to 65535`. */
 function rangeText({ whole, above, from, to }: Range = {}): string {
   const kind = whole === true ? 'a whole number' : 'a number';
   if (above !== undefined) return `${kind} above ${above}${to === undefined ? '' : `, up to ${to}`}`;
@@ -388,7 +375,7 @@ function rangeText({ whole, above, from, to }: Range = {}): string {
   return `${kind} from ${from}${to === undefined ? ' on' : ` to ${to}`}`;
 }
 
-/** A word where a command should stand; `known` could stand there. */
+/** Mistake for a word in place of a command; `known` lists the commands. */
 function unknownCommand(path: readonly string[], word: string, known: readonly string[]): UsageError {
   const near = nearest(word, known);
   const ending = near === undefined ? `; there are ${known.join(', ')}` : `; did you mean ${near}?`;

@@ -1,9 +1,7 @@
-/** Every command, in the order in which help shows them. A command's code is loaded when it is named. */
 import type { AnyCommand } from './options.ts';
 
 export interface CommandEntry {
   name: string;
-  /** As help shows them, e.g. `<file>` or `[api]`. */
   positionals: readonly string[];
   describe: string;
   load(): Promise<AnyCommand>;
@@ -13,7 +11,6 @@ export interface CommandGroup {
   name: string;
   describe: string;
   members: readonly CommandEntry[];
-  /** Said when no member is named. */
   missing: string;
 }
 
@@ -22,7 +19,6 @@ function entry(line: string, describe: string, load: () => Promise<AnyCommand>):
   return { name, positionals, describe, load };
 }
 
-/** What Muster does, in a sentence. */
 export const ABOUT = 'Simulates robots and checks that a Device API or Platform API conforms to its specification.';
 
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
@@ -176,7 +172,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   ),
 ];
 
-/** Those that run, by their whole names, such as `check device`. */
 export const NAMED_COMMANDS: readonly (readonly [name: string, entry: CommandEntry])[] = COMMANDS.flatMap((each) =>
   'members' in each
     ? each.members.map((member) => [`${each.name} ${member.name}`, member] as const)

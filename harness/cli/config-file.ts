@@ -1,26 +1,24 @@
-/** `muster.yaml`: options of commands, for all who work in a repository. What is typed wins. */
+/** `muster.yaml`: options of commands, shared by everybody who works in a repository. Typed options take precedence. */
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { nearest, UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 
-/** What a file says of one command. */
 export interface Configured {
-  /** As seen from the folder of the user. */
+  /** Path relative to the user's folder. */
   file: string;
-  /** Paths in the file are relative to it. */
+  /** Folder of the file; its paths are relative to it. */
   folder: string;
-  /** By the names of the options, as the command line would hold them. */
   values: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
 /**
- * The options of a command, from the file that is named, or from the nearest `muster.yaml`: in this folder, or above it
- * in the same repository, since a folder that others may write to could hold one with any command. Undefined when there
- * is no file, or none of the command's options in it.
+ * Options of a command from the named file, or from the nearest `muster.yaml` in this folder or above it in the same
+ * repository: a folder outside may be writable by others, who could put any command into one. Undefined without a file
+ * or without options of the command.
  *
- * @throws UsageError with the file, the place and what is accepted
+ * @throws UsageError with file, place and accepted values
  */
 export async function configured(
   path: readonly string[],
@@ -30,7 +28,7 @@ export async function configured(
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
-  // Most commands run without a file, and start sooner without the parser.
+  // Loaded on demand: most commands run without a file.
   const { readYaml } = await import('../common/yaml.ts');
   const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
@@ -48,7 +46,7 @@ export async function configured(
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** The nearest one, up to the root of the repository; outside of one in the folder alone. */
+/** Nearest config file up to the root of the repository; outside a repository, in this folder only. */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
@@ -62,7 +60,6 @@ function findConfig(from: string): string | undefined {
   return folders.map((folder) => join(folder, CONFIG_FILE)).find((file) => existsSync(file));
 }
 
-/** What may stand below these words of a command. */
 function namesBelow(path: readonly string[]): string[] {
   const group = COMMANDS.find(({ name }) => name === path[0]);
   const entries = path.length === 0 ? COMMANDS : group !== undefined && 'members' in group ? group.members : [];
@@ -89,13 +86,12 @@ function typedValue(value: unknown, where: string): string | boolean | readonly 
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 
-/** Of an option that no file may hold: where it is to come from instead. */
+/** Reason why a file cannot hold the option, and the right source. */
 export function notInFile(name: string, spec: OptionSpec): string | undefined {
   if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;
 }
 
-/** The JSON Schema of the file, for editors. */
 export async function configSchema(): Promise<object> {
   const own = async (entry: CommandEntry): Promise<object> => {
     const table = (await entry.load()).options as OptionTable;

@@ -1,4 +1,4 @@
-/** What this machine can run with Muster: one probe for each thing that a user may need. Nothing is left of a probe. */
+/** Probes this machine: one probe for each capability that a user may need. Probes clean up after themselves. */
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
 import { tmpdir, totalmem } from 'node:os';
@@ -23,7 +23,7 @@ import { Patience } from '../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../targets/launch/container.ts';
 import { OLDEST_NODE, VERSION } from './version.ts';
 
-/** Without this group no check can run. */
+/** Group without which no check can run. */
 export const NEEDED = 'Checks';
 const CONTAINERS = 'Agents in containers (--image)';
 const FLEETS = 'Fleets';
@@ -33,31 +33,30 @@ const REPEATING = 'Lines that repeat a finding';
 interface Probe {
   group: string;
   name: string;
-  /** Says what was seen. Throws, or rejects, with what does not work. */
+  /** Result in words. Throws or rejects with the problem. */
   probe(): string | Promise<string>;
-  /** What to do where it does not work; a fact has none. */
+  /** Remedy for a failure; absent for a fact. */
   todo?: string;
 }
 
 export interface Finding extends Omit<Probe, 'probe'> {
   ok: boolean;
   seen: string;
-  /** The probe was given up, and still waits. */
+  /** Whether the probe timed out and still waits. */
   waits: boolean;
 }
 
-/** Something did not answer in time. */
 class Silent extends Error {}
 
-/** A container runtime that has yet to start its machine takes seconds. */
+/** Milliseconds; a container runtime may take seconds to start its machine. */
 const PATIENCE_MS = 5000;
-/** What a run of a check leaves for a time: logs, config files and a report. */
+/** Bytes that a check needs for logs, config files and a report. */
 const FREE_BYTES = 16 * 2 ** 20;
-/** Those of `npm start`. */
+/** Robots of `npm start`. */
 const ROBOTS = 200;
 
 const PROBES: readonly Probe[] = [
-  // An older one is told by the launcher.
+  // Always passes: the launcher rejects an older Node.
   { group: NEEDED, name: 'Node', probe: () => `${process.versions.node}, and ${OLDEST_NODE} or later is needed` },
   { group: NEEDED, name: 'Muster', probe: () => VERSION },
   {
@@ -122,7 +121,7 @@ async function unlessSilent<T>(work: Promise<T>): Promise<T> {
 
 async function unixSocket(): Promise<string> {
   using folder = temporary();
-  // The longest name that Muster gives a socket in such a folder.
+  // Longest name of a socket of Muster.
   const path = join(folder.path, 'control.sock');
   const { close } = await listenUnix(
     path,
@@ -152,20 +151,20 @@ function temporaryFolder(): string {
   using folder = temporary();
   writeFileSync(join(folder.path, 'file'), VERSION);
   const { bavail, blocks, bsize } = statfsSync(folder.path);
-  // Some disks on a network have no size.
+  // Some network disks report no size.
   if (blocks === 0) return tmpdir();
   const seen = `${tmpdir()}, ${mebibytes(bavail * bsize)} free`;
   if (bavail * bsize < FREE_BYTES) throw new Error(seen);
   return seen;
 }
 
-/** Its name is as long as the longest that Muster gives a folder with sockets. */
+/** Folder with the longest name of Muster's folders with sockets. */
 function temporary(): { path: string } & Disposable {
   const path = ownedFolder('doctor');
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A package may be there and not load. */
+/** Imports the package: an installed one may fail to load. */
 async function testcontainers(): Promise<string> {
   await import('testcontainers');
   return 'installed';
@@ -180,7 +179,7 @@ async function runtime(): Promise<string> {
   return `answers: ${serverVersion} on ${operatingSystem}, ${architecture}`;
 }
 
-/** What robots with an uplink need that take part in roll-outs, and what there is of it. */
+/** Cost of robots with an uplink in roll-outs, and the resources of this machine. */
 function fleet() {
   const cost = robotCost({ phases: [{ do: 'rollout', over: '0s' }] });
   const dir = baseDirFor(ROBOTS * cost.memoryDiskBytes);

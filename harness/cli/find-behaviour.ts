@@ -1,22 +1,18 @@
-/** Finds defects and variants by the names that `--defect` and `--variant` take, and lists them. */
+/** Finds and lists defects and variants by the names of `--defect` and `--variant`. */
 import { ConflictError, combined, type Variant } from '../../simulators/defects/define.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 
 interface Named {
   name: string;
-  /** One sentence. */
   summary: string;
-  /** `simulators/defects/device/6.1-frame.ts`. */
   file: string;
 }
 
-/** In place of a name: prints all of them. */
+/** Name that lists all. */
 const LIST = 'list';
 const MOST_NEAR = 5;
 
-/**
- * Throws UsageError that names the nearest ones, and the command that lists all; `simulator`: `device` or `platform`.
- */
+/** Throws UsageError with the nearest names and the command that lists all. */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,
@@ -35,7 +31,7 @@ export function findByName<T extends Pick<Named, 'name'>>(
   );
 }
 
-/** What is mistyped, otherwise those whose words stand in another order, otherwise those that share a word. */
+/** Names that may be meant: mistyped, else with words in another order, else with a word in common. */
 function meant(name: string, names: readonly string[]): string[] {
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
@@ -44,20 +40,17 @@ function meant(name: string, names: readonly string[]): string[] {
   return names.filter((each) => words.some((word) => each.includes(word))).slice(0, MOST_NEAR);
 }
 
-/** What `--defect` and `--variant` were given. */
 export interface Asked {
   defect?: readonly string[];
   variant?: readonly string[];
 }
 
-/** What they can be given. */
 export interface Known<B> {
   simulator: 'device' | 'platform';
   defects: readonly (Variant<B> & Named)[];
   variants: readonly (Variant<B> & Named)[];
 }
 
-/** The lists that were asked for, as text; undefined when none was. */
 export function listAsked<B>(
   { defect = [], variant = [] }: Asked,
   { defects, variants }: Known<B>,
@@ -66,7 +59,7 @@ export function listAsked<B>(
   return lists.length === 0 ? undefined : lists.map(bySection).join('\n');
 }
 
-/** The reference with everything that was asked for; each name counts once. Throws UsageError. */
+/** Reference combined with the chosen defects and variants, each once. Throws UsageError. */
 export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {
   const { simulator, defects, variants } = known;
   const chosen = [
@@ -81,14 +74,13 @@ export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: K
   }
 }
 
-/** Names with their summaries, one a line. */
 export function listOf(all: readonly Omit<Named, 'file'>[], width = widest(all)): string {
   return all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
 }
 
 const widest = (all: readonly Pick<Named, 'name'>[]): number => Math.max(...all.map(({ name }) => name.length));
 
-/** Under the sections of the specification, as their files are called. */
+/** Lists by section of the specification, taken from the file names. */
 function bySection(all: readonly Named[]): string {
   const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
   return [...sections].map(([section, some]) => `${section}\n${listOf(some, widest(all))}`).join('\n');

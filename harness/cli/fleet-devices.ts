@@ -1,4 +1,4 @@
-/** Devices of the user's own, from a file: plain lines, CSV with a header line, or JSON lines. Secrets stay unsaid. */
+/** Devices of the user from a file: plain lines, CSV with a header, or JSON lines. Messages never contain a secret. */
 import { createPrivateKey } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -8,7 +8,6 @@ import { readInputText, whyNot } from '../common/user-files.ts';
 
 const COLUMNS = ['id', 'token', 'key'] as const;
 type Column = (typeof COLUMNS)[number];
-/** What a file says of one device. */
 interface Row extends Partial<Record<Column, string>> {
   line: number;
 }
@@ -16,20 +15,17 @@ interface Row extends Partial<Record<Column, string>> {
 const WAYS = `one a line, CSV whose first line names columns (${COLUMNS.join(', ')}), or JSON lines with these fields`;
 const WORDS = { id: 'an id', token: 'a token', key: 'a key' } as const;
 
-/** The file of an option, and what each line of it has where it has one thing alone. */
 interface Source {
   option: string;
   file: string;
   plain: 'id' | 'token';
 }
 
-/** Ids of devices, of robot 0 first. Throws UsageError. */
 export function idsFrom(file: string): string[] {
   const source: Source = { option: '--devices', file, plain: 'id' };
   return rowsFrom(source).map(({ id, line }) => id ?? wrong(source, line, 'has no id', WAYS));
 }
 
-/** A token or a key for each robot. Throws UsageError. */
 export function tokensFrom(file: string, robots: number): OwnDevice[] {
   const source: Source = { option: '--tokens', file, plain: 'token' };
   const keys = new Map<string, number>();
@@ -48,7 +44,7 @@ export function tokensFrom(file: string, robots: number): OwnDevice[] {
   );
 }
 
-/** The PEM of an RSA key, which is in the file or in one that it names. */
+/** PEM of an RSA key, given directly or as a path. */
 function keyFrom(source: Source, line: number, given: string): string {
   const accepted = 'an RSA private key as PEM, or the path of its file, from the folder of this file';
   let pem: string;
@@ -96,7 +92,6 @@ function readerOf(text: string): (source: Source, text: string) => Row[] {
   return names.length > 1 || names.some((name) => columnIn(name) !== undefined) ? csvRows : plainRows;
 }
 
-/** Without remarks, which begin with ` #`. */
 const plainRows = (source: Source, text: string): Row[] =>
   text.split('\n').flatMap((whole, at) => {
     const word = whole.replace(/(^|\s)#.*/, '').trim();
@@ -119,7 +114,7 @@ const jsonRows = (source: Source, text: string): Row[] =>
 function csvRows(source: Source, text: string): Row[] {
   const [header, ...records] = recordsIn(source, text);
   if (header === undefined) return [];
-  // Without a header line, the first line has secrets.
+  // Message without the line: without a header, the first line holds secrets.
   if (!header.cells.some((name) => columnIn(name) !== undefined))
     wrong(source, header.line, 'has several fields, and no known column', WAYS);
   return records.map(({ line, cells }) => {
@@ -130,7 +125,7 @@ function csvRows(source: Source, text: string): Row[] {
   });
 }
 
-/** Empty fields are none. `named`: the line that has the names. */
+/** Ignores empty fields. `named`: line of the column names. */
 function rowOf(source: Source, line: number, fields: readonly [string, unknown][], named = line): Row {
   const row: Row = { line };
   for (const [name, value] of fields) {
@@ -145,20 +140,20 @@ function rowOf(source: Source, line: number, fields: readonly [string, unknown][
   return row;
 }
 
-/** As RFC 4180 has it, with lines between records that are empty or begin with `#`. */
+/** Records by RFC 4180; skips empty lines and those that begin with `#`. */
 function recordsIn(source: Source, text: string): { line: number; cells: string[] }[] {
   try {
     const records = parse(text, {
       ...{ comment: '#', comment_no_infix: true, skip_empty_lines: true, trim: true },
       ...{ relax_column_count: true, info: true },
     }) as unknown as { record: string[]; info: { lines: number } }[];
-    // The parser counts up to the last line of a record.
+    // First line of the record: the parser counts up to its last.
     return records.map(({ record, info }) => ({
       line: info.lines - record.join('').split('\n').length + 1,
       cells: record,
     }));
   } catch (error) {
-    // Its message would show a part of a secret.
+    // The parser's message would show part of a secret.
     if (!(error instanceof CsvError)) throw error;
     return wrong(source, Number(error['lines']), 'has a quote that does not fit', 'quotes around a whole field');
   }

@@ -1,6 +1,6 @@
 /**
- * `muster fleet --judge`: has the rules of the platform suite judge a sample of what the platform answers to a fleet.
- * It takes a twentieth of a processor at most: what is more is not judged, and workers are asked for less.
+ * `muster fleet --judge`: judges a sample of the platform's answers by the rules of its suite. Takes 5 % of a processor
+ * at most: it drops the excess, and asks workers for less.
  */
 import { extname } from 'node:path';
 import { type AnswersTold, type Exchange, weightOf } from '../../simulators/fleet/platform/answers.ts';
@@ -17,20 +17,19 @@ import type { PlainJudged } from '../watch/judging.ts';
 import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
-/** The part of a processor that the judging may take. */
+/** Share of a processor for the judging. */
 const MOST_BUSY = 0.05;
-/** Of that, what the sample is to need: it is only known afterwards what it took. */
+/** Share at which the sample aims: its cost is known only afterwards. */
 const AIM = 0.8 * MOST_BUSY;
-/** What of its part it may save up for a burst, milliseconds, and what it has at first. */
+/** Milliseconds of processor time saved for a burst: at most, and at the start. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
-/** Exchanges that are on their way to the thread. */
 const MOST_UNDER_WAY = 16;
-/** Bytes a second: at first, at least and at most. */
+/** Bytes a second: at the start, at least and at most. */
 const FIRST_BYTES = 256 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
-/** The most by which the sample grows or shrinks at once. */
+/** Largest factor by which the sample grows or shrinks at once. */
 const STEP = 2;
 const SETTLING_MS = 5000;
 
@@ -44,7 +43,6 @@ export class FleetJudge implements AnswerJudge {
   readonly faults: string[] = [];
   readonly #findings = new Map<string, Omit<Finding, 'count'>>();
   #broken: Readonly<Record<string, number>> = {};
-  /** Phases of the exchanges that the thread has not taken yet. */
   readonly #underWay: string[] = [];
   #exchanges = 0;
   #answers = 0;
@@ -52,9 +50,9 @@ export class FleetJudge implements AnswerJudge {
   #dropped = 0;
   #bytesPerSecond = FIRST_BYTES;
   #bytes = 0;
-  /** When the thread was ready, and what it had taken of a processor by then. */
+  /** Moment at which the thread was ready, and its processor time by then. */
   #ready: { at: number; spentMs: number } | undefined;
-  /** Milliseconds of a processor that the judging may take now, and when and after what that was reckoned. */
+  /** Milliseconds of processor time available, with moment and time spent of the last reckoning. */
   #saved = { ms: FIRST_SAVED_MS, at: 0, spentMs: 0 };
 
   constructor({ url }: Pick<PlatformAddress, 'url'>) {
@@ -71,7 +69,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // Answered as soon as the thread has loaded the rules.
+    // Confirmed once the thread has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 
@@ -88,7 +86,7 @@ export class FleetJudge implements AnswerJudge {
     this.#worker.post({ kind: 'traffic', traffic: trafficOf(exchange, this.#exchanges, this.#base) });
   }
 
-  /** Follows what the last second's sample took. */
+  /** Adapts the sample to the cost of the last second. */
   bytesPerSecond(): number {
     if (this.#worker.isOver) return 0;
     const share = this.#worker.share();
@@ -114,7 +112,7 @@ export class FleetJudge implements AnswerJudge {
 
   async settle(): Promise<void> {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
-    // What is not judged by then is not told as judged.
+    // Exchanges left over count as dropped.
     await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
     const { seen, judged } = this.judged;
     if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);
@@ -124,13 +122,11 @@ export class FleetJudge implements AnswerJudge {
     await this.#worker[Symbol.asyncDispose]();
   }
 
-  /** Since the thread was ready. */
   get #took(): { spentMs: number; elapsedMs: number } {
     if (this.#ready === undefined) return { spentMs: 0, elapsedMs: 0 };
     return { spentMs: this.#worker.spentMs - this.#ready.spentMs, elapsedMs: performance.now() - this.#ready.at };
   }
 
-  /** Milliseconds of a processor that the judging may take now. */
   #savedMs(): number {
     const { spentMs, elapsedMs: at } = this.#took;
     const { ms, ...before } = this.#saved;
@@ -150,7 +146,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** Comes before the exchange that it is about is taken. */
+  /** Called before the confirmation of the exchange that the finding is about. */
   #found(
     id: string,
     { broken, fault }: PlainJudged,
@@ -169,11 +165,10 @@ export class FleetJudge implements AnswerJudge {
   }
 }
 
-/** Characters of a value that a finding shows. */
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** An exchange as a relay would have seen it, on a connection of its own. */
+/** Exchange as a relay would have seen it, on its own connection. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

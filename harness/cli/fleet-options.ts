@@ -1,4 +1,3 @@
-/** Options of `muster fleet`, and how they become a run. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,7 +107,7 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** `2/8`, or `auto` inside a Kubernetes Indexed Job. Throws UsageError. */
+/** Shard from `2/8`, or from `auto` inside a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -132,7 +131,7 @@ export function shardFrom(
   return { index, count };
 }
 
-/** The id of a run, from its option or MUSTER_RUN_ID; it names a folder, or is `auto`. Throws UsageError. */
+/** Id of a run from its option or MUSTER_RUN_ID: a folder name, or `auto`. Throws UsageError. */
 export function runIdFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -146,8 +145,8 @@ export function runIdFrom(
 }
 
 /**
- * A ready scenario by name, or a file, with another uplink where one is given. Throws UsageError with line and column,
- * and when a phase does not suit that uplink.
+ * Scenario by name or file, with the uplink replaced if one is given. Throws UsageError with line and column, and for a
+ * phase that does not suit the uplink.
  */
 export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 'scenario' | 'uplink'>): Scenario {
   const { scenario } = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout'));
@@ -157,7 +156,6 @@ export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 's
   return { ...scenario, uplink };
 }
 
-/** With the text that it was read from. Throws UsageError with line and column. */
 export function readScenario(name: string): { scenario: Scenario; text: string } {
   const ready = readyScenarios();
   const file = ready.get(name) ?? name;
@@ -177,7 +175,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** From a checkout and from the published package, where the compiled modules lie one level deeper. */
+/** Looks in a checkout and in the published package, whose compiled modules lie one level deeper. */
 function readyScenarios(): Map<string, string> {
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -185,7 +183,7 @@ function readyScenarios(): Map<string, string> {
   return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
 }
 
-/** `seam-gap@137`: which robots deviate, by index. Throws UsageError. */
+/** Defect by robot index, from texts such as `seam-gap@137`. Throws UsageError. */
 export async function defectsFrom(
   texts: readonly string[] | undefined,
   robots: number,
@@ -206,7 +204,7 @@ export async function defectsFrom(
   );
 }
 
-/** Throws UsageError for the first invalid expression. `scenario`: has the parts that they may name. */
+/** Throws UsageError for the first invalid expression. `scenario`: defines the parts that expressions may name. */
 export function conditionsFrom(
   expressions: readonly string[] = [],
   { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
@@ -220,8 +218,8 @@ export function conditionsFrom(
 }
 
 /**
- * What to tell of classes that get no robot of so many. `conditions`: beside those of the scenario. Throws UsageError
- * where the run is to measure such a class.
+ * Warnings about classes without a robot. `conditions`: beside those of the scenario. Throws UsageError if the run is
+ * to measure such a class.
  */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
@@ -240,8 +238,8 @@ export function emptyClasses(scenario: Scenario, robots: number, conditions: rea
 }
 
 /**
- * `eu=https://…` and `eu=mqtts://…`: the addresses of each region that the scenario has. Throws UsageError, also where
- * one is missing.
+ * Addresses by region, from texts such as `eu=https://…` and `eu=mqtts://…`. Throws UsageError, also for a region of
+ * the scenario without an address.
  */
 export function regionsFrom(
   texts: readonly string[] = [],
@@ -265,7 +263,6 @@ export function regionsFrom(
   throw new UsageError(`--region: no address for the region ${missing}; accepted: ${missing}=https://host[:port]`);
 }
 
-/** Throws UsageError that names the option. */
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && schemes.includes(url.protocol)) return url;

@@ -1,4 +1,4 @@
-/** The result of a fleet on one screen: what was measured, what was wanted of it, and whether to believe it. */
+/** Summarises a fleet on one screen: figures, thresholds, and whether the figures are reliable. */
 
 import { join, relative } from 'node:path';
 import process from 'node:process';
@@ -27,14 +27,12 @@ import { interruptedCode } from '../common/signals.ts';
 import { hanging, type Paint, painter, printable, printableValue, wrap } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 
-/** Width of the parts of a row, and of sentences. */
 const NAME_COLUMNS = 28;
 const CELL_COLUMNS = 11;
 const TEXT_COLUMNS = 100;
-/** So many are named one by one; the report has the rest. */
 const MOST_LISTED = 10;
 
-/** Where each leg of a roll-out ends; the first begins with the POST. */
+/** End of each leg of a roll-out; the first begins with the POST. */
 const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   command: 'POST → sync begins',
   sync: '→ content is here',
@@ -42,9 +40,8 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   event: '→ client read it',
   report: '→ platform knows',
 };
-/** What people ask for, in the order in which they do; everything is in the report. */
+/** Metrics that users ask for most, in that order; the report has all. */
 const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
-/** Those of them that are also told for each class of robots. */
 const BY_CLASS = ['ping.ms', 'reconnect.ms'];
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
@@ -66,13 +63,11 @@ const EXIT_WORDS: Record<Ending, string> = {
   143: 'terminated',
 };
 
-/** With a comma after thousands. */
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Shows the result of `work` on standard output: what was measured before it is written, and then where it is. Resolves
- * with the exit code. A result that could not be written is no success. Rejects with what `work` rejects with, but for
- * an OutputError.
+ * Prints the result of `work`: figures before the files are written, then their place. Resolves with the exit code; an
+ * unwritten result is no success. Rejects with the error of `work`, except OutputError.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -95,9 +90,9 @@ export async function showFleetResult(
   return code;
 }
 
-/** Lines for a terminal, ready to be written, also before the files of the run are. `paint`: see `painter`. */
+/** Summary for a terminal, printed before the files of the run exist. `paint`: see `painter`. */
 export function summaryText(given: FleetResult, paint: Paint): string {
-  // Platform and robots have a say in reasons and notes. What is left out here is not shown.
+  // Reasons and notes contain texts of platform and robots. Histograms and series are not shown here.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const { robots, seed } = result;
@@ -113,7 +108,7 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   ]);
 }
 
-/** What closes the summary: where the report is, or why there is none, and what the exit code means. */
+/** End of the summary: place of the report or the reason for its absence, and meaning of the exit code. */
 export function endingText(ending: { code: Ending } & ({ out: string } | { unwritten: string }), paint: Paint): string {
   const { code } = ending;
   const words =
@@ -131,7 +126,6 @@ const sectionsText = (sections: readonly (readonly string[])[]): string =>
     .map((lines) => lines.map((line) => `  ${line}\n`).join(''))
     .join('\n')}`;
 
-/** `whole`: the same result with its histograms. */
 function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[] {
   const { metrics, counters } = result;
   const row = (label: string, metric: Summary | undefined): string[] => {
@@ -162,7 +156,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
     const among = attempts === undefined ? '' : ` of ${digits(attempts)}`;
     return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${digits(failed).padStart(CELL_COLUMNS)}${among}`)];
   });
-  // No errors: the device may be off.
+  // Not among the errors: the device may be off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
@@ -170,7 +164,6 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   return [paint('dim', head + columns), ...rows, ...told, ...errors];
 }
 
-/** What the processes of the run took, and how many answers were judged. */
 const cost = ({ costs, answers: judged }: FleetResult, paint: Paint): string[] => [
   ...(costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)]),
   ...(judged === undefined ? [] : [paint('dim', `${'judged'.padEnd(NAME_COLUMNS)}${judgedText(judged)}`)]),
@@ -188,7 +181,7 @@ function thresholds(result: FleetResult, paint: Paint): string[] {
   });
 }
 
-/** What no figure makes up for. */
+/** Failures that no figure outweighs. */
 function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
@@ -233,7 +226,7 @@ function outcome(result: FleetResult, paint: Paint): string[] {
   ];
 }
 
-/** Of the generator. A run that is not complete gets no good mark by it. */
+/** Verdict on the generator; without a good mark for an incomplete run. */
 function verdict(result: FleetResult, paint: Paint): string[] {
   const [mark, format, words] = VERDICT_WORDS[result.verdict];
   return [

@@ -1,8 +1,8 @@
-/** The option `--heartbeat` of commands that simulate a device. */
+/** Option `--heartbeat` of commands that simulate a device. */
 import { duration } from '../../simulators/device/faults.ts';
 import { UsageError } from '../common/usage.ts';
 
-/** A day: no timer takes much more. */
+/** Milliseconds, a day: timers take little more. */
 const LONGEST_MS = 86_400_000;
 
 /** Milliseconds. Throws UsageError. */

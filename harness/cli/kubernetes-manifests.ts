@@ -1,6 +1,5 @@
 /**
- * The manifests of a fleet run on a cluster: an Indexed Job whose pods are the shards, and a Job that merges their
- * results.
+ * Manifests of a fleet run on a cluster: an Indexed Job with the shards as pods, and a Job that merges their results.
  */
 
 import { Document } from 'yaml';
@@ -8,21 +7,20 @@ import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run
 import type { Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 import { exitCodesOf } from '../common/usage.ts';
 
-/** What the pod of a shard asks of its node, from what a robot costs; quantities as Kubernetes writes them. */
 export interface ShardResources {
   cpu: string;
   memory: string;
   memoryLimit: string;
-  /** The memory disk for the files of robots; counts as memory of the pod too. */
+  /** Memory disk for the files of robots; counts as memory of the pod. */
   files: string;
 }
 
 const MIB = 2 ** 20;
-/** The rest is left free, as the preflight of a shard does. */
+/** Share of the memory in use; the preflight of a shard leaves the same rest free. */
 const USED = 0.85;
-/** Fewer robots than this keep one processor busy while they come up. */
+/** Robots that one processor brings up. */
 const ROBOTS_PER_CPU = 5000;
-/** A memory disk is used when the files fill half of it at most; event logs grow with each roll-out. */
+/** Factor of the memory disk: the files fill half of it at most, and event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 /** `robots`: of the largest shard. */
@@ -43,29 +41,24 @@ export function shardResources(
   };
 }
 
-/** Rounded up to whole steps. */
 const steps = (mebibytes: number, step: number): string => `${Math.max(1, Math.ceil(mebibytes / step)) * step}Mi`;
 
 export interface ClusterRun {
   shards: number;
-  /** Text of the scenario file. */
   scenario: string;
-  /** Arguments of `muster fleet` in each shard, beside those that the manifests decide. */
   fleetArguments: readonly string[];
   name: string;
   namespace?: string | undefined;
   image: string;
-  /** The Secret with the platform's API key in `api-key`. */
   secret: string;
-  /** An existing claim, or what a new one asks for. */
+  /** Existing claim, or the request of a new one. */
   volume: { claim: string } | { storage: string; storageClass?: string | undefined };
   /**
-   * How results reach the pod that merges: on the volume, which all pods share, or over the network, so that the volume
-   * is of that pod alone.
+   * Way of results to the pod that merges: a volume that all pods share, or the network, with a volume for that pod
+   * alone.
    */
   results: 'volume' | 'network';
   resources: ShardResources;
-  /** How long the merge waits for the shards, e.g. `2h`. */
   timeout: string;
 }
 
@@ -79,7 +72,7 @@ const CONTAINER = {
   capabilities: { drop: ['ALL'] },
 };
 
-/** One YAML stream for `kubectl apply -f -`. `line`: the command that prints it. */
+/** YAML stream for `kubectl apply -f -`. `line`: command that prints it. */
 export function manifestsOf(run: ClusterRun, line: string): string {
   const resources = [
     scenarioOf(run),
@@ -150,7 +143,7 @@ const claimOf = (
   },
 });
 
-/** A shard that fails leaves the others measuring, and is not run again: that would be another run. */
+/** Job of the shards. A failed shard is not run again, which would be another run, and leaves the others measuring. */
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
@@ -185,7 +178,6 @@ const shardsOf = (run: ClusterRun) => ({
   },
 });
 
-/** The uid of the Job of a pod. */
 const jobUid = () => ({ fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']" } });
 
 const SCRAPED = {
@@ -203,7 +195,7 @@ const shardOf = (run: ClusterRun) => ({
   args: ['fleet', ...shardArguments(run.fleetArguments), ...delivering(run)],
   env: [
     { name: 'MUSTER_SHARDS', value: String(run.shards) },
-    // Tells an index that is run again from one of another Job.
+    // Distinguishes an index that runs again from one of another Job.
     { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
     { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
     ...(run.results === 'network'
@@ -221,14 +213,14 @@ const shardOf = (run: ClusterRun) => ({
     { name: 'results', mountPath: RESULTS },
     { name: 'scenario', mountPath: '/scenario', readOnly: true },
     { name: 'temporary', mountPath: '/tmp' },
-    // Files of robots lie here; the 64 MiB that a container has by default hold about 800.
+    // Holds the files of robots; the default of 64 MiB suffices for about 800.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
 });
 
 /**
- * Keys of robots are kept on the volume of all shards. Without it each pod has new ones, and robots of its own, since a
- * platform refuses a robot that it knows by another key.
+ * Delivery over the network. Names robots by pod: without the shared volume a pod has new keys, and a platform refuses
+ * a known robot with a new key.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
@@ -236,7 +228,6 @@ function delivering(run: ClusterRun): string[] {
   return [`--results=${urlOf(run)}`, ...(isNamed ? [] : ['--name-prefix=$(MUSTER_POD_UID)'])];
 }
 
-/** The secret that the shards and the pod that merges have in common. */
 const resultsToken = ({ results, secret }: ClusterRun) =>
   results === 'volume'
     ? []
@@ -245,7 +236,6 @@ const resultsToken = ({ results, secret }: ClusterRun) =>
 const urlOf = (run: ClusterRun): string => `http://${mergeName(run)}:${RESULTS_PORT}`;
 const mergeName = ({ name }: ClusterRun): string => `${name}-merge`;
 
-/** Where the shards find the pod that merges. */
 const serviceOf = (run: ClusterRun) => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -256,7 +246,6 @@ const serviceOf = (run: ClusterRun) => ({
   },
 });
 
-/** What `muster fleet` is given in a shard. */
 export const shardArguments = (own: readonly string[]): string[] => [
   '--shard=auto',
   '--run-id=auto',
@@ -276,7 +265,7 @@ const resultsOf = (run: ClusterRun) => ({
 const served = ({ results }: ClusterRun): string[] =>
   results === 'volume' ? [] : [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
 
-/** One that is killed, or whose node is drained, goes on in another pod. What it exits with by itself is the end. */
+/** Resumes a merge in another pod after a kill or a drained node; its own exit codes are final. */
 const resumed = () => ({
   backoffLimit: 3,
   podFailurePolicy: {
@@ -287,7 +276,7 @@ const resumed = () => ({
   },
 });
 
-/** Exit codes above 128 are those of signals. */
+/** Exit codes of Muster itself: those above 128 are of signals. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
 const mergeOf = (run: ClusterRun) => ({

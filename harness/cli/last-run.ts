@@ -1,8 +1,7 @@
 /**
- * What this machine remembers of its own runs, a file a target in the user's state folder: ids and outcomes of checks,
- * and by its name, which is a digest, how the target was reached. `--last-failed` takes up what was left open. A report
- * may come from anybody, so that `replay` uses a command, an address or a file that it names only if a run that has
- * used it is remembered.
+ * Remembers runs of this machine, a file a target in the user's state folder: outcomes by check id, and in the file
+ * name a digest of the options that reached the target. `--last-failed` selects the open checks. `replay` uses a
+ * command, address or file of a report only if a run that used it is remembered, since a report may come from anybody.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -29,21 +28,18 @@ const lastRun = shape(
 );
 type LastRun = Static<typeof lastRun.schema>;
 
-/** What the last run against a target left, and where that stands. */
 export interface Remembered {
   readonly file: string;
-  /** Ids of the checks that failed, or were not decided. */
   readonly open: readonly string[];
 }
 
-/** Targets that are remembered: of more, those of the oldest runs are forgotten. */
+/** Targets remembered; beyond that the oldest runs are dropped. */
 const MOST = 500;
 
-/** Options that start nothing, reach nothing and open no file: all that is taken from anybody's report. */
+/** Options that start nothing, reach nothing and open no file: only these are taken from any report. */
 const DATA: readonly string[] =
   'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
-/** The options of a run that a replay repeats: those that say what is required, and those that reach the target. */
 export function partsOf(options: GivenOptions): { data: GivenOptions; reaching: GivenOptions } {
   const entries = Object.entries(targetOnly(options));
   const part = (isData: boolean): GivenOptions =>
@@ -56,23 +52,23 @@ function folderIn({ XDG_STATE_HOME: state = '' }: Environment): string {
   return join(base, 'muster', 'runs');
 }
 
-/** One file for each target, as it is reached from this folder. `options`: of the run, without secrets. */
+/** File of a target as reached from this folder. `options`: of the run, without secrets. */
 function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** Whether a run on this machine, by this user and from this folder, has reached its target so. */
+/** Whether a run of this user on this machine, from this folder, reached its target this way. */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
 const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
 
 /**
- * What the last run against a target left open.
+ * Checks that the last run against a target left open.
  *
- * @throws UsageError when nothing is remembered, or nothing was left open
+ * @throws UsageError if no run is remembered, or none is open
  */
 export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
   const file = fileFor(api, options, env);
@@ -100,9 +96,9 @@ function read(file: string): LastRun | undefined {
 }
 
 /**
- * Keeps the outcomes of a run; what it left out stays as it was, and all of it where no target was reached.
+ * Stores the outcomes of a run. Checks outside the run keep theirs; all do if no target was reached.
  *
- * @returns why it could not be kept
+ * @returns reason why it could not be stored
  */
 export function remember(
   api: Api,
@@ -125,7 +121,7 @@ export function remember(
   }
 }
 
-/** A SHOULD that fails the run has failed. */
+/** Outcome to store: a SHOULD that fails the run counts as failed. */
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 

@@ -1,5 +1,5 @@
 /**
- * Library entry `muster-conformance`: check a target from a program.
+ * Library entry `muster-conformance`: checks a target from a program.
  *
  *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  *     if (report.exit_code !== 0) …
@@ -53,8 +53,7 @@ function patience(ms: number): number {
 }
 
 /**
- * Opens a Device API. Throws UsageError for options that name no target; a target that does not answer has
- * `unreachable`.
+ * Opens a Device API. Throws UsageError for options that name no target; one that does not answer has `unreachable`.
  */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
@@ -63,7 +62,9 @@ export async function openDevice(
   return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a Platform API, likewise. */
+/**
+ * Opens a Platform API. Throws UsageError for options that name no target; one that does not answer has `unreachable`.
+ */
 export async function openPlatform(
   options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -71,7 +72,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Finds a client, which is started once for each situation. */
+/** Opens a client, which is started once for each situation. Throws UsageError for options that name none. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -79,7 +80,7 @@ export async function openClient(
   return openClientTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens an agent, and then the platform that it is enrolled in. Closes both. */
+/** Opens an agent and its platform as one target, which closes both. */
 export async function openSystem(
   { device, platform, deviceId }: SystemOptions,
   patienceMs: number = PATIENCE_MS,
@@ -96,19 +97,19 @@ export async function openSystem(
 export interface SystemOptions {
   device: Parameters<typeof openDevice>[0];
   platform: Parameters<typeof openPlatform>[0];
-  /** The platform's id of that agent, or what finds it once the agent serves. */
+  /** Id of the agent's device on the platform, or a function that finds it once the agent serves. */
   deviceId: string | (() => Promise<string>);
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
-  /** Repeats a run exactly. Default: a new one, which the report names. */
+  /** Repeats a run exactly. Default: a new one, named in the report. */
   seed?: number;
-  /** Multiplies the runs of every property. Default 1; fewer with `fast`. */
+  /** Factor for the runs of every property. Default 1; less with `fast`. */
   runs?: number;
-  /** How often every check is run. Default: once. */
+  /** Runs of every check. Default 1. */
   repeat?: number;
   signal?: AbortSignal;
-  /** What has to be decided at least, for the exit code not to be 2. */
+  /** Decisions required for an exit code other than 2. */
   demands?: Demands;
 }
 
@@ -120,7 +121,7 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
-  // Awaited here: the target must not be closed before the run has ended.
+  // Awaited here, so that the target stays open until the end of the run.
   return await runSuite(suite, {
     plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
     target: target.description,

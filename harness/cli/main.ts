@@ -1,6 +1,6 @@
 /**
- * The command `muster`, once Node can run it. Exit codes and messages for usage errors and for failures of Muster
- * itself are decided here.
+ * Command `muster`, once Node can run it: decides exit codes and messages for usage errors and for failures of Muster
+ * itself.
  */
 import '../common/node22.ts';
 import { realpathSync, statSync } from 'node:fs';
@@ -54,13 +54,13 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
-  // A message may repeat what a target sent.
+  // Made inert: a message may contain bytes of a target.
   process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
 }
 
 /**
- * `npm run muster` runs in the root of the checkout and passes the folder of the caller in INIT_CWD. Paths on the
- * command line are relative to that folder.
+ * Enters the caller's folder: `npm run muster` runs in the root of the checkout and passes that folder in INIT_CWD, and
+ * paths on the command line are relative to it.
  */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
@@ -69,7 +69,7 @@ function enterCallersFolder(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // Processes that are started from here keep the folder that they are given.
+  // Removed, so that child processes keep their own folder.
   delete process.env['INIT_CWD'];
 }
 

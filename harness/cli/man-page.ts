@@ -1,6 +1,6 @@
 /**
- * The man page, from the tables that the help comes from: every command with its options, in roff. `node
- * harness/cli/man-page.ts FILE` writes it when the package is built.
+ * Renders the man page in roff from the tables of the help. `node harness/cli/man-page.ts FILE` writes it when the
+ * package is built.
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -9,18 +9,16 @@ import { ABOUT, type CommandEntry, NAMED_COMMANDS } from './commands.ts';
 import { type AnyCommand, type OptionSpec, type OptionTable, shownDefault } from './options.ts';
 import { VERSION } from './version.ts';
 
-/** A command as the page tells of it. */
 export type Told = Pick<CommandEntry, 'describe' | 'positionals'> &
   Pick<AnyCommand, 'options' | 'examples' | 'epilogue'> & { name: string };
 
-/** All commands. */
 export const told = (): Promise<Told[]> =>
   Promise.all(NAMED_COMMANDS.map(async ([name, entry]) => ({ ...entry, ...(await entry.load()), name })));
 
 export function manPage(commands: readonly Told[]): string {
   const lines = [
     `.TH MUSTER 1 "" "muster ${VERSION}"`,
-    // Neither hyphens nor blanks are put in, so that what is copied is what was meant.
+    // No hyphenation and no justification, so that copied text is exact.
     '.nh',
     '.ad l',
     '.SH NAME',
@@ -49,7 +47,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '~': '\\(ti',
 };
 
-/** Text that is shown as it is: nothing in it is read as an escape or a request, and all of it can be copied. */
+/** Escapes text for roff, so that it is shown and copied unchanged. */
 export function roff(text: string): string {
   const escaped = text.replaceAll(
     /[\\\-'`^~]|[^ -~\n]/gu,
@@ -98,7 +96,7 @@ function optionLines(name: string, spec: OptionSpec): string[] {
   return item(tag, [spec.describe, ...notesOf(spec)].join('. '));
 }
 
-/** What a reader of an option has to know beside what it does. */
+/** Constraints of an option, beside its description. */
 export function notesOf(spec: OptionSpec): string[] {
   const shown = shownDefault(spec);
   return [
@@ -112,7 +110,6 @@ export function notesOf(spec: OptionSpec): string[] {
 const CODES = 'Exit codes: ';
 export const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
 
-/** Commands whose codes mean the same stand together. */
 function exitLines(commands: readonly Told[]): string[] {
   const codesOf = ({ epilogue }: Told): string | undefined =>
     paragraphs(epilogue).find((text) => text.startsWith(CODES));
@@ -125,7 +122,6 @@ function exitLines(commands: readonly Told[]): string[] {
   );
 }
 
-/** The variables that may hold secrets. */
 function secretLines(commands: readonly Told[]): string[] {
   const all = commands.flatMap(({ name, options }) =>
     Object.entries(options as OptionTable).flatMap(([option, { secret }]) =>

@@ -1,6 +1,6 @@
 /**
- * What a command takes, declared as data. Parsing, help, completion, validation, the line that repeats a run and the
- * options in a report are all derived from these tables.
+ * Options of commands, declared as data. Parsing, help, completion, validation, the line that repeats a run and the
+ * options in a report follow from these tables.
  */
 
 import process from 'node:process';
@@ -11,28 +11,22 @@ import type { Outcome } from '../runner/types.ts';
 export interface OptionSpec {
   type: 'string' | 'number' | 'boolean';
   describe: string;
-  /** Heading in the help. */
   group?: string;
   choices?: readonly string[];
-  /** For numbers. */
   range?: Range;
   default?: string | number | boolean;
-  /** What help shows in place of a default value. */
   defaultText?: string;
   required?: true;
-  /** May be given more than once, and with several values. */
   array?: true;
-  /** Given by its place instead of its name. */
   positional?: true;
-  /** The other option that excludes this one. */
   conflicts?: string;
-  /** The path at the end of its value, where it holds one. */
+  /** Path at the end of its value, if there is one. */
   path?: (value: string) => string | undefined;
-  /** The environment variable that may hold the value instead. Reports and replay lines never hold the value. */
+  /** Environment variable in place of the value. Reports and replay lines never hold the value. */
   secret?: string;
 }
 
-/** Both ends included, but for `above`. */
+/** Bounds, inclusive except `above`. */
 export interface Range {
   whole?: true;
   above?: number;
@@ -42,16 +36,11 @@ export interface Range {
 
 export type OptionTable = Readonly<Record<string, OptionSpec>>;
 export type OptionValue = string | number | boolean | readonly (string | number)[];
-/** Options by name, without those that were not given. */
 export type GivenOptions = Readonly<Record<string, OptionValue>>;
 
-/** For `path` of an option. */
 export const wholePath = (value: string): string => value;
-/** `FORMAT=FILE`. */
 export const pathAfterEquals = (value: string): string | undefined => /=(.+)$/s.exec(value)?.[1];
-/** A unix socket, or a port. */
 export const pathOfSocket = (value: string): string | undefined => (/^\d+$/.test(value) ? undefined : value);
-/** A file, or the name of something. */
 export const pathOfYaml = (value: string): string | undefined => (/[./]/.test(value) ? value : undefined);
 
 type Value<O extends OptionSpec> = O extends { choices: readonly (infer Choice)[] }
@@ -66,57 +55,44 @@ type AlwaysThere<T extends OptionTable> = {
   [K in keyof T]: T[K] extends { default: unknown } | { required: true } | { type: 'boolean' } ? K : never;
 }[keyof T];
 
-/** The options of a command as it reads them: defaults filled in, flags that were not given `false`. */
+/** Options as a command reads them: with defaults, and absent flags `false`. */
 export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]: Held<T[K]> } & {
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
 
-/** The counterexamples of a report, to be run again. */
 export interface Again {
   file: string;
-  /** What came of them in that report. */
   outcomes: Record<string, Outcome>;
-  /** Leaves the target up, until it is interrupted. */
   keep: boolean;
   checks: readonly (Replay & { check: string })[];
   seed: number;
 }
 
-/** What a command gets in addition to its options. */
 export interface CommandContext {
-  /** The words after `--`. */
   rest: readonly string[];
-  /**
-   * Reads another command line; `undefined` when it only asks for help, which has been printed then. Throws UsageError.
-   */
+  /** Parses another command line; `undefined` after printing requested help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
-  /** What a check runs in place of all that was asked for. */
   again?: Again;
 }
 
 export interface Command<T extends OptionTable = OptionTable> {
   options: T;
-  /** Lines to copy, and what each does. */
   examples?: readonly (readonly [line: string, meaning: string])[];
   epilogue?: string;
-  /** Whether words may follow `--`. */
   takesRest?: true;
   /** Resolves with the exit code. Throws UsageError. */
   run(options: OptionsOf<T>, context: CommandContext): number | Promise<number>;
 }
 
-/** A command with any options. */
 export type AnyCommand = Omit<Command, 'run'> & {
   run(options: never, context: CommandContext): number | Promise<number>;
 };
 
 export interface ParsedCommand {
-  /** E.g. `check device`. */
   path: readonly string[];
   command: AnyCommand;
   given: GivenOptions;
   rest: readonly string[];
-  /** The file that some of the options come from, and which these are. */
   config?: { file: string; folder: string; names: readonly string[] };
 }
 
@@ -125,7 +101,6 @@ type Numeric = More & Omit<Range, 'whole'>;
 type None = Record<never, never>;
 type Made<Fixed, M> = Fixed & { describe: string } & NoInfer<M>;
 
-/** Makes options that stand below one heading of the help. */
 export function optionsIn(group?: string) {
   const make = (spec: OptionSpec, more: More = {}): never => ({ ...spec, ...defined({ group }), ...more }) as never;
   const numeric = (describe: string, { above, from, to, ...more }: Numeric = {}, whole?: true) =>
@@ -148,16 +123,13 @@ export function optionsIn(group?: string) {
   };
 }
 
-/** As help shows it. */
 export const shownDefault = (spec: OptionSpec): string | undefined =>
   spec.defaultText ?? (spec.default === undefined ? undefined : String(spec.default));
 
-/** Makes options below no heading of their own. */
 export const OPTION = optionsIn();
 
 export const command = <const T extends OptionTable>(definition: Command<T>): Command<T> => definition;
 
-/** Fills in defaults. */
 export function complete<T extends OptionTable>(table: T, given: GivenOptions): OptionsOf<T> {
   const filled = Object.entries(table).flatMap(([name, { type, default: preset }]) => {
     const value = given[name] ?? preset ?? (type === 'boolean' ? false : undefined);
@@ -166,7 +138,7 @@ export function complete<T extends OptionTable>(table: T, given: GivenOptions): 
   return Object.fromEntries(filled) as OptionsOf<T>;
 }
 
-/** The options that change something, without secrets: what a report holds, and a replay starts from. */
+/** Options that differ from their default, without secrets: stored in a report, and the start of a replay. */
 export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => {
@@ -176,11 +148,11 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Options as words, as they could have been typed; secrets masked. */
+/** Options as typed words; secrets masked. */
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
-/** Options as a line for a shell; secrets as the variables that may hold them. */
+/** Options as a shell line; secrets as their variables. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
@@ -204,16 +176,14 @@ function wordsOf(
 const shellWord = (word: string): string =>
   /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Holds options of commands, for all who work in a repository. */
 export const CONFIG_FILE = 'muster.yaml';
 
-/** What `--log-level` takes. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const NARROWEST = 40;
 const WIDEST = 100;
 
-/** Columns that text for people is wrapped to: those of COLUMNS or of the terminal, from 40 to 100. */
+/** Width of wrapped text in columns: from COLUMNS or the terminal, within 40 and 100. */
 export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
   const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
   return Math.max(NARROWEST, Math.min(WIDEST, wanted));
@@ -221,13 +191,12 @@ export function columns(env: Readonly<Record<string, string | undefined>> = proc
 
 const CONSOLE = optionsIn('Console');
 
-/** Of every command that serves a console. */
 export const consoleOptions = {
   ui: CONSOLE.flag('Serve a page to watch and drive it, on loopback; its address is printed as ui'),
   'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
-/** The port that a console is asked for, 0 for any; undefined when none is. */
+/** Port of the console, 0 for any; undefined without one. */
 export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
   return args['ui-port'] ?? (args.ui ? 0 : undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * What ends the process before its command does: a signal of the user, an output that cannot be written, and errors
- * that nobody awaits, which are faults in Muster (without a handler, Node would exit with the code of a failed MUST).
+ * Ends the process early: on a signal of the user, an output that cannot be written, or an unhandled error, which is a
+ * fault in Muster. Without a handler, Node would exit with the code of a failed MUST.
  */
 
 import process from 'node:process';
@@ -13,8 +13,8 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * A reader may close early (`| head`), and a terminal too; files are still written, and the exit code still says what
- * was found. Any other fault of an output ends the process.
+ * Tolerates an output that is closed early (`| head`, a terminal): files are still written, and the exit code stays
+ * right. Any other fault of an output ends the process.
  */
 export function watchOutputs(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -24,7 +24,7 @@ export function watchOutputs(): void {
   }
 }
 
-/** Until it is disposed of, no fault of an output ends the process: others depend on it more than on what it says. */
+/** Tolerates every fault of an output until disposal: clients depend on the process more than on its messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
   return {
@@ -34,7 +34,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Until it is disposed of, the first such error goes to `take` alone, which ends what is going on with its result. */
+/** Passes the first fault to `take` alone until disposal; `take` ends the work in progress. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {
@@ -44,15 +44,13 @@ export function takeFaults(take: Handler): Disposable {
   };
 }
 
-/**
- * From now on such an error ends the process with `EXIT.harness`: at once, or after the command that took it has ended.
- */
+/** Ends the process with `EXIT.harness` on a fault: at once, or after the command that took it. */
 export function watchForFaults(report: Handler): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
       report(error);
       const take = handler;
-      // A second one may be the first again: the command is not coming to its end.
+      // Taken once: a second fault means that the command does not come to its end.
       handler = undefined;
       if (take === undefined) process.exit(EXIT.harness);
       take(error);
@@ -61,8 +59,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Until it is disposed of: aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM, so that what was opened is
- * closed and a report is still written; a second one ends at once. Those of the first `togetherMs` are one.
+ * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM, until disposal, so that resources are closed and a
+ * report is written; a second signal exits at once. Signals within `togetherMs` milliseconds count as one.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
@@ -71,7 +69,7 @@ export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSig
   const onSignal = (name: EndingSignal): void => {
     first ??= performance.now();
     if (performance.now() - first < togetherMs && signal.aborted) return;
-    // A terminal that closes may send SIGHUP twice, by itself and by its shell, and nobody is in a hurry then.
+    // A closing terminal may send SIGHUP twice, by itself and by its shell.
     if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
     controller.abort(new Interrupted(name));
   };

@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs';
 
 const PACKAGE = readPackage();
 
-/**
- * Muster's own version, from the package it runs from: beside the sources in a checkout, one level up when compiled.
- */
+/** Version of the package: beside the sources in a checkout, one level up when compiled. */
 export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
-/** The oldest Node that runs Muster, e.g. `22.22`. */
+/** Oldest Node that runs Muster, e.g. `22.22`. */
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
 
-/** The address of the site; undefined as long as the package names none. */
+/** Address of the site; undefined if the package names none. */
 export const HOMEPAGE: string | undefined = PACKAGE.homepage;
 
 function readPackage(): { version?: string; homepage?: string; engines?: { node?: string } } {

@@ -1,5 +1,5 @@
 /**
- * Library entry `muster-conformance/vitest`: the same checks as vitest tests, for a project that lives there.
+ * Library entry `muster-conformance/vitest`: the same checks as vitest tests.
  *
  *     import { deviceSuite, openDevice } from 'muster-conformance';
  *     import { describeSuite } from 'muster-conformance/vitest';
@@ -21,8 +21,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers every check as a test. What does not apply is skipped with its reason; a MUST that does not hold, and a
- * check that could not be decided, fail the test; a SHOULD that does not hold leaves an annotation.
+ * Registers every check as a test. A check that does not apply is skipped with its reason; a broken MUST and a blocked
+ * check fail the test; a broken SHOULD leaves an annotation.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -30,7 +30,7 @@ export function describeSuite<Context>(
   options: CheckOptions = {},
 ): void {
   const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
-  // What the target declares is known only when it is open, so every check is registered and some are skipped then.
+  // All capabilities: those of the target are known only once it is open, so some tests are skipped then.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   const { checks } = plan;
   const { runs = plan.runs } = options;
@@ -43,7 +43,7 @@ export function describeSuite<Context>(
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
       await target?.[Symbol.asyncDispose]();
-      // What checks rested on was untrue, whatever came of them.
+      // Wrong declarations invalidate the checks, whatever their outcomes.
       const untrue = differences(session.declarations.all).map(differenceInWords);
       if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
     });
@@ -66,7 +66,7 @@ export function describeSuite<Context>(
         }
       });
     };
-    // In this order, as the runner has it: beside each other, one at a time, and what breaks the target last.
+    // Order of the runner: concurrent ones, single ones, and last those that disturb the target.
     register('shared');
     register('exclusive');
     register('disruptive');
@@ -94,7 +94,7 @@ async function decide<Context>(
     case 'fail':
     case 'blocked': {
       const failure = new Error(`${result.outcome === 'fail' ? '' : 'blocked: '}${findingText(result)}`);
-      // The stack of a check is of no use to the author of the target.
+      // The stack of a check does not help the author of the target.
       failure.stack = failure.message;
       throw failure;
     }

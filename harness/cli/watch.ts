@@ -1,4 +1,4 @@
-/** `--watch`: runs a check again whenever its target's files change, until Ctrl+C. */
+/** `--watch`: runs a check again whenever files of its target change, until Ctrl+C. */
 
 import { existsSync, type FSWatcher, statSync, unwatchFile, watch, watchFile } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -9,15 +9,13 @@ import { filesIn } from '../targets/identity.ts';
 import { loadTargetFile } from '../targets/target-file.ts';
 import { interruptSignal } from './process-end.ts';
 
-/** Milliseconds between two looks at a file. */
 const LOOK_MS = 100;
-/** A compiler writes for a while: it is over when nothing has changed for so long. */
+/** Milliseconds without a change after which a build is over. */
 const SETTLED_MS = 150;
 
-/** Exit codes above it say that a signal ended the run. */
+/** Exit codes above this come from a signal. */
 const SIGNALLED = 128;
 
-/** The options that say what belongs to the target. */
 export interface Watched {
   command?: string;
   artifact?: string;
@@ -26,9 +24,9 @@ export interface Watched {
 }
 
 /**
- * The files of a target: those that its command names, its artifact, its target file, and those that were asked for.
+ * Files of a target: those that its command names, its artifact, its target file, and those of --watch-file.
  *
- * @throws UsageError when there is none, or one that was asked for is missing
+ * @throws UsageError if there is none, or one of --watch-file is missing
  */
 export function filesToWatch(args: Watched): string[] {
   const asked = (args['watch-file'] ?? []).map((path) => resolve(path));
@@ -52,9 +50,9 @@ function filesOfTarget(path: string): string[] {
 }
 
 /**
- * Runs `once`, and again after each change, also one that came meanwhile. Resolves with the code of the last run when a
- * signal comes between two runs; one that comes while it runs ends it as ever. What cannot be run after a change, as
- * while it is being built, is told, and waited for.
+ * Runs `once`, and again after each change, including those during a run. A signal between two runs resolves with the
+ * code of the last one; a signal during a run ends it as usual. After a usage error, as during a build, it reports and
+ * waits.
  *
  * @param once runs the check; resolves with its exit code
  */
@@ -85,7 +83,7 @@ async function onceMore(once: () => Promise<number>, say: (text: string) => void
   }
 }
 
-/** Looks at files, and follows folders with all that is in them. */
+/** Watches files, and folders recursively. */
 class Changes implements Disposable {
   readonly #files: readonly string[];
   readonly #folders: FSWatcher[] = [];
@@ -100,7 +98,7 @@ class Changes implements Disposable {
       this.#folders.push(watch(path, { recursive: true }, (_, name) => this.#note(name ?? path)));
   }
 
-  /** The file that changed last, once nothing changes any more; undefined when the signal came first. */
+  /** Last changed file, once changes have settled; undefined if the signal came first. */
   async next(signal: AbortSignal): Promise<string | undefined> {
     for (;;) {
       const seen = this.#changed;
@@ -118,7 +116,7 @@ class Changes implements Disposable {
   }
 
   #listener(path: string): (now: { ino: number; mtimeMs: number; size: number }, before: unknown) => void {
-    // One that was removed is on its way to come again.
+    // A removed file is about to be written again.
     return ({ ino }) => {
       if (ino !== 0) this.#note(path);
     };
@@ -129,7 +127,6 @@ class Changes implements Disposable {
     this.#tell();
   }
 
-  /** Whether something changes within that time, or at all. */
   #news(withinMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     const { promise, resolve: end } = Promise.withResolvers<boolean>();
     const timer = withinMs === undefined ? undefined : setTimeout(end, withinMs, false);

@@ -1,4 +1,4 @@
-/** `muster check device`, `platform`, `system` and `client`: what each takes, and how it opens what it checks. */
+/** `muster check device`, `platform`, `system` and `client`: options, examples and opening of the target. */
 import { exitCodesText } from '../../common/usage.ts';
 import {
   type Checked,
@@ -17,7 +17,7 @@ import {
 } from '../check-options.ts';
 import type { Command } from '../options.ts';
 
-/** What these commands have in common. The code that runs checks is loaded when one runs. */
+/** Command of a check; loads the runner only when it runs. */
 const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
   options: checked.options,
   examples: checked.examples,
@@ -28,7 +28,7 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
   },
 });
 
-/** A fast run is over soon on a silent target too. */
+/** Shortens a fast run on a silent target: its first answer may take only the patience. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 
@@ -104,7 +104,6 @@ export const checkClient = checkCommand({
     ["muster check client --command './my-client' --only 'client.pages.*'", 'only how it pages through a list'],
   ],
   suite: async () => (await import('../../../suites/client/index.ts')).clientSuite,
-  // Most clients only wait: for the time that the server named, or until an agent is back.
   concurrency: 16,
   async open(args, opening) {
     const { openClientTarget } = await import('../../targets/client/open-client.ts');

@@ -1,7 +1,4 @@
-/**
- * `muster compare`: what differs between reports, certificates, or implementations that are checked one after the
- * other.
- */
+/** `muster compare`: differences between reports, certificates, or implementations that it checks first. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -98,7 +95,6 @@ type Args = OptionsOf<typeof options>;
 
 interface CompareFormat {
   name: string;
-  /** `terminal`: it is written to stdout. */
   text(comparison: Comparison, verdict: GateVerdict, terminal: boolean): string;
 }
 
@@ -119,13 +115,11 @@ const FORMATS: readonly CompareFormat[] = [
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
 ];
 
-/** A file is tried before the work. */
 function wanted(spec: string): { format: CompareFormat; file: string | undefined } {
   const { format, file } = formatOf(spec, FORMATS);
   return { format, file: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
 }
 
-/** The shape of `--report json`. Arrays of a row have one place for each entry. */
 const asJson = (
   { entries, requirements, choices, steps, changes }: Comparison,
   { word, share, code, meaning }: GateVerdict,
@@ -163,7 +157,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Checks images and commands, and reads their reports; the exit code, where an interrupt ends it. */
+/** Checks images and commands, and reads their reports. Resolves with the exit code after an interrupt. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,

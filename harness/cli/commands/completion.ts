@@ -1,9 +1,9 @@
-/** `muster completion`: scripts that ask Muster itself at each Tab, so that they stay right when it changes. */
+/** `muster completion`: scripts that ask Muster at each Tab, so that they stay valid across versions. */
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
-// Each sets SHELL, by which yargs chooses how it answers: it is the login shell's, and another may be asking. Errors go
-// nowhere, since they would stand in the prompt. Where nothing is answered, files are offered.
+// Each script sets SHELL, which names the login shell, to the asking shell: yargs chooses its answer by it. Errors are
+// discarded, as they would appear in the prompt. Without an answer files are offered.
 
 const bash = `_muster() {
   local word="\${COMP_WORDS[COMP_CWORD]}"
@@ -34,7 +34,7 @@ end
 complete -c muster -f -a '(__muster_complete)'
 `;
 
-// Windows PowerShell, which is version 5, passes no empty word on unless it is in quotes.
+// Windows PowerShell (version 5) drops an empty word without quotes.
 const powershell = `Register-ArgumentCompleter -Native -CommandName muster -ScriptBlock {
   param($word, $line, $cursor)
   $words = @($line.CommandElements | Where-Object { $_.Extent.StartOffset -lt $cursor } | ForEach-Object { "$_" })
@@ -58,7 +58,7 @@ const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
   options: {
-    // Not taken from $SHELL, for the same reason: the script of another shell would break the one that reads it.
+    // Required instead of read from $SHELL, which may name another shell.
     shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
   },
   examples: [

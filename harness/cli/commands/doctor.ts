@@ -25,7 +25,7 @@ export const doctor = command({
         : `\n${ending(able, findings)}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
-    // What does not answer would hold the process for as long as it is silent.
+    // Exits at once: a silent server would hold the process open.
     if (findings.some(({ waits }) => waits)) process.exit(code);
     return code;
   },

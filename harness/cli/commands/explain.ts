@@ -1,4 +1,3 @@
-/** `muster explain`: what a requirement, a check, a capability or a profile asks for, and what all of them cover. */
 import process from 'node:process';
 import type { Defect } from '../../../simulators/defects/define.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
@@ -60,7 +59,7 @@ export const explain = command({
   },
 });
 
-/** `homepage`: of the site, where it is known. Throws UsageError with the nearest id when the id is unknown. */
+/** `homepage`: address of the site, if known. Throws UsageError with the nearest id for an unknown one. */
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number, homepage?: string): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
@@ -83,10 +82,8 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
 const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
   [{ id }, ...checks, ...watched].map((each) => each.id);
 
-/** More than these are shown by name only. */
 const MOST_IN_FULL = 3;
 
-/** Text beside a label; `columns`: of the terminal. */
 const fieldsIn =
   (paint: Paint, columns: number) =>
   (label: string, text: string): string[] =>
@@ -120,14 +117,12 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
   ].join('\n');
 }
 
-/** How a requirement of each level is decided. */
 export const DECIDED = {
   MUST: 'stated by the specification: a violation fails the check, and the exit code is 1',
   SHOULD: 'a convention, or good practice: a violation is a warning and does not fail the run',
   INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
-/** What a check does, as far as its declaration tells. */
 export function how(check: CataloguedCheck): string {
   const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
   const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
@@ -154,13 +149,11 @@ export function how(check: CataloguedCheck): string {
   ].join('. ');
 }
 
-/** What it must have seen to pass. */
 const leastOf = ({ least }: CataloguedCheck): string[] => {
   const told = Object.entries(least).map(([name, count]) => counted(name, count));
   return told.length === 0 ? [] : [`must have seen at least ${listed(told)}`];
 };
 
-/** What a check that needs a capability does with the target. */
 const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {
   drive: 'makes deployments and events through control',
   compact: 'has the event log compacted',
@@ -172,7 +165,6 @@ const WHAT_IT_DOES: Readonly<Partial<Record<Capability, string>>> = {
 const listed = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
-/** A capability: what it means, how a target gets it, and what it is good for. */
 function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns: number): string {
   const checks = all.requirements.flatMap((entry) => entry.checks.filter(({ needs }) => needs.includes(name)));
   const field = fieldsIn(paint, columns);
@@ -193,7 +185,6 @@ function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns:
   ].join('\n');
 }
 
-/** A profile of each API that has one of that name: what it needs, and which requirements must be decided. */
 function profileText(all: Catalogue, name: string, paint: Paint, columns: number): string {
   const field = fieldsIn(paint, columns);
   return APIS.flatMap((api) => {
@@ -219,10 +210,8 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
   }).join('\n');
 }
 
-/** A defect that a reader can plant, as far as its words tell. `breaks`: ids of requirements or checks. */
 export type PlantedDefect = Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks' | 'beside' | 'seldom'>;
 
-/** The defects of all simulators. */
 export async function plantedDefects(): Promise<PlantedDefect[]> {
   const [device, client, platform] = await Promise.all([
     import('../../../simulators/defects/device/index.ts'),
@@ -232,7 +221,6 @@ export async function plantedDefects(): Promise<PlantedDefect[]> {
   return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flat();
 }
 
-/** Every sentence of the specification with the requirements that decide it, and those that none decides. */
 export function coverageText(
   { requirements, requirements_version }: Catalogue,
   defects: readonly (readonly string[])[],

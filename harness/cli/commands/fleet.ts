@@ -1,4 +1,4 @@
-/** `muster fleet`: thousands of simulated robots carry out a scenario against a platform. */
+/** `muster fleet`: runs a scenario of thousands of simulated robots against a platform. */
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -78,7 +78,6 @@ export const fleet = command({
   },
 });
 
-/** Resolves with the exit code. */
 async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<number> {
   const { runFleet, PreflightError, UnreachableError } = await import('../../../simulators/fleet/run/run.ts');
   let place: Place | undefined;
@@ -104,14 +103,12 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
   }
 }
 
-/** Throws UsageError. */
 async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
   if (args.results === undefined) return undefined;
   const url = urlFrom('results', args.results, ['http:', 'https:']);
   const runId = runIdFrom(args['run-id'], process.env);
   if (args.shard === undefined || runId === undefined)
     throw new UsageError('--results: needs --shard and --run-id; a fleet on one machine has its result already');
-  // Loaded on demand: most runs have none.
   const { Mirror, tokenOfResults } = await import('../../../simulators/fleet/result/mirror.ts');
   return new Mirror({
     url,
@@ -125,8 +122,8 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
 /**
- * Where a run leaves its files, and of which run it is a part. Throws UsageError, PreflightError when it cannot write
- * there, and NoRunError when no run is announced in time.
+ * Output folder and identity of the run. Throws UsageError, PreflightError if the folder is not writable, and
+ * NoRunError if no run is announced in time.
  */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
@@ -136,7 +133,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   if (id !== undefined && shard === undefined)
     throw new UsageError('--run-id: needs --shard; a fleet on one machine has its --out to itself');
   if (shard === undefined) return { out };
-  // Every pod of a job has the same arguments, so each writes into a folder of its own.
+  // A folder for each shard: every pod of a job has the same arguments.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
   const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
@@ -144,7 +141,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
 }
 
-/** Throws UsageError where the merge does not take the token, which no wait would mend. */
+/** Waits for the run id. Throws UsageError if the merge rejects the token, which no wait would change. */
 async function awaitedRun(
   args: FleetArguments,
   mirror: Mirror | undefined,
@@ -152,8 +149,7 @@ async function awaitedRun(
 ): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // A volume that this pod cannot write to is one that `muster merge` cannot announce on either: the wait would be for
-  // nothing.
+  // Tried first: `muster merge` cannot announce a run on a volume that this pod cannot write to.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror !== undefined) {
     const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
@@ -166,10 +162,10 @@ async function awaitedRun(
   return await announcedRun(out, startWithinMs, signal);
 }
 
-/** For `muster merge`, which would wait for this shard until it gives up. */
+/** Leaves the reason for `muster merge`, which would otherwise wait for this shard until its timeout. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // Another process has a result or gives signs of life there: the reason is not about it.
+  // Another process owns the folder: it has a result or signs of life.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });
@@ -178,7 +174,6 @@ function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   }
 }
 
-/** Throws UsageError. */
 async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOptions, 'screen' | 'signal'>> {
   const scenario = scenarioFrom(args);
   const robots = args.robots ?? scenario.robots;
@@ -221,7 +216,6 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   };
 }
 
-/** Throws UsageError. */
 async function judgingFrom(
   { judge }: FleetArguments,
   platform: RunOptions['platform'],
@@ -229,12 +223,10 @@ async function judgingFrom(
   if (!judge) return {};
   if (platform === undefined)
     throw new UsageError('--judge: judges the answers of a platform; accepted: robots with an uplink');
-  // Loaded on demand: most runs have none.
   const { FleetJudge } = await import('../fleet-judge.ts');
   return { judging: (address) => new FleetJudge(address) };
 }
 
-/** Throws UsageError. */
 function soakFrom({ for: wanted, interim, shard }: FleetArguments): Pick<RunOptions, 'soak'> {
   if (wanted === undefined) {
     if (interim === undefined) return {};
@@ -248,7 +240,6 @@ function soakFrom({ for: wanted, interim, shard }: FleetArguments): Pick<RunOpti
   return { soak: { forMs, everyMs } };
 }
 
-/** Throws UsageError. */
 function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress | 'embedded' | undefined {
   if (scenario.uplink === 'none') return undefined;
   if (args.platform === undefined) {
@@ -279,13 +270,12 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
   };
 }
 
-/** Making thousands of the longer keys, which any other platform asks for, takes minutes. */
+/** Bits of a key: thousands of keys of 2048 bits, which other platforms require, take minutes. */
 const defaultKeyBits = (platform: string | undefined): number => (platform === 'embedded' ? 1024 : 2048);
 
-/** One robot of so many is traced, so that traces are about a hundred a phase. */
+/** Robots traced, so that a phase has about a hundred traces. */
 const TRACED = 100;
 
-/** Throws UsageError. */
 function pushed(where: string | undefined, robots: number, { identity }: Place): Pick<RunOptions, 'otlp' | 'traced'> {
   if (where === undefined) return {};
   const headers = headersIn(process.env[HEADERS_VARIABLE]);
@@ -293,7 +283,7 @@ function pushed(where: string | undefined, robots: number, { identity }: Place):
   return { otlp: otlp({ where, option: '--otlp', headers }), traced };
 }
 
-/** Throws UsageError, also where this machine lacks the first address of the range. */
+/** Throws UsageError, also if this machine lacks the first address of the range. */
 async function sourceFrom(range: string, { uplink = 'agent' }: Scenario): Promise<string> {
   if (uplink !== 'agent' && uplink !== 'polling')
     throw new UsageError(`--source: needs robots with connections of their own (agent, polling), not ${uplink}`);

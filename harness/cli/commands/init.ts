@@ -1,4 +1,4 @@
-/** `muster init`: writes `muster.yaml`, and a job that runs the check it describes. */
+/** `muster init`: writes `muster.yaml`, and a CI job that runs its check. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -22,7 +22,6 @@ const NODE = 24;
 const REPORTS = 'muster-report';
 const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
 
-/** `npx` fetches Muster where the project does not install it, in the version that wrote the file. */
 const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
@@ -127,7 +126,7 @@ export const init = command({
   },
 });
 
-/** Writes a file, or shows what it would hold where there is one. */
+/** Writes a file; if it exists, prints the text for it instead. */
 function writeNew(file: string, text: string): void {
   if (existsSync(file)) {
     process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
@@ -140,13 +139,12 @@ function writeNew(file: string, text: string): void {
 
 interface Answers {
   api: Api;
-  /** How it is reached, as an option of the check. */
   reached: Record<string, string>;
   ci: (typeof CI)[number];
   baseline: boolean;
 }
 
-/** What was not given is asked for, on a terminal. Throws UsageError where it can be neither. */
+/** Asks on a terminal for missing options. Throws UsageError without a terminal. */
 async function answers(asked: Asked): Promise<Answers> {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);
@@ -159,7 +157,7 @@ async function answers(asked: Asked): Promise<Answers> {
   if (missing.length > 0 && !(input.isTTY && output.isTTY))
     throw new UsageError(`${missing.join(', ')}: missing, and nobody can be asked without a terminal`);
   const reader = missing.length === 0 ? undefined : createInterface({ input, terminal: false });
-  // Keeps what is typed ahead, which a question would lose.
+  // One iterator for all questions keeps lines typed ahead.
   const lines = reader?.[Symbol.asyncIterator]();
   const ask = async (question: string): Promise<string> => {
     output.write(`${question} `);

@@ -1,4 +1,4 @@
-/** `muster kubernetes`: the manifests of a fleet run on a cluster. */
+/** `muster kubernetes`: prints the manifests of a fleet run on a cluster. */
 import process from 'node:process';
 import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
 import { durationMs } from '../../common/durations.ts';
@@ -64,14 +64,13 @@ export const kubernetes = command({
   },
 });
 
-/** Throws UsageError. */
 async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Promise<ClusterRun> {
   const { shards, name, namespace, image } = args;
   const { scenario, text } = readScenario(args.scenario);
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
   if (robots < shards) throw new UsageError(`--shards: ${shards} shards need as many robots, and there are ${robots}`);
-  // Wrong ones are refused here, not in the pods.
+  // Rejects wrong conditions here instead of in the pods.
   conditionsFrom([...(scenario.thresholds ?? []), ...(scenario.abort_on ?? [])]);
   usage('--timeout', () => durationMs(args.timeout));
   const fleetArguments = [
@@ -109,7 +108,6 @@ function volumeOf({ claim, storage, 'storage-class': storageClass }: Arguments):
   return { storage: size, storageClass };
 }
 
-/** A name that Kubernetes takes. */
 function label(option: string, text: string, most: number): string {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(text) && text.length <= most) return text;
   throw new UsageError(

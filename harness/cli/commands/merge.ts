@@ -1,4 +1,4 @@
-/** `muster merge`: one result from the shards of a fleet run. */
+/** `muster merge`: merges the shards of a fleet run into one result. */
 
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -17,7 +17,6 @@ import { showFleetResult } from '../fleet-summary.ts';
 import { command, OPTION, type OptionsOf, type OptionTable, wholePath } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
-/** Where a fleet leaves its result too. */
 const APART = 'muster-report/fleet';
 
 const options = {
@@ -97,7 +96,7 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   );
 }
 
-/** Takes results from shards that have no shared disk. Throws UsageError. */
+/** Receives results of shards without a shared disk. Throws UsageError. */
 async function served(
   args: OptionsOf<typeof options>,
   dir: string,
@@ -118,7 +117,6 @@ async function served(
   return server;
 }
 
-/** Writes a line whenever something has changed. */
 function progressLines(expect: number): (done: number, alive: number) => void {
   let last = '';
   return (done, alive) => {

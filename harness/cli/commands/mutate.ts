@@ -1,4 +1,4 @@
-/** `muster mutate client` and `system`: how good your own tests are, by the known defects that they find. */
+/** `muster mutate client` and `system`: measures a user's tests by the known defects that they find. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { exitCodesText, UsageError, usage } from '../../common/usage.ts';
@@ -15,7 +15,6 @@ const SERVER = optionsIn('Server');
 const WHICH = optionsIn('Which servers');
 const OUTCOME = optionsIn('Outcome');
 
-/** Of every `muster mutate`. */
 const mutateOptions = {
   command: TESTS.text('Shell line that runs your tests; it ends with another code than 0 when they fail', {
     required: true,
@@ -98,7 +97,7 @@ export const mutateSystem = command({
     `(fixtures/mutate/README.md).\n\nExit codes: ${exitCodesText('mutate')}.`,
   async run(args) {
     const { runMutate } = await import('../mutate/run-mutate.ts');
-    // One platform, and its users may count what is in it.
+    // One run at a time: tests may count what is in the shared platform.
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
     const words = await wordsOf(args, ['api', 'url', 'api-version', 'agent-url', 'mqtt', 'dialect', 'heartbeat']);
@@ -107,7 +106,6 @@ export const mutateSystem = command({
   },
 });
 
-/** Those of the options that were given, as a shell takes them. */
 async function wordsOf<A extends object>(args: A, names: readonly (keyof A & string)[]): Promise<string[]> {
   const { quoted } = await import('../mutate/run-mutate.ts');
   return names.flatMap((name) => {
@@ -117,7 +115,6 @@ async function wordsOf<A extends object>(args: A, names: readonly (keyof A & str
   });
 }
 
-/** Throws UsageError. */
 function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
   const { api, url, 'api-key': key = process.env['MUSTER_API_KEY'], 'agent-url': agentUrl, mqtt } = args;
   const { 'api-version': version = NEWEST_VERSION } = args;
@@ -179,7 +176,6 @@ export const mutateClient = command({
   },
 });
 
-/** Throws UsageError for an option of the other API. */
 function refuseOther({ api, 'seed-file': seedFile, devices, heartbeat }: ClientArguments): void {
   if (api === 'device' && seedFile !== undefined) throw new UsageError('--seed-file: needs --api platform');
   if (api === 'device' && devices !== undefined) throw new UsageError('--devices: needs --api platform');

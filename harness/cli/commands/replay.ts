@@ -1,7 +1,6 @@
 /**
- * Runs exactly the counterexamples of a JSON report again, in this process. Requirements, seeds and inputs are those of
- * the report; what reaches the target, or starts it, is so only if a run on this machine did it, and has to be said
- * otherwise.
+ * `muster replay`: runs exactly the counterexamples of a JSON report again, in this process, with its requirements,
+ * seeds and inputs. Its target is used only if a run on this machine used it; otherwise it must be named.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
@@ -60,10 +59,7 @@ export const replay = command({
   },
 });
 
-/**
- * The options of the run as far as they may be used: read like those of a command line. Throws UsageError with what to
- * add.
- */
+/** Options of the run that may be reused, read like a command line. Throws UsageError with the options to add. */
 async function optionsBefore(
   { api, options }: ReplayableReport,
   file: string,
@@ -83,7 +79,6 @@ async function optionsBefore(
   return (await parse(words))?.given ?? {};
 }
 
-/** Options of the run without those that one of the new ones excludes, as --image does --command. */
 const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: OptionTable): GivenOptions =>
   Object.fromEntries(
     Object.entries(before).filter(
@@ -108,7 +103,7 @@ function readReport(file: string): ReplayableReport {
   return reportFrom(report, file) as ReplayableReport;
 }
 
-/** A rule judges what the checks ask that have seen it broken. */
+/** Checks to run for a finding: a rule needs the checks that saw it broken. */
 const toRunFor = (finding: CheckResult): Again['checks'] => [
   coordinatesOf(finding),
   ...(finding.seen_by ?? []).map((check) => ({ check })),
@@ -119,7 +114,7 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;
-  // The id of a check is often the beginning of others' ids.
+  // An exact id first: it is often a prefix of other ids.
   const takesIn = (pattern: string) => (check: CheckResult) =>
     failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));

@@ -1,4 +1,4 @@
-/** `muster report`: writes a result that was kept as JSON once more, in other formats. */
+/** `muster report`: renders a stored JSON result in other formats. */
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
@@ -54,7 +54,7 @@ async function renderCheck(
 ): Promise<void> {
   const run = reportFrom(value, file);
   const { stdout, stderr, env } = process;
-  // Secrets were masked when the report was written.
+  // Masked when the report was written.
   const reporters = createReporters(formats, { redactor: new Redactor(), stdout, stderr, env, verbose });
   for (const reporter of reporters) await reporter.onEnd?.(run);
 }
@@ -62,7 +62,6 @@ async function renderCheck(
 const isFleet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
 
-/** Throws UsageError that names the file and what is wrong with it. */
 function fleetIn(file: string): FleetResult {
   try {
     return readResult(file);
@@ -74,7 +73,7 @@ function fleetIn(file: string): FleetResult {
 
 interface FleetFormat {
   name: string;
-  /** `terminal`: it is written to stdout. */
+  /** `terminal`: whether the text goes to stdout. */
   text(result: FleetResult, out: string, terminal: boolean): string;
 }
 

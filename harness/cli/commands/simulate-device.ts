@@ -1,4 +1,4 @@
-/** `muster simulate device`: a Device API to develop against, until a signal ends it. */
+/** `muster simulate device`: serves a Device API to develop against, until a signal. */
 
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -80,12 +80,11 @@ const KNOWN = { simulator: 'device', defects: deviceDefects, variants: deviceVar
 
 type Arguments = OptionsOf<typeof deviceOptions>;
 
-/** Throws UsageError naming the option and what is accepted. */
+/** Throws UsageError with the option and the accepted values. */
 function settingsOf(args: Arguments): ProcessSettings {
   const heartbeatMs = heartbeatOf(args.heartbeat);
   const { uplink, dir, defect = [], variant = [], fault = [] } = args;
   if (dir === undefined) throw new UsageError('--dir: missing');
-  // In this process too, so that a mistake is named before anything starts.
   behaviourAsked({ defect, variant }, KNOWN, dialectBehaviour(args.dialect));
   return {
     device: {
@@ -110,7 +109,6 @@ function settingsOf(args: Arguments): ProcessSettings {
   };
 }
 
-/** Everything that a console can switch on. */
 const deviations = (): Deviation[] => [
   ...deviceDefects.map(({ name, summary }) => ({ name, kind: 'defect' as const, describe: summary })),
   ...deviceVariants.map(({ name, summary }) => ({ name, kind: 'variant' as const, describe: summary })),
@@ -122,7 +120,6 @@ function served(args: Arguments): TransportOptions {
   return options;
 }
 
-/** Where `--control` wants the control API: a port, which has a token, or a path. */
 async function controlOf({ control: text, 'control-token': file }: Arguments): Promise<ControlOption | undefined> {
   if (file !== undefined && !/^\d+$/.test(text ?? '')) throw new UsageError('--control-token: needs --control PORT');
   if (text === undefined) return undefined;
@@ -185,7 +182,6 @@ function deviceId(id: string | undefined): string | undefined {
   return id;
 }
 
-/** What a script leaves no room for. */
 const NOT_PLAYED = ['control', 'dir', 'defect', 'variant', 'fault', 'platform', 'ui-port'] as const;
 
 async function playScenario(name: string, args: Arguments): Promise<number> {
@@ -203,7 +199,6 @@ async function playScenario(name: string, args: Arguments): Promise<number> {
   return await orUsage(runScenario(name, SITUATIONS[name] ?? { summary: '', answers: [] }, where));
 }
 
-/** An error about an option names it. */
 async function orUsage(running: Promise<number>): Promise<number> {
   const { optionOf } = await import('../../../simulators/device/options.ts');
   return await running.catch((error: unknown) => {

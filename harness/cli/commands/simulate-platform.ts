@@ -1,4 +1,4 @@
-/** `muster simulate platform`: a Platform API to develop against, until a signal ends it. */
+/** `muster simulate platform`: serves a Platform API to develop against, until a signal. */
 import process from 'node:process';
 import { destination, type Logger, pino } from 'pino';
 import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/address.ts';
@@ -66,7 +66,7 @@ export const platformOptionTable = {
 
 export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
 
-/** Throws UsageError, which names the option and what is accepted. */
+/** Throws UsageError with the option and the accepted values. */
 export async function platformOptions(args: SimulatePlatformArguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../../simulators/platform/faults.ts');
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
@@ -99,7 +99,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** On an address that others reach, nothing is served without a key. */
+/** Refuses an address that others can reach if requests need no valid key. */
 async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -131,8 +131,8 @@ async function controlOf({
 }
 
 /**
- * The key itself may contain `=`: scopes are what follows the last one, where that begins with the name of a resource
- * that has any. A wrong scope is then an error, and no part of a key that may do everything.
+ * Splits key and scopes at the last `=`, since a key may contain one: only if a known resource name follows, so that a
+ * wrong scope is an error instead of part of an unlimited key.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
@@ -171,13 +171,12 @@ async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOpt
   return behaviourAsked(args, await known(), referenceBehaviour);
 }
 
-/** Imported on demand, because they are many and rarely used. */
 async function known() {
   const { platformDefects, platformVariants } = await import('../../../simulators/defects/platform/index.ts');
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
-/** Nothing logs these on purpose. They are masked in case something does. */
+/** Fields that no code logs on purpose; masked in case one does. */
 const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
 const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
@@ -224,7 +223,7 @@ export const simulatePlatformCommand = command({
       ...defined({
         mqtt: platform.mqttUrl,
         control: platform.controlUrl,
-        // What the user chose is known to the user; what was generated is known to nobody else.
+        // Only generated secrets: the user knows the others.
         control_token: options.control && options.control.token === undefined ? platform.controlToken : undefined,
         ui: platform.uiUrl,
         api_key: options.keys === undefined ? platform.apiKey : undefined,

@@ -1,4 +1,3 @@
-/** `muster watch device` and `muster watch platform`. */
 import { exitCodesText } from '../../common/usage.ts';
 import { type Command, command, type OptionTable } from '../options.ts';
 import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '../watching/options.ts';

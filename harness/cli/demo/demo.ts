@@ -1,4 +1,4 @@
-/** What `muster demo` does: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
+/** `muster demo`: a platform, a fleet, a roll-out and two verdicts, in less than a minute. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,24 +32,22 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Key pairs of a real agent take seconds each to make; the demo's own platform accepts these. */
+/** Bits of a key. A real agent's key pair takes seconds to make; the demo's own platform accepts these. */
 const DEMO_KEY_BITS = 1024;
 
-/** Devices with a past beside the robots: from a dozen on, every state of a deployment is shown and so decided. */
+/** Devices with a past beside the robots: a dozen show every state of a deployment, so that its check decides. */
 const PAST_DEVICES = 12;
 
 interface Demo {
   robots: number;
   seed: number;
-  /** Folder for the reports. */
   out: string;
-  /** Port of the fleet's page, 0 for any; undefined: no pages. */
   uiPort: number | undefined;
   screen: DemoScreen;
   signal: AbortSignal;
 }
 
-/** Resolves with the exit code. Rejects with the signal's reason on an interrupt, once everything is closed. */
+/** Resolves with the exit code. Rejects with the signal's reason on an interrupt, after closing everything. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
@@ -66,7 +64,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // Driving a robot of the fleet would disturb the fleet's own verdict on streams, so another one is checked.
+  // A robot of its own: driving one of the fleet would disturb the fleet's verdict on streams.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
@@ -100,7 +98,6 @@ const startPlatform = (keys: { full: string; limited: string }, { seed, uiPort }
     ],
   });
 
-/** Writes the report of the fleet; resolves with the violations on its streams. */
 async function conclude(fleet: Fleet, out: string): ReturnType<Fleet['verify']> {
   const violations = await fleet.verify();
   const result = await fleet.result(VERSION);
@@ -174,7 +171,7 @@ async function check<Context>(
   return report;
 }
 
-/** The fleet and the platform stay as they are, so that somebody can look at them and drive them. */
+/** Keeps fleet and platform up for the user until an interrupt. */
 async function untilInterrupted({ screen, signal }: Demo): Promise<void> {
   screen.done('pages', 'the fleet and the platform stay up until Ctrl+C');
   if (!signal.aborted) await once(signal, 'abort');
@@ -197,7 +194,6 @@ interface Outcome {
   folder: string;
 }
 
-/** What the demo shows: one row for each step, with its progress while it goes on, and a summary. */
 export class DemoScreen {
   readonly #display: Display;
 
@@ -214,14 +210,12 @@ export class DemoScreen {
     this.#display.line(`  ${text}`);
   }
 
-  /** A step that has ended. `startedMs`: says how long it took. */
   done(label: string, text: string, { good = true, startedMs = -1 } = {}): void {
     const { paint } = this.#display;
     const took = startedMs < 0 ? '' : `  ${paint('dim', readableDuration(performance.now() - startedMs))}`;
     this.#display.row(`${good ? paint('green', '✓') : paint('red', '✗')} ${label}`, `${text}${took}`);
   }
 
-  /** A step that goes on. */
   row(label: string, total: number) {
     const startedMs = performance.now();
     let [steps, ended] = [0, false];
@@ -229,13 +223,12 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Nothing once it has ended: a fleet tells of its robots for as long as it runs. */
+    /** Ignores calls after the end: a fleet reports its robots for as long as it runs. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };
     return {
       update,
-      /** One more is done. */
       step: (doing: string): void => update(++steps, doing),
       end: (text: string, done = total): void => end(`${done}/${total} ${text}`, done === total),
       verdict: ({ summary, exit_code }: Report): void => {

@@ -1,31 +1,29 @@
-/**
- * A certificate authority made for one run, and a server certificate for loopback that it signed (RFC 5280, in DER).
- */
+/** Makes a certificate authority for one run, and server certificates for loopback (RFC 5280, in DER). */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** PEM texts, for `localhost`, 127.0.0.1 and ::1. */
 export interface ServerCertificate {
   cert: string;
   key: string;
 }
 
-/** PEM texts. */
 export interface Authority extends ServerCertificate {
-  /** What a client has to trust. */
   ca: string;
 }
 
 const VALID_MS = 7 * 86_400_000;
-/** Clocks of two machines, or of a container, may differ. */
+/** Milliseconds before now from which a certificate is valid: clocks of machines and containers differ. */
 const EARLIER_MS = 3_600_000;
 
-/** Valid for a week. The authority's private key is forgotten. */
+/** Authority with one server certificate, valid for a week. Its private key is dropped. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
   return { ca, ...issue() };
 }
 
-/** Valid for a week. It has its private key for as long as `issue` is held: from `now` on, for a week as well. */
+/**
+ * Authority that issues server certificates from `now` on; all are valid for a week. Its private key lives as long as
+ * `issue`.
+ */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
@@ -70,7 +68,7 @@ interface Wanted {
 function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wanted): string {
   const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
   const serial = randomBytes(16);
-  // Positive, and with no zero in front.
+  // Positive, without a leading zero.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const content = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
@@ -88,7 +86,6 @@ function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wa
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
 
-/** Type, length and content. */
 function tagged(tag: number, content: Buffer): Buffer {
   const { length } = content;
   const head =
@@ -104,11 +101,10 @@ const LOOPBACK = [tagged(0x87, Buffer.from([127, 0, 0, 1])), tagged(0x87, Buffer
 const extension = (id: string, isCritical: boolean, value: Buffer): Buffer =>
   sequence(oid(id), ...(isCritical ? [TRUE] : []), octets(value));
 
-/** With the common name alone. */
 const nameOf = (text: string): Buffer =>
   sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(text)))));
 
-/** UTCTime, which two digits of the year suffice for until 2049. */
+/** UTCTime, whose two-digit year lasts until 2049. */
 const time = (at: number): Buffer =>
   tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/^20|[-:T]|\.\d+/g, '')}`));
 

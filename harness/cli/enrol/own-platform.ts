@@ -1,6 +1,6 @@
 /**
- * Muster runs a platform of its own, has the agent under test enrol, and drives it by real deployments: `check device
- * --control platform`, and `check system` unless that names a platform.
+ * Runs a platform of Muster's own, in which the agent under test enrols, and drives it by real deployments:
+ * `check device --control platform`, and `check system` without --platform.
  */
 
 import { rmSync, writeFileSync } from 'node:fs';
@@ -35,13 +35,14 @@ import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
-  /** Shows once what an agent that is started by hand needs; the token in it must not be masked. */
+  /** Shows the environment for an agent started by hand, once; the token in it must not be masked. */
   announce(text: string): void;
   /**
-   * The address that the agent gets instead, e.g. that of a proxy that can be cut; on that port where one is asked for.
+   * Replaces an address that the agent gets, e.g. by that of a proxy that can be cut; `port` is that of the
+   * replacement, if it matters.
    */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /** How long the agent may take to enrol. Default 4 minutes, as a token lives for 5. */
+  /** Milliseconds for the agent to enrol. Default 4 minutes: a token lives for 5. */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -49,12 +50,12 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/** An agent that Muster started serves already when its enrolment is awaited. */
+/** Shorter for an agent that Muster started, which serves already when its enrolment is awaited. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Some checks compare two retained events. */
+/** Events to begin with: some checks compare two retained ones. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -62,7 +63,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
   await using stack = new AsyncDisposableStack();
   const made = options.tls === true ? stack.use(authorityInFolder()) : undefined;
-  // A relay has the port that the agent is to find.
+  // Given to the relay: it listens on the agent's port.
   const [port, mqttPort] = relay === undefined ? [options.port, options.mqttPort] : [];
   const platform = await simulatePlatform({
     dialect,
@@ -90,17 +91,14 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
-    /** For the agent's environment: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS MUSTER_CA_FILE too. */
+    /** Environment of the agent: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
     env,
-    /** For the agent's command: with TLS the file of the authority as `{ca}`. */
+    /** Placeholders of the agent's command: with TLS the file of the authority as `{ca}`. */
     placeholders: defined({ ca: made?.file }),
-    /** Certificate of the authority (PEM); undefined without TLS. */
     caFile: made?.file,
     url: platform.url,
     apiKey: platform.apiKey,
-    /** Waits for a device to be online; the platform's id of it. Throws ControlError. */
     enrolled,
-    /** For `openDeviceTarget`: drives the enrolled device. */
     attach: async (device: HttpClient): Promise<Control> => {
       const control = new PlatformControl({
         platform: http,
@@ -116,8 +114,8 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
 }
 
 /**
- * What has just been enrolled has neither a deployment nor an event. Whatever is wrong with its first ones, checks will
- * find.
+ * Publishes first events: a device that has just enrolled has neither a deployment nor an event. Ignores failures,
+ * which checks find.
  */
 async function warmUp(control: Control): Promise<void> {
   await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
@@ -125,7 +123,7 @@ async function warmUp(control: Control): Promise<void> {
   });
 }
 
-/** What an agent needs to enrol. Throws ControlError, or what a relay throws. */
+/** Environment with which an agent enrols. Throws ControlError, or the error of a relay. */
 async function environment(
   { agentUrl, mqttUrl }: { agentUrl: string; mqttUrl: string | undefined },
   client: PlatformClient,
@@ -143,7 +141,6 @@ async function environment(
   };
 }
 
-/** Waits for a device to be online, once for all callers. */
 function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformOptions): () => Promise<string> {
   const timeoutMs = enrolMs ?? ENROL_MS;
   const timeoutError = (): Error =>
@@ -159,7 +156,6 @@ function enrolment(client: PlatformClient, { enrolMs, signal }: ControlPlatformO
   };
 }
 
-/** An authority with its certificate in a private folder, where an agent can read it. */
 function authorityInFolder(): Disposable & { authority: Authority; file: string } {
   const authority = makeAuthority();
   const folder = ownedFolder('ca');
@@ -168,7 +164,7 @@ function authorityInFolder(): Disposable & { authority: Authority; file: string 
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A port that is taken, or may not be opened, is a matter of the options. Throws UsageError for it, or the error. */
+/** Throws UsageError for a port that is taken or forbidden, otherwise the error. */
 function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
@@ -176,11 +172,8 @@ function notListening(error: unknown): never {
   throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
-// A device target whose agent enrols in a platform of Muster's own.
-
 /**
- * Whether Muster starts the agent, and its target file. Throws UsageError for a container, whose loopback is another
- * one.
+ * Whether Muster starts the agent, with its target file. Throws UsageError for a container, which has its own loopback.
  */
 async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
@@ -198,16 +191,13 @@ async function agentSettings(
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/**
- * Muster puts what an agent needs into the environment of one that it starts; for one that is started by hand it is
- * printed.
- */
+/** Prints the environment only for an agent started by hand. */
 const announcer =
   (started: boolean) =>
   (text: string): void =>
     void (started || process.stderr.write(`${text}\n`));
 
-/** Opens an agent that is to enrol: starts it, or waits until it has been started by hand. */
+/** Starts an agent, or waits until the user has started it, and opens it. */
 async function openAgent(
   platform: ControlPlatform,
   target: DeviceTargetOptions,
@@ -229,7 +219,7 @@ async function openAgent(
     return opened.unreachable === undefined || undefined;
   };
   try {
-    // It may enrol before it serves.
+    // An agent may enrol before it serves.
     await pollWithin('the agent to serve', served, {
       timeoutMs: SERVE_MS,
       firstPauseMs: POLL_MS,
@@ -242,14 +232,14 @@ async function openAgent(
   return trouble === undefined ? opened : { ...opened, unreachable: trouble };
 }
 
-/** A device target whose agent is enrolled in a platform of Muster's own, which ends with it. */
+/** Device target whose agent enrols in a platform of Muster's own, which ends with it. */
 export async function openEnrolledDevice(
   target: DeviceTargetOptions,
   options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,
   own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
   const { started, file } = await agentSettings(target, options.redactor);
-  // The agent is closed first, because otherwise it would see its platform fail.
+  // Closed in reverse order: the agent must not see its platform fail.
   await using stack = new AsyncDisposableStack();
   const platform = stack.use(
     await startControlPlatform({
@@ -276,9 +266,10 @@ export async function openEnrolledDevice(
   return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
-// Agent and platform as one target: by default the agent is enrolled in a platform of Muster's own.
-
-/** Agent and platform as one target. The agent is closed first, because otherwise it would see its platform fail. */
+/**
+ * Agent and platform as one target, by default with Muster's own platform. Closes the agent first, so that it does not
+ * see its platform fail.
+ */
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
   { readOnly, ...opening }: Opening & { readOnly: boolean },
@@ -330,10 +321,7 @@ export async function openSystem(
   });
 }
 
-/**
- * As for a device, `--control platform` means Muster's own, which is what an agent gets here anyway. Throws UsageError
- * beside another.
- */
+/** Drops `--control platform`, which is the default here. Throws UsageError beside --platform. */
 function controlledBy(args: OptionsOf<typeof systemTargetOptions>): OptionsOf<typeof systemTargetOptions> {
   if (args.control !== 'platform') return args;
   if (args.platform !== undefined)
