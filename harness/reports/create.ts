@@ -1,4 +1,3 @@
-/** From `--report FORMAT[=FILE]` to reporters. */
 import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile } from '../common/user-files.ts';
@@ -20,23 +19,21 @@ import { prettyFormat } from './pretty.ts';
 import { sarifFormat } from './sarif.ts';
 import { tapFormat } from './tap.ts';
 
-/** Every format, in the order in which help and messages name them. */
 const FORMATS: readonly ReportFormat[] = [
   ...[prettyFormat, jsonFormat, junitFormat, ctrfFormat, tapFormat],
   ...[htmlFormat, githubFormat, sarifFormat, harFormat],
 ];
 
-/** Names of all formats. */
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
 
-/** All formats in words, for help: `pretty, json, … or github, each with =FILE`. */
+/** Formats in words, for help: `pretty, json, … or github, each with =FILE`. */
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * The reporters for the values of `--report`; without any, `pretty`. At most one document may go to stdout, which it
- * then has to itself: what others would write there goes to stderr.
+ * Reporters for the values of `--report`; default: `pretty`. At most one document may go to stdout; other reporters
+ * then write to stderr.
  *
- * @throws UsageError for an unknown format, and for a place that cannot be written or has a report already
+ * @throws UsageError for an unknown format, an unwritable place, or two reports in one place
  */
 export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
   const wanted = (specs.length === 0 ? [prettyFormat.name] : specs).map(parse);
@@ -57,7 +54,7 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   });
 }
 
-/** The file of the first JSON report among the values of `--report`: `muster replay` reads it. */
+/** File of the first JSON report among the values of `--report`, for `muster replay`. */
 export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
@@ -83,7 +80,7 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
   };
 }
 
-/** Masks a report before it is formatted: escaping could hide a secret afterwards. */
+/** Masks a report before it is formatted, because escaping could hide a secret. */
 function redacting(reporter: Reporter, redactor: Redactor): Reporter {
   return {
     ...reporter,

@@ -10,7 +10,7 @@ import type { DocumentFormat } from './format.ts';
 
 type Status = 'passed' | 'failed' | 'skipped' | 'pending' | 'other';
 
-/** A warning passes. What is undecided or stale is `other`, which nobody counts as passed or skipped. */
+/** Statuses: a warning passes; undecided and stale are `other`, which counts neither as passed nor as skipped. */
 const STATUS: Record<Outcome, Status> = {
   pass: 'passed',
   warn: 'passed',
@@ -23,7 +23,6 @@ const STATUS: Record<Outcome, Status> = {
   flaky: 'skipped',
 };
 
-/** `--report ctrf`. */
 export const ctrfFormat: DocumentFormat = {
   name: 'ctrf',
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
@@ -116,7 +115,7 @@ function test(result: CheckResult): Record<string, unknown> {
   };
 }
 
-/** A UUID (version 8, RFC 9562) made of the report alone. */
+/** UUID (version 8, RFC 9562) derived from the report alone. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,31 +1,26 @@
-/** The exchanges of a finding as a person reads them: what was asked, with which headers, and what came back. */
+/** Renders the exchanges of a finding for people: request, relevant headers, answer. */
 import { exchangeText, type Recorded } from '../client/recorder.ts';
 import { readableDuration } from '../common/durations.ts';
 import { mostTelling, type Telling, telling, tellingMost } from '../common/excerpt.ts';
 import { printable } from '../common/terminal.ts';
 import type { CheckResult } from '../runner/types.ts';
 
-/** One exchange in lines of text. */
 export interface ShownExchange {
-  /** `GET /v0.2/events?after=7 → 200 text/event-stream (12 ms)`. */
   headline: string;
-  /** Headers and bodies, `>` for what was sent and `<` for what came back. */
   lines: string[];
 }
 
-/** Rows of a body. */
 const ROWS = 6;
 const COLUMNS = 160;
 const URL = 200;
-/** What every client sends, whatever is asked. */
+/** Headers of every client, whatever the request. */
 const USUAL = new Set([
   ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
   ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
 ]);
-/** The headline has it. */
 const SHOWN_BEFORE = 'content-type';
 
-/** The exchanges of a result, of more than `most` those that tell most, shortened to what it is about. */
+/** Exchanges of a result, shortened to the relevant parts; if there are more than `most`, the most relevant ones. */
 export function exchangesOf(
   result: CheckResult,
   { columns = COLUMNS, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
@@ -60,7 +55,6 @@ function headline(exchange: Recorded): string {
   return printable(`${asked(exchange)} → ${answer} (${took})`);
 }
 
-/** The request of an exchange; of bytes that hold several, the first. */
 function asked({ method, url, raw, request_body = '' }: Recorded): string {
   const path = shortened(url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', URL);
   if (raw !== true) return `${method} ${path}`;
@@ -71,11 +65,11 @@ function asked({ method, url, raw, request_body = '' }: Recorded): string {
 
 const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 
-/** Why an exchange has no whole answer. The headline has said what was asked. */
+/** Reason for an incomplete answer, without the request, which the headline has. */
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** Of a text that was cut before, it says how long that was. */
+/** Cuts a text, and adds its length; keeps the length of a text that was cut before. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
@@ -86,7 +80,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
 
-/** Whether a text names a header. `Date` is one, and the word "date" is none. */
+/** Whether a text names a header: `Date` does, the word "date" does not. */
 const namedIn =
   (text: string) =>
   (name: string): boolean => {
@@ -100,7 +94,6 @@ const namedIn =
 const literal = (text: string): string => text.replaceAll(/[^\w-]/g, (sign) => `\\u${hex(sign)}`);
 const hex = (sign: string): string => sign.charCodeAt(0).toString(16).padStart(4, '0');
 
-/** As many of the items on each row as fit. */
 function folded(items: readonly string[], columns: number): string[] {
   const rows: string[] = [];
   for (const item of items) {
@@ -116,11 +109,10 @@ function folded(items: readonly string[], columns: number): string[] {
 
 interface Row {
   text: string;
-  /** Where it begins in all of the text. */
   at: number;
 }
 
-/** Breaks lines between two members where it can, so that a reader finds their names. */
+/** Breaks lines between two members if possible, to keep names whole. */
 function inRows(text: string, columns: number): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at <= text.length; ) {
@@ -135,7 +127,7 @@ function inRows(text: string, columns: number): Row[] {
 }
 const LEAST_ROW = 0.6;
 
-/** The rows of a body that a finding is about, or the first. Empty lines, as between frames, are left out. */
+/** Rows of a body around the relevant part, otherwise the first ones. Skips empty lines, as between frames. */
 function rowsAbout(body: string, columns: number, about: Telling): string[] {
   const text = printable(body.replaceAll('\r\n', '\n'))
     .split('\n')

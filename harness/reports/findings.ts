@@ -1,4 +1,4 @@
-/** Orders and words that the reports for people share. */
+/** Orders and words shared by the reports for people. */
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -9,17 +9,16 @@ import { counted } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
-/** Up to this many failures are all open; of more, the first is, and the others take a line each. */
+/** Failures that are all shown open; of more, only the first is. */
 export const AT_ONCE = 3;
 
-/** The checks of one section of the specification. */
 export interface SectionGroup {
   section: string;
   title: string;
   checks: CheckResult[];
 }
 
-/** Checks by section, in the order of the specification. Stale baseline entries have no section and come last. */
+/** Checks by section, in the order of the specification; stale baseline entries, without a section, come last. */
 export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
   const groups = Map.groupBy(checks, (check) => check.section);
   return [...groups]
@@ -31,7 +30,7 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
-/** Ids of the results of one outcome by their reason, the most frequent reason first. */
+/** Ids of checks with an outcome, by reason, the most frequent first. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),
@@ -42,28 +41,23 @@ export function byReason(checks: readonly CheckResult[], outcome: Outcome): [rea
     .sort(([, a], [, b]) => b.length - a.length);
 }
 
-/** How many checks there are among those by reason. */
 export const checksIn = (groups: ReturnType<typeof byReason>): number =>
   groups.reduce((sum, [, ids]) => sum + ids.length, 0);
 
-/** One finding with all that comes of it. */
 export interface FindingGroup {
-  /** The check that shows the cause most plainly. */
   lead: CheckResult;
-  /** Failures and warnings that may follow from it. */
   consequences: CheckResult[];
-  /** Checks that mean nothing while it fails. */
   blocked: CheckResult[];
 }
 
-/** Failures and warnings by cause, the most telling first. Each is in exactly one group. */
+/** Failures and warnings by cause, the most telling first; each is in one group. */
 export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
   const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
   const leadOf = (id: string): string => {
     const seen = new Set([id]);
     for (let at = id; ; ) {
       const next = findings.get(at)?.consequence_of;
-      // The baseline may excuse a lead: then what may follow from it stands for itself.
+      // A lead may be excused by the baseline: its consequences then lead themselves.
       if (next === undefined || !findings.has(next) || seen.has(next)) return at;
       seen.add(next);
       at = next;
@@ -82,23 +76,19 @@ export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
   }));
 }
 
-/** Failures, or warnings, by cause. */
 export const findingsOf = ({ checks }: Report, outcome: 'fail' | 'warn'): FindingGroup[] =>
   findingGroups(checks).filter(({ lead }) => lead.outcome === outcome);
 
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
-/** Blocked checks that no finding accounts for. */
 export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] {
   const placed = new Set(findingGroups(checks).flatMap(({ blocked }) => blocked.map(({ id }) => id)));
   return checks.filter(({ id, outcome }) => outcome === 'blocked' && !placed.has(id));
 }
 
-/** Why a check is blocked, in words that say so. */
 export const blockedWords = ({ reason = '', blocked_by }: CheckResult): string =>
   blocked_by === undefined ? `blocked: ${reason}` : reason;
 
-/** Outcomes as reports name them. */
 export const OUTCOME_WORDS: Record<Outcome, string> = {
   pass: 'passed',
   fail: 'failed',
@@ -111,7 +101,6 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   fixed: 'stale in the baseline',
 };
 
-/** One character for each outcome. */
 export const SYMBOLS: Record<Outcome, string> = {
   pass: '✓',
   fail: '✗',
@@ -137,12 +126,10 @@ export const BY_WEIGHT = [
   'not_applicable',
 ] as const;
 
-/** The worst outcome among checks. */
 export function worst(checks: readonly CheckResult[]): Outcome {
   return BY_WEIGHT.find((outcome) => checks.some((check) => check.outcome === outcome)) ?? 'not_applicable';
 }
 
-/** `3 passed · 1 failed`, worst first, without zeros. */
 export function counts(summary: Partial<Summary>, separator = ' · '): string {
   return (
     BY_WEIGHT.filter((outcome) => (summary[outcome] ?? 0) > 0)
@@ -151,7 +138,6 @@ export function counts(summary: Partial<Summary>, separator = ' · '): string {
   );
 }
 
-/** The same for a report: failures that may follow from others are counted apart. */
 export function tally(report: Report): string {
   const { summary } = report;
   const failed = findingsOf(report, 'fail').length;
@@ -162,47 +148,37 @@ export function tally(report: Report): string {
   return rest === 'nothing' ? findings : `${findings} · ${rest}`;
 }
 
-/** What the target declares and the run saw otherwise, a sentence each. */
 export const differencesIn = ({ declarations }: Report): string[] =>
   differences(declarations).map((one) => printable(differenceInWords(one)));
 
-/** Of these the heading. */
 export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
 
-/** Which other finding it may follow from; undefined for one that leads. */
+/** Finding from which it may follow; undefined for a lead. */
 export const followsIn = ({ consequence_of: lead }: CheckResult): string | undefined =>
   lead === undefined ? undefined : `may follow from ${lead}`;
 
-/** How later checks read a target that has failed so; undefined where they need not. */
+/** Allowance that later checks make for a failure; undefined without one. */
 export const allowanceIn = ({ deviation }: CheckResult): string | undefined =>
   deviation && `checks allow for it: ${deviation.allowance}`;
 
-/** How many may follow from the one that leads them. */
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
-/** What a check has seen: `1 request, 12 events`; undefined where nothing was counted. */
 export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | undefined {
   const all = Object.entries(saw).map(([name, count]) => counted(name, count));
   return all.length === 0 ? undefined : all.join(', ');
 }
 
-/** How often the check failed, where that is known. */
 export const howOften = ({ rate }: CheckResult): string | undefined => rate && rateInWords(rate);
 
-/** `1 finding`, `2 findings`. */
 export const plural = (count: number, noun: string): string =>
   `${count} ${count === 1 ? noun : `${noun.replace(/(?<=[^aeiou])y$/, 'ie')}s`}`;
 
-/** Those lines that there are; what has none gives `false`. */
 export const lines = (...parts: readonly (string | readonly string[] | false | undefined)[]): string[] =>
   parts.flatMap((part) => (part === false || part === undefined ? [] : part));
 
-/** With a capital letter. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-// The parts of a finding in plain text, shortened to what a person reads. The JSON report has all of them whole.
-
-/** All of a finding as plain text, for reports that have one field for it. */
+/** Finding as plain text, for formats with one field for it. The JSON report has all parts in full. */
 export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string | undefined =>
     text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;
@@ -228,23 +204,20 @@ export function findingText(result: CheckResult): string {
   ).join('\n');
 }
 
-/** Most characters of a counterexample that a person reads. */
 const COUNTEREXAMPLE = 1000;
 
-/** The counterexample as text. */
 export function counterexample({ counterexample: value }: CheckResult): string | undefined {
   if (value === undefined) return undefined;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Longest command; a shell may not take a longer one. */
+/** Characters of a command: a shell may reject longer ones. */
 const TRY = 4000;
 
-/** The script that drives the target and asks it again, by lines. */
+/** Lines of the script that drives the target and repeats the requests. */
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
   script === undefined ? undefined : printable(script).trimEnd().split('\n');
 
-/** The line that shows the finding, shortened. */
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
   curl === undefined ? undefined : printable(shortened(curl, TRY));

@@ -1,4 +1,4 @@
-/** What a report format is. Each has a file of its own, and a line in the list of `create.ts`. */
+/** Report formats. Each has its own file, and an entry in the list of `create.ts`. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import type { Output } from '../common/terminal.ts';
@@ -7,37 +7,30 @@ import { writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
 import type { Report } from '../runner/types.ts';
 
-/** Follows one run and writes its report. */
 export type Reporter = RunListener;
 
-/** What reporters are given. */
 export interface ReporterOptions {
-  /** Masks secrets in everything that is written. */
   redactor: Redactor;
   stdout: Output;
   stderr: Output;
   env: Record<string, string | undefined>;
-  /** Pretty: also a line for every check that passed. */
   verbose?: boolean;
 }
 
-/** A format for other programs: one text, made of the finished report. It has its file, or stdout, to itself. */
+/** Format for programs: one text of the finished report, alone in its file or on stdout. */
 export interface DocumentFormat {
   readonly name: string;
   document(report: Report): string;
 }
 
-/** A format for people or for a service that watches the run. Its reports are redacted before they reach it. */
+/** Format for people, or for a service that follows the run. Its reports are redacted before. */
 export interface LiveFormat {
   readonly name: string;
-  /** @param file absolute path that was given for the report, instead of what the format writes to by itself */
+  /** @param file absolute path for the report, in place of the format's usual destination */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
-/**
- * The format and the file in `FORMAT` or `FORMAT=FILE`, as `--report` takes it. Throws UsageError with what is
- * accepted.
- */
+/** Format and file of a value `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted values. */
 export function formatOf<F extends { readonly name: string }>(
   spec: string,
   formats: readonly F[],
@@ -53,13 +46,9 @@ export function formatOf<F extends { readonly name: string }>(
   return { format, file };
 }
 
-/** A value that `--report` takes. */
 export type ReportFormat = DocumentFormat | LiveFormat;
 
-/**
- * Writes a report to its file, whole or not at all. Throws LimitReached on a full disk; other reports are written all
- * the same.
- */
+/** Writes a report, whole or not at all. Throws LimitReached on a full disk; other reports are still written. */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
   try {
     write(path, text);

@@ -17,10 +17,10 @@ import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** GitHub shows this many annotations of a kind from one step, and drops the others silently. */
+/** Annotations of a kind that GitHub shows from one step; it drops more silently. */
 const LIMIT = 10;
 
-/** A file takes the summary instead of `$GITHUB_STEP_SUMMARY`. */
+/** A file receives the summary in place of `$GITHUB_STEP_SUMMARY`. */
 export const githubFormat: LiveFormat = {
   name: 'github',
   reporter: ({ stdout, env }, file) => ({
@@ -34,9 +34,8 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding speaks for those that may follow
- * from it. What is blocked is a warning that says so: no requirement has failed. Where the limit leaves some out, the
- * last counts them.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding stands for its consequences. A
+ * blocked check is a warning, since no requirement failed. The last one counts those beyond the limit.
  */
 export function annotations(report: Report): string[] {
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
@@ -97,7 +96,6 @@ function notice(report: Report): string {
   return command('notice', `muster: ${word.toLowerCase()}`, lines(meaning, coverageLine(report)).join('\n'));
 }
 
-/** A workflow command, with data and properties escaped as the runner expects. */
 function command(kind: string, title: string, message: string): string {
   const data = (text: string): string => printable(text).replaceAll('%', '%25').replaceAll('\n', '%0A');
   const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

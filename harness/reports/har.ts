@@ -1,13 +1,12 @@
 /**
- * HAR 1.2: the exchanges of each finding, for tools that show or send them again. A page for each finding. Muster keeps
- * no time of a single exchange, so that all of them begin with the run.
+ * HAR 1.2: the exchanges of each finding, a page each, for tools that show or repeat them. All begin at the start of
+ * the run, because Muster keeps no time of a single exchange.
  */
 import { harEntry } from '../client/har-entry.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
 
-/** `--report har`. */
 export const harFormat: DocumentFormat = {
   name: 'har',
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,

@@ -1,4 +1,4 @@
-/** The report as one HTML file. It loads nothing, and can be read without its script. */
+/** Report as one HTML file, which loads nothing and is readable without its script. */
 
 import type { Mark, MarkKind } from '../client/timeline.ts';
 import { ticks } from '../common/axis.ts';
@@ -39,10 +39,7 @@ import {
 import type { DocumentFormat } from './format.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
-// Draws what a check did and saw on one axis of time: a lane for what was driven, one for requests, one for each
-// stream, one for what a client printed. Needs no script.
-
-/** More streams than this are left out, the earliest first. */
+/** Streams drawn, the latest ones. */
 const MOST_STREAMS = 8;
 
 const WORDS: Record<MarkKind, string> = {
@@ -63,7 +60,10 @@ interface Lane {
   marks: Mark[];
 }
 
-/** The figure, and the same as a list for those who cannot see it; nothing when there is nothing to draw. */
+/**
+ * Timeline of a check with lanes for drives, requests, each stream and a client's output, and the same as a list, for
+ * readers who cannot see it. Needs no script; empty for fewer than two marks.
+ */
 export function timelineOf(marks: readonly Mark[]): Markup {
   if (marks.length < 2) return NOTHING;
   const from = Math.min(...marks.map(({ at_ms }) => at_ms));
@@ -125,7 +125,7 @@ function streamName(number: number, marks: readonly Mark[]): string {
 
 function drawn(mark: Mark, end: number, place: (ms: number) => string): Markup {
   const { at_ms, until_ms, kind } = mark;
-  // A stream that is still open lasts to the end.
+  // A stream without an end is still open.
   const until = until_ms ?? (kind === 'stream' ? end : at_ms);
   const at = `left:${place(at_ms)};right:calc(100% - ${place(until)})`;
   return html`<i class="${kind}" style="${at}" title="${described(mark)}"></i>`;
@@ -137,7 +137,6 @@ function described({ kind, what, count, at_ms, until_ms }: Mark): string {
   return `${times}${WORDS[kind]}: ${printable(what)}${took}`;
 }
 
-/** `--report html`. */
 export const htmlFormat: DocumentFormat = { name: 'html', document: page };
 
 function page(report: Report): string {
@@ -200,7 +199,6 @@ function bar(report: Report): Markup {
   return html`<div class="bar" role="img" aria-label="${counts(report.summary)}">${parts}</div>`;
 }
 
-/** How much was decided, and what to add to have the rest decided too. */
 function coverage(report: Report): Markup {
   if (!showsCoverage(report)) return NOTHING;
   const { checks, decided: count, undecided: open } = report.coverage;
@@ -213,12 +211,11 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Shown by the script, which does the searching. */
+/** Hidden until the script, which searches, shows it. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
 
-/** What the run left open, and what to add to the command line to have it decided. */
 function undecided(report: Report): Markup {
   const { undecided: open } = report.coverage;
   if (open.length === 0) return NOTHING;
@@ -256,7 +253,6 @@ function findings(heading: string, report: Report, outcome: 'fail' | 'warn'): Ma
   return html`<section><h2>${heading} (${found.length})${more}</h2>${cards}</section>`;
 }
 
-/** What the target says of itself, where the run saw something else. */
 function declared(report: Report): Markup {
   const found = differencesIn(report);
   if (found.length === 0) return NOTHING;
@@ -305,11 +301,11 @@ function observed(report: Report): Markup {
   )}</dl>`;
 }
 
-/** Characters of a counterexample that needs no block of its own, and of the line that a closed card shows. */
+/** Characters of an inline counterexample, and of the line of a closed card. */
 const SHORT = 120;
 const BRIEF = 120;
 
-/** One finding. `open`: shown in full at once, otherwise as one line until it is clicked. */
+/** Finding. `open`: shown in full, otherwise as one line until a click. */
 function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
@@ -338,10 +334,10 @@ ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
 
-/** Where links to a check lead: within what is closed, so that a browser opens it, with or without a script. */
+/** Anchor inside a closed element, so that a browser opens it, with or without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
-/** The words of the specification, with a link to all that the page has of its section. */
+/** Clause of the specification, with a link to its section on the page. */
 export function clause(
   { clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>,
   isOnPage = true,
@@ -353,21 +349,19 @@ export function clause(
   return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }
 
-/** The script that drives the target. */
 function scripted(result: CheckResult): Markup {
   const lines = scriptLines(result);
   if (lines === undefined) return NOTHING;
   return folded(`Drive and ask again: a script of ${lines.length} lines`, copied(lines.join('\n')));
 }
 
-/** What may follow from a finding, a line each, with its own finding behind it. */
+/** Consequences of a finding, a closed card each. */
 function followers(consequences: readonly CheckResult[]): Markup {
   if (consequences.length === 0) return NOTHING;
   const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));
   return part(followersIn(consequences), html`${cards}`);
 }
 
-/** Checks that mean nothing while a finding stands. */
 function held(blocked: readonly CheckResult[]): Markup {
   if (blocked.length === 0) return NOTHING;
   return part(
@@ -381,11 +375,9 @@ const listOf = (ids: readonly string[]): Markup =>
 
 const part = (title: string, body: Markup): Markup => html`<p class="soft">${title}</p>${body}`;
 
-/** What few readers need at once. */
 const folded = (title: string, body: Markup): Markup =>
   html`<details class="script"><summary>${title}</summary><div class="body">${body}</div></details>`;
 
-/** Lets a narrow screen break an id between its words. */
 const breakable = (id: string): Markup =>
   html`${id.split('.').map((word, at) => (at === 0 ? html`${word}` : html`.<wbr>${word}`))}`;
 

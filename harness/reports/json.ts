@@ -1,4 +1,4 @@
-/** The JSON report: the run's own data, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
+/** JSON report: the data of the run, unchanged. Its shape is published as `fixtures/schemas/report.schema.json`. */
 
 import { MARK_KINDS } from '../client/timeline.ts';
 import { printableJson } from '../common/terminal.ts';
@@ -19,7 +19,6 @@ import {
 } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
 
-/** `--report json`. */
 export const jsonFormat: DocumentFormat = {
   name: 'json',
   document: (report) => `${printableJson(report, 2)}\n`,
@@ -138,7 +137,6 @@ const coverage = (description: string) =>
     { description },
   );
 
-/** Shape of the report. */
 export const jsonReportShape = objectShape(
   'JSON report',
   {
@@ -221,9 +219,7 @@ export const jsonReportShape = objectShape(
   { title: 'Muster JSON report' },
 );
 
-// Reads the JSON report of a run again, those of older versions of Muster too.
-
-/** The JSON value in a file that a user names. Throws UsageError that names the file. */
+/** JSON value of a user's file. Throws UsageError with the file. */
 export function readJson(file: string): unknown {
   let text: string;
   try {
@@ -238,15 +234,14 @@ export function readJson(file: string): unknown {
   }
 }
 
-/** Whether a JSON value looks like the report of a check, of whatever version. */
+/** Whether a JSON value looks like a report of a check, of any version. */
 export const looksLikeReport = (value: unknown): value is OldReport =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
 /**
- * A report with everything that today's Muster writes. Members that older versions did not write are derived from the
- * others.
+ * Report with all of today's members: those that older versions lack are derived.
  *
- * @throws UsageError that names the file and the first members that are wrong
+ * @throws UsageError with the file and the first invalid members
  */
 export function reportFrom(value: OldReport, file: string): Report {
   const report = filledIn(value, file);
@@ -256,7 +251,6 @@ export function reportFrom(value: OldReport, file: string): Report {
   throw new UsageError(`${file}: is not a report of \`muster check\`: ${words.join('; ')}`);
 }
 
-/** A report in which members may be absent that were added since. */
 export type OldReport = Record<string, unknown> & { checks: CheckResult[] };
 
 const SHOWN = 3;
@@ -279,7 +273,7 @@ function filledIn(value: OldReport, file: string): Record<string, unknown> {
   };
 }
 
-/** The ids of all checks begin with their API. */
+/** API of a report, from the prefix of check ids. */
 function apiOf(checks: readonly CheckResult[], file: string): Api {
   const api = APIS.find((one) => checks.some(({ id }) => id.startsWith(`${one}.`)));
   if (api === undefined)
@@ -287,7 +281,7 @@ function apiOf(checks: readonly CheckResult[], file: string): Api {
   return api;
 }
 
-/** Of a report that does not say how much was decided: it lists every check that was planned. */
+/** Coverage of a report without one, which lists every planned check. */
 function coverageFrom(checks: readonly CheckResult[]): Coverage {
   const open = checks.filter(({ outcome }) => ['blocked', 'undecided', 'not_applicable'].includes(outcome));
   const groups = Map.groupBy(open, ({ outcome }) => (outcome === 'blocked' ? 'blocked' : 'did not apply'));

@@ -1,9 +1,9 @@
 /**
- * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section of the specification, a case
- * for each check. A failed MUST is a failure; one that may follow from another names that. Stale baseline entries are
- * errors, and so are faults of Muster. What is blocked, not applicable or known is skipped: no requirement has failed.
- * A run that decided too little is one error, of a case of its own, since a page of skipped cases is green. A warning
- * passes, with its finding in the output.
+ * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section, a case for each check. A
+ * failed MUST is a failure, with the finding from which it may follow. Stale baseline entries and faults of Muster are
+ * errors. Blocked, not applicable and known checks are skipped, because no requirement failed. A run that decided too
+ * little is one error with its own case, since skipped cases are green. A warning passes, with its finding in the
+ * output.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
@@ -23,7 +23,6 @@ import {
 import type { DocumentFormat } from './format.ts';
 import { decided, headlineOf } from './verdict.ts';
 
-/** `--report junit`. */
 export const junitFormat: DocumentFormat = {
   name: 'junit',
   document(report) {
@@ -37,7 +36,6 @@ export const junitFormat: DocumentFormat = {
   },
 };
 
-/** A whole file. */
 export const junitDocument = (root: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 
 function undecidedRun(report: Report): string {
@@ -92,7 +90,7 @@ function testCase(result: CheckResult, report: Report): string {
   ]);
 }
 
-/** Of what fails the run; `by` says through what. */
+/** Failure of a check that fails the run; `by` names the cause or option. */
 function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
   const rate = howOften(result);
@@ -136,13 +134,13 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   };
 }
 
-/** Without an offset, as readers of the format expect it; the time is UTC. */
+/** UTC without an offset, as readers of the format expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
-/** Escaped text. Characters that XML 1.0 cannot write at all are spelled out. */
+/** Escaped text; characters that XML 1.0 lacks are spelled out. */
 const xmlText = (text: string): string => escapeText(writable(text));
 
-/** The same for an attribute, where a parser would turn line breaks into spaces. */
+/** Escaped attribute, with line breaks that a parser would turn into spaces. */
 const xmlAttribute = (text: string): string =>
   escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
 
@@ -150,7 +148,6 @@ const writable = (text: string): string => printable(text.toWellFormed()).replac
 
 type Attributes = Record<string, string | number | undefined>;
 
-/** An element on lines of its own. Text stays on the line of its tags. */
 export function element(name: string, attributes: Attributes, content: readonly string[] | string = []): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)

@@ -1,4 +1,4 @@
-/** The report as Markdown, for a job summary or a merge request. */
+/** Report as Markdown, for a job summary or a merge request. */
 
 import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
@@ -31,14 +31,13 @@ import {
 } from './findings.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** GitHub drops what exceeds 1 MiB of a step's summary. */
+/** Characters: GitHub drops a step's summary above 1 MiB. */
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
-/** Exchanges of one finding, those that tell most. */
+/** Exchanges of a finding, the most relevant ones. */
 const EXCHANGES = 3;
 
-/** The whole report; of many findings the first 50. */
 export function markdownReport(report: Report): string {
   const { word, good, meaning } = headlineOf(report);
   const { unreachable } = report;
@@ -133,7 +132,6 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
   );
 }
 
-/** What the line of a closed finding says. */
 const brief = ({ actual, reason }: CheckResult, open: boolean): string =>
   open ? '' : ` · ${escapeText(cutTo(printable(actual ?? reason ?? ''), BRIEF))}`;
 
@@ -151,7 +149,7 @@ function grouped(heading: string, checks: readonly CheckResult[], outcome: Outco
   ];
 }
 
-/** Text of a target on one line, in which nothing is markup or a mention. */
+/** Text of a target on one line, without markup or mentions. */
 function cell(text: string): string {
   return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)

@@ -1,4 +1,4 @@
-/** Failures and warnings for a person at a terminal: each with its evidence, and with all that comes of it. */
+/** Renders failures and warnings for a terminal, each with its evidence and consequences. */
 import { readableDuration } from '../common/durations.ts';
 import { cutTo, hanging, type Paint, printable, wrap } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -18,13 +18,12 @@ import {
 } from './findings.ts';
 import type { ReporterOptions } from './format.ts';
 
-/** How the report is written: with which colours, how wide, and whether in full. */
+/** Style of the report: colours, width in columns, and detail. */
 export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
   paint: Paint;
   columns: number;
 }
 
-/** Colours of the outcomes. */
 export const COLOURS = {
   pass: 'green',
   fail: 'red',
@@ -37,23 +36,20 @@ export const COLOURS = {
   fixed: 'red',
 } as const;
 
-/** Columns of the label before each field of a finding. */
 const LABEL = 11;
-/** Exchanges shown of one finding, those that tell most. */
+/** Exchanges shown of a finding, the most relevant ones. */
 const EXCHANGES = 3;
-/** Findings shown in full; the others take three lines. */
+/** Findings shown in full; others take three lines. */
 const WHOLE = 5;
-/** What may follow from one finding: so many take a line each. */
+/** Consequences of a finding shown, a line each. */
 const FOLLOWERS = 12;
-/** Lines of a script that is shown, of the first finding alone; the others are in the other reports. */
+/** Lines of a script, shown for the first finding only; other reports have all. */
 const SCRIPT = 40;
 const NAMED = 6;
 
-/** The first ids, and how many more there are. */
 export const named = (ids: readonly string[]): string =>
   ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
 
-/** The findings of one outcome, with a heading; nothing when there are none. */
 export function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
   const groups = findingsOf(report, outcome);
   if (groups.length === 0) return [];
@@ -72,7 +68,7 @@ export function findings(report: Report, outcome: 'warn' | 'fail', options: Pret
   );
 }
 
-/** How to look at a target that Muster started, and that has ended with the run. */
+/** Way to look at a target that Muster started and ended. */
 function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   if (api === 'client')
     return (
@@ -86,7 +82,6 @@ function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   return `What was started for this run has ended: ${how}.`;
 }
 
-/** A finding in full. */
 export function findingLines(
   group: FindingGroup,
   { paint, columns, verbose }: PrettyOptions,
@@ -131,7 +126,7 @@ export function findingLines(
   ];
 }
 
-/** What shows the finding again. Commands stay on one line: a terminal may break them, a copy must not. */
+/** Commands that show the finding again, unwrapped: a terminal may break a line, a copy must not. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);
@@ -145,7 +140,6 @@ function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   return script.map((text, index) => `    ${label(paint, index === 0 ? 'script' : '')}${text}`.trimEnd());
 }
 
-/** What comes of a finding: others that may follow from it, and checks that mean nothing while it fails. */
 function following({ consequences, blocked }: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
   const shown = verbose === true ? consequences : consequences.slice(0, FOLLOWERS);
   const rest = consequences.length - shown.length;
@@ -164,7 +158,6 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
   );
 }
 
-/** A finding in a few lines, for those that come after many others. */
 function briefLines(
   { lead: result, consequences, blocked }: FindingGroup,
   { paint, columns }: PrettyOptions,

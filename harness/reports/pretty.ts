@@ -1,4 +1,4 @@
-/** The report for a person at a terminal. What matters most comes last, nearest to the prompt. */
+/** Report for a terminal; the most important part comes last, nearest to the prompt. */
 
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -42,14 +42,12 @@ import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } fro
 import { COLOURS, findingLines, findings, named, type PrettyOptions } from './pretty-findings.ts';
 import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
-// What is going on right now: one line drawn again on a terminal, a line now and then elsewhere.
-
 const REDRAW_MS = 100;
 const REMIND_MS = 15_000;
-/** Room for the spinner, and for what says that more is going on. */
+/** Columns for the spinner and the sign that more checks run. */
 const SPARE = 8;
 
-/** Progress of one run of checks. */
+/** Progress of a run: one redrawn line on a terminal, elsewhere a line every 15 s. */
 export class Progress {
   readonly #output: Output;
   readonly #area: LiveArea;
@@ -67,7 +65,6 @@ export class Progress {
     this.#paint = paint;
   }
 
-  /** Begins to show how many of `total` checks have ended. */
   start(total: number): void {
     this.#total = total;
     const { live } = this.#area;
@@ -84,14 +81,13 @@ export class Progress {
     this.#ended.push(outcome);
   }
 
-  /** It is tried again, and nothing else is under way. */
+  /** Marks a check as tried again alone. */
   again(id: string): void {
     this.#running.clear();
     this.#waiting = 'trying again alone';
     this.begin(id);
   }
 
-  /** Leaves the terminal as it was. */
   stop(): void {
     clearInterval(this.#timer);
     this.#area.clear();
@@ -104,7 +100,6 @@ export class Progress {
       return count > 0 && `${count} ${OUTCOME_WORDS[outcome]}`;
     });
     let text = lines(`${this.#ended.length} of ${this.#total}`, ...counted).join(' · ');
-    // The oldest first, as they began.
     for (const [index, [id, since]] of [...this.#running].entries()) {
       const seconds = Math.floor((performance.now() - since) / 1000);
       const next = `${index === 0 ? ` · ${this.#waiting} ` : ', '}${id} (${seconds} s)`;
@@ -127,16 +122,16 @@ export class Progress {
 export type { PrettyOptions } from './pretty-findings.ts';
 
 const WIDEST = 110;
-/** Observations shown of one check. The JSON and HTML reports have all. */
+/** Observations shown of a check; the JSON and HTML reports have all. */
 const NOTED = 2;
 
-/** Reasons why checks do not apply that are shown, those of most checks. */
+/** Reasons for checks that do not apply, those of most checks. */
 const REASONS = 5;
 
-/** Outcomes of checks that are listed under their section without `--verbose` too. */
+/** Outcomes listed under their section even without `--verbose`. */
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
-/** With a file, everything is collected for it, without colours. */
+/** A file receives the whole output, without colours. */
 export const prettyFormat: LiveFormat = {
   name: 'pretty',
   reporter(options, file) {
@@ -153,7 +148,7 @@ export const prettyFormat: LiveFormat = {
   },
 };
 
-/** Shows progress while the run goes on, and the report at its end. */
+/** Shows progress during the run, and the report at its end. */
 export function prettyReporter(
   { env, verbose = false }: Pick<ReporterOptions, 'env' | 'verbose'>,
   output: Output,
@@ -179,7 +174,7 @@ export function prettyReporter(
     onTryAgain: (check) => progress.again(check.id),
     onEnd(report) {
       progress.stop();
-      // A report that is written once more was not followed from its start.
+      // A report rendered later has no start.
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
       const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
       const first = begun ? '' : head(what, report.target, about, paint);
@@ -189,14 +184,12 @@ export function prettyReporter(
   };
 }
 
-/** What is checked, and how. */
 function head(what: string, target: TargetDescription, about: readonly string[], paint: Paint): string {
   const line = [`control ${shown(target.control)}`, target.capabilities.join(' ') || 'no capabilities', ...about];
   const told = printableLine(line.join(' · '));
   return `${paint('bold', what)}  ${shown(target.address)}\n${paint('dim', told)}\n\n`;
 }
 
-/** The finished report as text. */
 export function prettyText(given: Report, options: PrettyOptions): string {
   const report = printableReport(given);
   const blocks = report.unreachable === undefined ? decidedBlocks(report, options) : unreachableBlocks(report, options);
@@ -206,7 +199,7 @@ export function prettyText(given: Report, options: PrettyOptions): string {
     .join('\n');
 }
 
-/** Fields of a check that may have lines: whatever shows them indents each. */
+/** Fields of a check that may have several lines; each is indented where it is shown. */
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
 const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
@@ -215,14 +208,13 @@ const printableReport = ({ checks, unreachable, ...report }: Report): Report => 
   checks: checks.map(printableResult),
 });
 
-/** Bodies and counterexamples stay as they are: what shows them spells out more than control characters. */
+/** Leaves bodies and counterexamples as they are: their rendering escapes more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
   ...defined({ exchanges, counterexample }),
 });
 
-/** One finding in full, as it is told while others may still come. */
 export function findingText(finding: CheckResult, options: PrettyOptions): string {
   const lead = printableResult(finding);
   return inert(`${findingLines({ lead, consequences: [], blocked: [] }, options, true).join('\n')}\n\n`);
@@ -247,7 +239,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   ];
 }
 
-/** How much of the traffic of others was seen, and what was not judged. */
+/** Amount of watched traffic, and the parts that were not judged. */
 function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): string[] {
   if (seen === undefined) return [];
   const { connections, exchanges, events, gaps } = seen;
@@ -258,7 +250,7 @@ function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): 
   ];
 }
 
-/** Where nothing could be decided, only why is worth reading. A command to try stays on one line. */
+/** Reason why the target was not reached; a command to try is not wrapped. */
 function unreachableBlocks(report: Report, options: PrettyOptions): string[][] {
   const [why = '', ...hints] = printable(report.unreachable ?? '').split(/ (?=Try: )/);
   return [
@@ -300,7 +292,6 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
   });
 }
 
-/** Of checks that were run several times: those that failed in some of these, and how often. */
 function rates({ repeat, checks }: Report, { paint }: PrettyOptions): string[] {
   if (repeat === undefined) return [];
   const rated = checks.flatMap(({ id, outcome, rate }) => (rate === undefined ? [] : [{ id, outcome, ...rate }]));
@@ -354,13 +345,12 @@ function reasons(
   );
 }
 
-/** What the target wrote to its standard error in the first of those checks that has any. */
+/** Standard error of the target in the first of these checks that has any. */
 function wroteIn(checks: readonly CheckResult[], ids: readonly string[], columns: number): string[] {
   const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
   return first === undefined ? [] : wrap(printable(`it wrote, in ${first.id}:\n${first.stderr}`), columns);
 }
 
-/** What the target says of itself, where the run saw something else. */
 function declared(report: Report, { paint, columns }: PrettyOptions): string[] {
   const found = differencesIn(report);
   if (found.length === 0) return [];
@@ -382,7 +372,7 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   );
 }
 
-/** Characters of what names the target in the first lines. */
+/** Characters of the target's name in the first lines. */
 const NAME = 200;
 const shown = (text: string): string => cutTo(printable(text), NAME);
 

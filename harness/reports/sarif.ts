@@ -1,6 +1,6 @@
 /**
- * SARIF 2.1.0 (OASIS), which code scanning reads. A rule for each requirement, a result for each check: a failed MUST
- * is an error, a failed SHOULD a warning, and what was not decided is `open`. What a baseline excuses is suppressed.
+ * SARIF 2.1.0 (OASIS), for code scanning. A rule for each requirement, a result for each check: a failed MUST is an
+ * error, a failed SHOULD a warning, an undecided check `open`, and an excused one suppressed.
  */
 import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
@@ -9,13 +9,12 @@ import { findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { headlineOf } from './verdict.ts';
 
-/** `--report sarif`. */
 export const sarifFormat: DocumentFormat = {
   name: 'sarif',
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
-/** Only what failed has a level other than `none`. */
+/** Kinds of results; only `fail` has a level other than `none`. */
 const KINDS: Record<Outcome, 'pass' | 'fail' | 'open' | 'notApplicable' | 'review'> = {
   pass: 'pass',
   warn: 'fail',
@@ -83,7 +82,7 @@ function resultOf(check: CheckResult, { target }: Report, ruleIndex: number): ob
     message: { text: outcome === 'pass' ? check.requirement : findingText(check) },
     locations: [
       {
-        // Code scanning shows a result at a file, and there is none: the address of the target stands for it.
+        // The target's address stands for the file at which code scanning shows a result.
         physicalLocation: { artifactLocation: { uri: encodeURI((target.name ?? target.address).toWellFormed()) } },
         logicalLocations: [{ fullyQualifiedName: `${target.address} ${check.id}`, kind: 'resource' }],
       },

@@ -1,6 +1,6 @@
 /**
- * TAP 14 (testanything.org). A failed MUST is `not ok`; a failed SHOULD passes, with its finding. What was not decided
- * is skipped, and a run that decided too little is a point of its own that is not ok, since skipped points are green.
+ * TAP 14 (testanything.org). A failed MUST is `not ok`; a failed SHOULD passes, with its finding. Undecided checks are
+ * skipped, and a run that decided too little is one failed point, since skipped points are green.
  */
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
@@ -9,7 +9,6 @@ import { findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
 import { headlineOf } from './verdict.ts';
 
-/** `--report tap`. */
 export const tapFormat: DocumentFormat = {
   name: 'tap',
   document(report) {
@@ -24,7 +23,6 @@ export const tapFormat: DocumentFormat = {
 interface Point {
   isOk: boolean;
   name: string;
-  /** Why it is skipped. */
   skip?: string;
   detail?: string;
 }
@@ -54,5 +52,5 @@ function written({ isOk, name, skip, detail }: Point, number: number): string[] 
 
 const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
 
-/** On one line, without what TAP takes for a directive. */
+/** One line, with TAP's directive character escaped. */
 const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

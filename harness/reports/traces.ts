@@ -1,7 +1,6 @@
 /**
- * OpenTelemetry traces of a run: one trace, with a span for each check and for each of its requests, which carry it as
- * `traceparent` (W3C Trace Context), so that the traces of a target go on where they begin. They are sent by OTLP over
- * HTTP, or written to a file.
+ * OpenTelemetry traces of a run, with a span for each check and each of its requests. Requests carry `traceparent` (W3C
+ * Trace Context), so that the target continues the trace. Sent by OTLP over HTTP, or written to a file.
  */
 import type { Recorded, RequestTrace } from '../client/recorder.ts';
 import {
@@ -19,18 +18,15 @@ import {
 import type { Redactor } from '../common/redact.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 
-/** Spans of one message. */
 const BATCH = 500;
-/** Spans that wait while a collector is slow; those that come then are lost. */
+/** Spans that wait for a slow collector; later ones are dropped. */
 const MOST_WAITING = 20_000;
 const CHARACTERS = 500;
 
-/** The trace of one check. */
 export interface CheckTrace extends RequestTrace {
   end(result: CheckResult): void;
 }
 
-/** The trace of one run. */
 export class Traces {
   readonly #send: Send;
   readonly #redactor: Redactor;
@@ -44,7 +40,7 @@ export class Traces {
   #lost = 0;
   #why: unknown;
 
-  /** `where`: the address of a collector, or a file. Throws UsageError for an address that cannot be sent to. */
+  /** `where`: address of a collector, or a file. Throws UsageError for an address that cannot be used. */
   constructor({ where, name, version, redactor, headers = {} }: TraceOptions) {
     this.#redactor = redactor;
     this.#send = otlp({ where, option: '--traces', headers });
@@ -52,7 +48,6 @@ export class Traces {
     this.#version = version;
   }
 
-  /** Begins the span of a check. */
   of(id: string): CheckTrace {
     const spanId = newId(8);
     const began = performance.now();
@@ -74,7 +69,7 @@ export class Traces {
     };
   }
 
-  /** Ends the trace and sends what is left of it. Gives what went wrong; undefined when all spans are there. */
+  /** Ends the trace and sends the rest. Resolves with the reason for lost spans; undefined if there are none. */
   async close(report?: Report): Promise<string | undefined> {
     const attributes = attributesOf({ 'muster.seed': report?.seed, 'muster.target': report?.target.address });
     const status = report?.exit_code === 1 ? { code: ERROR } : {};
@@ -102,7 +97,7 @@ export class Traces {
     if (this.#waiting.length >= BATCH) this.#flush();
   }
 
-  /** One message after another; the first that fails is told of. */
+  /** Sends messages one by one, and keeps the first error. */
   #flush(): void {
     this.#sending = this.#sending.then(async () => {
       while (this.#waiting.length > 0) {
@@ -118,12 +113,9 @@ export class Traces {
 
 export interface TraceOptions {
   where: string;
-  /** Of the run. */
   name: string;
   version: string;
-  /** Of what checks say; exchanges are redacted already. */
   redactor: Redactor;
-  /** For a collector that asks for credentials. */
   headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,23 +1,21 @@
-/** What a run shows about its target, in words that claim no more than was decided. */
+/** Verdict of a run, which claims no more than was decided. */
 import { PROFILES } from '../contract/profiles.ts';
 import { failing, ran } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
 import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
-/** How a report is headed: its verdict, or what came of findings that were run again. */
 export interface Headline {
   word: string;
   good: boolean;
-  /** One sentence that says no more than was found. */
+  /** Sentence that claims no more than was found. */
   meaning: string;
 }
 
-/** What a run shows about its target. */
 export interface Verdict extends Headline {
   kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** The verdict of a report. It claims nothing about what was not decided, and conformance only to a named profile. */
+/** Verdict of a report. Claims nothing about undecided checks, and conformance only to a named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
   const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
@@ -51,13 +49,12 @@ export function verdict(report: Report): Verdict {
   };
 }
 
-/** To what a target conforms: `driven, 2026-11-24`. */
 export const conformantTo = ({
   profile,
   requirements_version: date,
 }: Pick<Report, 'profile' | 'requirements_version'>) => `${profile}, ${date}`;
 
-/** What fails a run: MUSTs, and apart from them the SHOULDs that this run holds its target to. */
+/** Failures of a run: MUSTs, and the SHOULDs that this run counts as failures. */
 function failuresIn(report: Report): string[] {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
@@ -75,14 +72,14 @@ function failuresIn(report: Report): string[] {
   );
 }
 
-/** What keeps a run without failures from a verdict, and what to do about it. */
+/** Reasons why a run without failures has no verdict, with a remedy. */
 function troubleOf(report: Report): string[] {
   const { summary, checks, unmet = [], unreachable, narrowed_by: narrowed, profile } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
   const { undecided } = report.profile_coverage;
-  // What was blocked is told anyway.
+  // Blocked checks have a reason of their own above.
   const open = undecided.filter(({ why }) => why !== 'blocked');
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
@@ -97,7 +94,7 @@ function troubleOf(report: Report): string[] {
   );
 }
 
-/** Less may be claimed, when that is what the user wants. */
+/** Hint at a smaller profile, which claims less. */
 function smallerThan({ api, profile }: Report): string {
   const smaller = PROFILES[api].slice(
     0,
@@ -109,7 +106,6 @@ function smallerThan({ api, profile }: Report): string {
   return smaller.length === 0 ? '' : `; for less, add --profile ${smaller.map(({ name }) => name).join(' or ')}`;
 }
 
-/** The first words of a report for people. */
 export function headlineOf(report: Report): Headline {
   return report.replay_of === undefined || report.interrupted === true || report.unreachable !== undefined
     ? verdict(report)
@@ -119,7 +115,6 @@ export function headlineOf(report: Report): Headline {
 const AGAIN: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'known']);
 const GONE: ReadonlySet<Outcome> = new Set(['pass', 'fixed']);
 
-/** What a check came to, whatever a baseline makes of it. */
 const madeOf = ({ outcome, expected }: CheckResult): Outcome =>
   outcome !== 'flaky' ? outcome : expected === undefined ? 'pass' : 'fail';
 
@@ -146,10 +141,7 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/**
- * `28 of 88 checks decided: nothing was driven (muster explain drive); 41 need drive (add --control ADDRESS), 4 left
- * out by --fast`.
- */
+/** Coverage in words: `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
   const reasons = reasonsOf(undecided);
@@ -161,21 +153,17 @@ export function decided(coverage: Coverage): string {
 const reasonsOf = (undecided: Coverage['undecided']): string[] =>
   undecided.map(({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`);
 
-/** Whether most could not be tried, because the target could not be driven. */
+/** Whether checks were left out because the target could not be driven. */
 export const isUndriven = ({ undecided }: Coverage): boolean =>
   undecided.some(({ needs }) => needs?.includes('drive') === true);
 
-/** The colour of a headline: a good one is not green where little was tried. */
+/** Colour of a headline: a good one is not green if little was tried. */
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/**
- * The same for the first lines of a report; undefined where it would only distract from why nothing was decided, or
- * from a replay.
- */
+/** Coverage for the first lines; undefined if it would distract from an unreachable target or a replay. */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 
-/** Whether the first lines of a report say how much was decided. */
 export const showsCoverage = ({ replay_of, unreachable, summary }: Report): boolean =>
   replay_of === undefined && (unreachable === undefined || summary.fail > 0);

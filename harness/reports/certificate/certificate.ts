@@ -1,7 +1,4 @@
-/**
- * Whether a certificate can be believed: its signature, its consistency, its subject, and the suites that it was made
- * with.
- */
+/** Verifies certificates: signature, consistency, subject, and the suites behind them. */
 
 import type { KeyObject } from 'node:crypto';
 import { defined } from '../../common/defined.ts';
@@ -30,28 +27,23 @@ import {
   suitesDigest,
 } from './statement.ts';
 
-/** This Muster, which a certificate can be compared with. */
+/** Suites of this Muster, for comparison with a certificate. */
 export interface OwnSuites {
   version: string;
   suites: SuitesDigest;
-  /** Ids of all checks of a profile that decide the requirements of a set. */
+  /** Ids of all checks of a profile in a requirement set. */
   checkIds(api: string, profile: string, requirements: string): readonly string[];
-  /** `sha256:…` of a requirement set of an API; undefined when there is none of that date here. */
+  /** `sha256:…` of a requirement set of an API; undefined if this Muster lacks the date. */
   requirementsDigest(api: string, date: string): string | undefined;
-  /** Date of the newest set that is here. */
   newestRequirements: string;
 }
 
-/** What a certificate is compared with. */
 export interface VerifyOptions {
   own?: OwnSuites;
-  /** `sha256:…` or hex of the subject that the reader has. */
   digest?: string;
-  /** Default: this machine's clock. */
   now?: Date;
 }
 
-/** What a Muster of that version, with these suites, compares certificates with. */
 export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
   const suitesOf = (api: string): Suite<never>[] => suites.filter((suite) => suite.api === api);
   return {
@@ -80,7 +72,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
  *
  * @param file content of the file
  * @returns the statement in it
- * @throws Refused with the first thing that does not hold
+ * @throws Refused with the first problem
  */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
   const payload = open(file, publicKey);
@@ -100,7 +92,7 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   return content;
 }
 
-/** The test-result predicate and Muster's own say the same. */
+/** Compares the test-result predicate with Muster's own. */
 function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
   const ids = verdicts.map((verdict) => verdict.id);
@@ -128,7 +120,7 @@ function complete({ predicate }: Statement): void {
   if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
-/** The digests are of what the statement says, and the reader's is among them. */
+/** Checks that digests belong to the subject, and the reader's digest is among them. */
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
   const digest = what?.digest.sha256;
   const named = muster.artifact?.digest.sha256;
@@ -147,10 +139,10 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
-/** Clocks differ, and so do the days of places. */
+/** Milliseconds of tolerance for clocks and time zones: a day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
-/** The run was after its requirements were written, and before now. */
+/** Checks that the run began after its requirements were written, and before now. */
 function dated({ predicate: { muster } }: Statement, now: Date): void {
   const { started_at: started, requirements_version: date } = muster;
   const written = Date.parse(date);
@@ -162,12 +154,12 @@ function dated({ predicate: { muster } }: Statement, now: Date): void {
     throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
 }
 
-/** A set never changes once it is released, whatever version of Muster ran it. */
+/** Compares requirement sets, which never change once released, across versions of Muster. */
 function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
   const { api, requirements_version: date } = muster;
   const named = configuration.find(({ name }) => name === requirementsName(api, date));
   const here = own.requirementsDigest(api, date);
-  // Sets are added, and none is ever taken away.
+  // Sets are only added, so a missing older one never existed.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
     throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
@@ -188,8 +180,6 @@ function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void 
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
 }
 
-// What a certificate claims and does not claim, in words, and what a badge claims of a run.
-
 const API_NAMES = {
   device: 'the Device API',
   platform: 'the Platform API',
@@ -197,24 +187,21 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Kind of the control that ends a process which Muster started, itself. */
+/** Kind of a control that ends Muster's own process, so that a kill is certain. */
 const OWN_PROCESS = 'process';
 
-/** For a reader who was not there. */
 export interface Claims {
-  /** The verdict, and on how many checks it rests. */
   headline: string;
-  /** What was tested. */
   about: string;
   claims: string[];
   not: string[];
 }
 
-/** The verdict of a certificate, as the run that wrote it and its readers call it. */
+/** Verdict of a certificate, in the words of a run. */
 export const verdictOf = ({ result, muster }: Predicate): string =>
   `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
 
-/** How each check that the profile holds the target to was decided, a line each. */
+/** Decisions on the checks of the profile, one a line. */
 export const decisionsIn = ({ predicate }: Statement): string[] =>
   predicate.muster.verdicts
     .filter(({ in_profile }) => in_profile === true)
@@ -225,7 +212,7 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
-/** What a verified certificate says. With `own`, also whether its suites are those of this Muster. */
+/** Claims of a verified certificate. With `own`, also whether its suites are those of this Muster. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
   const named = (...outcomes: Outcome[]): string[] =>
@@ -279,7 +266,7 @@ const WAYS: Readonly<Record<string, string>> = {
   executable: "--command 'PROGRAM …'",
 };
 
-/** The command of a customer who has the same file, image or address. */
+/** Command with which a customer repeats the run on a copy. */
 const runYourself = ({
   api,
   digest_of: of = 'name',
@@ -289,7 +276,6 @@ const runYourself = ({
 }: Predicate['muster']) =>
   `muster check ${api} ${WAYS[of] ?? '…'} --profile ${profile} --requirements ${requirements} --seed ${seed}`;
 
-/** What is shown of what was tested, and what the reader has to take the signer's word for. */
 function identityIn(
   subject: Statement['subject'][number] | undefined,
   { digest_of: suitesOf, transport, executable, digest_missing: missing, artifact }: Predicate['muster'],
@@ -319,14 +305,13 @@ function identityIn(
   return { claims, not };
 }
 
-/** ` (sha256:…)`, when the certificate has it. */
 function requirementsDigest({ configuration, muster }: Predicate): string {
   const name = requirementsName(muster.api, muster.requirements_version);
   const digest = configuration.find((entry) => entry.name === name)?.digest.sha256;
   return digest === undefined ? '' : ` (sha256:${digest})`;
 }
 
-/** Nothing is said about the target. */
+/** Whether a check decided nothing about the target. */
 const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicable' || outcome === 'undecided';
 
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {
@@ -353,7 +338,7 @@ const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
 };
 const HEIGHT = 20;
 
-/** The badge of a run as an SVG document, for a README. It claims no more than the run showed. */
+/** Badge of a run as an SVG document, for a README. Claims no more than the run. */
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
   const left = `muster ${report.api}`;
@@ -375,14 +360,12 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** By the average width of a letter; `textLength` makes it exact. */
+/** Width by the average of a letter, in pixels; `textLength` makes it exact. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
-// `--certificate FILE --key FILE`: from a finished run to a signed file.
-
-/** Certifies runs with one key, into one file. */
+/** Signs certificates of runs with one key, into one file. */
 export interface Issuer {
-  /** Writes the certificate; throws Refused, and writes nothing, when the run was not complete. */
+  /** Writes the certificate. Throws Refused for an incomplete run, and writes nothing. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 

@@ -1,7 +1,6 @@
 /**
- * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Nothing that bears
- * on the statement can change unnoticed; the layout of the file, line ends included, is free, since others write
- * envelopes too.
+ * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Every change to the
+ * statement is detected; the layout of the file is free, since other programs write envelopes too.
  */
 
 import {
@@ -20,9 +19,7 @@ import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
-// Ed25519 keys that sign certificates.
-
-/** The name of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
+/** Id of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
 export function keyId(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return createHash('sha256')
@@ -31,7 +28,7 @@ export function keyId(key: KeyObject): string {
 }
 
 /**
- * Makes a key pair and writes `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws
+ * Writes a new key pair to `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws
  * UsageError.
  */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
@@ -57,12 +54,12 @@ function whyNotMade(place: string, error: unknown): string {
     : 'is there already, and is not overwritten';
 }
 
-/** A private key in PEM form. Throws UsageError. */
+/** Private key in PEM form. Throws UsageError. */
 export function readPrivateKey(file: string): KeyObject {
   return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
-/** A public key in PEM form. Throws UsageError, also for a private one. */
+/** Public key in PEM form. Throws UsageError, also for a private key. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
@@ -88,9 +85,10 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
   return key;
 }
 
-// JSON in which no object has two members of one name: of those, readers take different ones.
-
-/** Like `JSON.parse`. Throws SyntaxError, also for a name that an object has twice. */
+/**
+ * Parses JSON. Throws SyntaxError, also for an object with two members of one name, of which readers take different
+ * ones.
+ */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const twice = repeatedName(text);
@@ -98,9 +96,9 @@ export function parseStrict(text: string): unknown {
   return value;
 }
 
-/** In text that is JSON, a name that one object has twice. */
+/** Name that an object in a JSON text has twice. */
 function repeatedName(text: string): string | undefined {
-  /** The names so far of each open object; undefined for an array. */
+  /** Names so far of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let nameIsNext = false;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
@@ -122,7 +120,6 @@ function repeatedName(text: string): string | undefined {
   return undefined;
 }
 
-/** Media type of in-toto statements. */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 const envelope = shape(
@@ -133,21 +130,20 @@ const envelope = shape(
     signatures: Type.Array(exact({ keyid: Type.Optional(Type.String()), sig: Type.String() }), { minItems: 1 }),
   }),
 );
-/** A signed envelope. */
 export type Envelope = Static<typeof envelope.schema>;
 
-/** The file cannot be trusted; the message says why. */
+/** Certificate is not trusted; the message says why. */
 export class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Pre-authentication encoding: what is signed. */
+/** Pre-authentication encoding: the signed bytes. */
 export function preAuthenticationEncoding(payloadType: string, payload: Buffer): Buffer {
   const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `;
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-/** The envelope of a payload, signed. */
+/** Signed envelope of a payload. */
 export function seal(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
   const made: Envelope = {
@@ -158,7 +154,7 @@ export function seal(payload: Buffer, privateKey: KeyObject): string {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** The payload of an envelope, after its signature by `publicKey` was verified. Throws Refused. */
+/** Payload of an envelope whose signature `publicKey` verifies. Throws Refused. */
 export function open(text: string, publicKey: KeyObject): Buffer {
   const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
@@ -167,7 +163,7 @@ export function open(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // A key's name is a hint, and may be left out; the signature decides.
+  // The key id is an optional hint; the signature decides.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);

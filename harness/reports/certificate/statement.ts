@@ -1,4 +1,4 @@
-/** An in-toto Statement v1 with the test-result predicate, and Muster's own beside it in the field `muster`. */
+/** In-toto Statement v1 with the test-result predicate, and Muster's own fields below `muster`. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,9 +22,7 @@ import {
 import { differencesIn } from '../findings.ts';
 import { Refused } from './envelope.ts';
 
-/** Type of the statement. */
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
-/** Type of its predicate. */
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
 const text = Type.String();
@@ -37,7 +35,7 @@ const verdict = exact({
   section: text,
   outcome: oneOf(OUTCOMES),
   reason: Type.Optional(text),
-  // Certificates of before 2026-11-25 lack what follows.
+  // Absent in certificates before 2026-11-25.
   in_profile: Type.Optional(Type.Literal(true)),
   fails_by: Type.Optional(text),
   saw: Type.Optional(Type.Record(text, Type.Integer())),
@@ -75,7 +73,7 @@ export const statement = shape(
         capabilities: Type.Array(oneOf(CAPABILITIES)),
         subject_name: Type.Optional(text),
         subject_version: Type.Optional(text),
-        // Certificates of before 2026-11-22 lack what follows.
+        // Absent in certificates before 2026-11-22.
         digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
         executable: Type.Optional(text),
         digest_missing: Type.Optional(text),
@@ -87,21 +85,19 @@ export const statement = shape(
     }),
   }),
 );
-/** What a certificate says. */
 export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** A check that a baseline excuses failed all the same, and one that fails now and then does not hold. */
+/** Outcomes that fail in a certificate: an excused check failed all the same, and a flaky one does not hold. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
 
-/** Whether a check counts as failed, or as warned, for a certificate. */
 export const isFailed = ({ outcome, fails_by: by }: Decided): boolean => FAILED.includes(outcome) || by !== undefined;
 export const isWarned = ({ outcome, fails_by: by }: Decided): boolean => outcome === 'warn' && by === undefined;
 
-/** Why a run cannot be certified; undefined when it can. */
+/** Reason why a run cannot be certified; undefined if it can. */
 export function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
@@ -130,7 +126,7 @@ export function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
-/** The statement about a run. Throws Refused when it cannot be certified. */
+/** Statement about a run. Throws Refused if it cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
@@ -175,7 +171,6 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
   };
 }
 
-/** Name of the entry of `configuration` whose digest is that of the requirement set. */
 export const requirementsName = (api: string, date: string): string => `muster requirements of ${date} (${api})`;
 
 function requirementsOf(report: Report): Predicate['configuration'] {
@@ -189,7 +184,7 @@ function hexOf(digest: string): string {
   return hex;
 }
 
-/** What was measured comes first, then a file that the tester names, then the name itself. */
+/** Subject by precedence: a measured digest, a file named by the tester, the name itself. */
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
   const name = label.filter((part) => part !== undefined).join(' ');
@@ -201,7 +196,6 @@ function subjectOf(target: TargetDescription): Statement['subject'][number] {
   return { name, digest: { sha256 }, annotations: { declared: true } };
 }
 
-/** What the subject's digest is of, and what else is known of what was tested. */
 function subjectDetails(target: TargetDescription): Partial<Own> {
   const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
   const declared = artifact === undefined ? ('name' as const) : ('artifact' as const);
@@ -212,22 +206,20 @@ function subjectDetails(target: TargetDescription): Partial<Own> {
   };
 }
 
-/** The digest of a subject that is known by name and version only: SHA-256 of `{"name":…,"version":…}`. */
+/** Digest of a subject known only by name and version: SHA-256 of `{"name":…,"version":…}`. */
 export function declaredDigest(name: string, version: string): string {
   return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
 }
 
-/** Without evidence: a certificate is for readers who cannot repeat the run. */
+/** Verdict without evidence: readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
 
-/** How a certificate says that a check was decided. */
 export type JudgedCheck = Own['verdicts'][number];
 
 type Judged = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | 'reason' | 'in_profile' | 'fails_by' | 'saw'>;
 
-/** Choices where the specification is silent, so that certificates can be compared. */
 function observedIn({ checks }: Report): Pick<Own, 'observed'> {
   const observed = checks.flatMap(({ id, observed: choices = [] }) =>
     choices.map((choice) => ({ check: id, ...choice })),
@@ -235,31 +227,25 @@ function observedIn({ checks }: Report): Pick<Own, 'observed'> {
   return observed.length === 0 ? {} : { observed };
 }
 
-/** What the target declares and the run saw otherwise. */
 function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
   const untrue = differences(declarations).map(({ name, declared, observed }) => ({ name, declared, observed }));
   return untrue.length === 0 ? {} : { declarations: untrue };
 }
 
-/** The suites of one Muster. */
 export interface SuitesDigest {
   /** Lowercase hex SHA-256. */
   sha256: string;
   files: number;
-  /**
-   * `source`: the TypeScript of a checkout. `package`: the compiled files of the published package. They digest
-   * differently.
-   */
+  /** `source`: TypeScript of a checkout. `package`: compiled files of the published package. Their digests differ. */
   form: 'source' | 'package';
 }
 
-/** The suites, and the part of the harness that decides outcomes. */
 const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
-/** The directory above `harness/`: of the checkout, or of `dist/`. */
+/** Folder above `harness/`: of the checkout, or of `dist/`. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** As by `find … | sort | sha256sum | sha256sum` over those files, without tests. */
+/** Digest as by `find … | sort | sha256sum | sha256sum` over these files, without tests. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

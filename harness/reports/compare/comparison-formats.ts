@@ -1,4 +1,4 @@
-/** A comparison for a terminal: what differs, then what changed from one to the next, then the verdict. */
+/** Renders a comparison for a terminal and as a page: differences, changes from entry to entry, verdict. */
 
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
@@ -18,17 +18,15 @@ import {
 } from './comparison.ts';
 import type { Said } from './entries.ts';
 
-/** Terminal columns that a row needs beside its marks, and the least for a label above these. */
+/** Columns of a row beside its marks, and least columns of a label above them. */
 const ROW = 56;
 const HEAD = 8;
-/** The same for the number and the label before what was expected or seen. */
 const SAYS = 22;
-/** Ids of changed checks that are named. The page has all. */
+/** Ids of changed checks in the text; the page has all. */
 const NAMED = 6;
-/** Reasons that are told of what is undecided, the most frequent ones. */
+/** Reasons shown for undecided checks, the most frequent first. */
 const REASONS = 3;
 
-/** Lines for a terminal of so many columns, ready to be written. */
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
   const blocks = [
     legend(comparison, paint, columns),
@@ -87,14 +85,13 @@ const SAID = [
   ['consequence_of', 'may follow from'],
 ] as const;
 
-/** What a report says of an outcome, by lines of a label and a text. */
 const fieldsOf = (said: Said | undefined): [label: string, text: string][] =>
   SAID.flatMap(([name, label]) => {
     const text = said?.[name];
     return text === undefined ? [] : [[label, cutTo(printable(text), VALUE)]];
   });
 
-/** What was expected and seen, once for all that found the same. */
+/** Expected and actual, once for entries with the same finding. */
 const findingLines = (findings: RequirementRow['findings'], paint: Paint, columns: number): string[] =>
   grouped(findings, (said) => JSON.stringify(comparable(said ?? {}))).flatMap(([numbers, said]) =>
     fieldsOf(said).flatMap(([label, text], index) =>
@@ -107,7 +104,6 @@ const findingLines = (findings: RequirementRow['findings'], paint: Paint, column
     ),
   );
 
-/** Each value once, with the numbers of those that have it. */
 const grouped = <T>(values: readonly T[], as: (value: T) => string): [numbers: string, value: T][] => {
   const numberedValues = values.map((value, index) => ({ value, number: index + 1 }));
   return [...Map.groupBy(numberedValues, ({ value }) => as(value)).values()].flatMap((alike) =>
@@ -115,7 +111,6 @@ const grouped = <T>(values: readonly T[], as: (value: T) => string): [numbers: s
   );
 };
 
-/** The symbols that are used, in words. */
 function key(rows: readonly RequirementRow[]): string {
   const used = new Set(rows.flatMap(({ outcomes }) => outcomes));
   return [...used]
@@ -140,7 +135,9 @@ const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
     ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
   );
 
-/** What can change from one entry to the next. `lacks`: which of the two did not decide it, counted from the later. */
+/**
+ * Changes between two entries. `lacks`: index of the entry that did not decide the check, relative to the later one.
+ */
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
   { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more', lacks: 0 },
@@ -150,7 +147,6 @@ const CHANGES = [
   { of: 'behaviour', symbol: '~', tone: 'warn', words: 'answered in another way' },
 ] as const satisfies { of: keyof Changes; lacks?: 0 | -1; [shown: string]: unknown }[];
 
-/** The changes to one entry from the one before it, each with the names of what changed; none without any. */
 const changesIn = (step: Changes): { symbol: string; tone: string; words: string; names: string[] }[] =>
   CHANGES.flatMap(({ of, symbol, tone, words, ...change }) => {
     const rows: readonly (RequirementRow | ChoiceRow)[] = step[of];
@@ -173,11 +169,10 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
   return outcome === undefined ? 'not in its report' : printable(findings[index]?.reason ?? OUTCOME_WORDS[outcome]);
 }
 
-/** `From 1.2 to 1.3`. */
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
   `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
 
-/** Of two alone, the closing words say the share. */
+/** Lines of a step. Without the share if there is only one step, since the closing lines have it. */
 function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
   const said = changesIn(step).flatMap(({ symbol, words, names }) => {
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';
@@ -196,13 +191,10 @@ const closing = ({ word, tone, share, code, meaning }: GateVerdict, paint: Paint
   ...wrap(`exit ${code}: ${meaning}`, columns).map((line) => paint('dim', line)),
 ];
 
-// A comparison as one HTML file. It loads nothing and needs no script.
-
-/** Characters of a label at the head of a column, and of a value. */
+/** Characters of a column's label, and of a value. */
 const LABEL = 60;
 const VALUE = 400;
 
-/** Text of the page. */
 export function comparePage(comparison: Comparison, verdict: GateVerdict, version: string): string {
   const { entries, requirements, choices } = comparison;
   const api = entries[0]?.api ?? '';
@@ -240,7 +232,6 @@ function changed(comparison: Comparison, step: Changes): Markup {
   return html`<h2>${headingOf(comparison, step)}</h2><p class="soft">${shareOf(step)}</p><dl>${list}</dl>`;
 }
 
-/** A table behind a summary; `open` shows it at once. */
 function folded(heading: string, count: number, open: boolean, table: Markup): Markup {
   if (count === 0) return NOTHING;
   return html`<details ${open ? html`open` : NOTHING}>

@@ -1,6 +1,4 @@
-/**
- * Puts entries beside each other: requirement by requirement, and choice by choice where the specification is silent.
- */
+/** Compares entries, requirement by requirement, and choice by choice where the specification is silent. */
 
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
@@ -9,73 +7,57 @@ import { LEVELS, type Level, type Outcome, type Requirement } from '../../runner
 import { lines, plural } from '../findings.ts';
 import { type Entry, type EntryCheck, labelled, type Said } from './entries.ts';
 
-/** All that was compared. The arrays of a row have one place for each entry. */
 export interface Comparison {
   entries: readonly Entry[];
-  /** Those that differ come first. */
   requirements: RequirementRow[];
   choices: ChoiceRow[];
-  /** From each entry to the next. */
   steps: Changes[];
-  /** The last of them, which a gate judges. */
   changes: Changes;
 }
 
-/** One check and what it came to. */
 export interface RequirementRow {
   id: string;
   level: Level;
   section: string;
   requirement: string;
-  /** `undefined` where the entry does not have the check. */
   outcomes: (Outcome | undefined)[];
-  /** `undefined` where there is nothing to say. */
   findings: (Said | undefined)[];
   differs: boolean;
 }
 
-/** One choice where the specification is silent. */
 export interface ChoiceRow {
   check: string;
   name: string;
-  /** `undefined` where it was not observed. */
   values: (string | undefined)[];
   differs: boolean;
 }
 
-/** What changed between two releases. */
 export interface Changes {
-  /** Place of the later one among the entries. */
+  /** Index of the later entry. */
   to: number;
-  /** Checks of the requirement set, and those that both decided, some of them as flaky. */
+  /** Checks of the requirement set, those that both decided, and the flaky ones among them. */
   checks: number;
   both: number;
   flaky: number;
-  /** Held before, and does not now. */
   regressions: RequirementRow[];
-  /** Decided before, and not now. */
   undecided: RequirementRow[];
-  /** Decided now, and not before. */
   undecidedBefore: RequirementRow[];
-  /** Decided by one alone, because the requirement set of the other does not hold it. */
+  /** Decided by one entry only, because the other's requirement set lacks it. */
   inOneSet: RequirementRow[];
-  /** Did not hold before, and does now. */
   mended: RequirementRow[];
-  /** Observed in both, with another value. */
   behaviour: ChoiceRow[];
 }
 
 type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
-/** A check that fails now and then does not hold, whatever came of it this time. */
+/** Outcomes that do not hold; a flaky check counts, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
 
-/** Since when, and until when, the requirements of checks are in a set, by the ids of the checks. */
 export type Terms = ReadonlyMap<string, Pick<Requirement, 'since' | 'until'>>;
 
-/** @throws UsageError when there are fewer than two entries, or entries of different APIs */
+/** @throws UsageError for fewer than two entries, or entries of different APIs */
 export function compare(given: readonly Entry[], terms: Terms = new Map()): Comparison {
   if (given.length < 2) throw new UsageError('there is only one report: give two or more to compare');
   const apis = new Set(given.map(({ api }) => api));
@@ -132,15 +114,15 @@ const differencesFirst = <T extends { differs: boolean }>(
   return rows.toSorted((a, b) => weight(b) - weight(a));
 };
 
-/** What follows from other findings comes after them. */
+/** Weight of a difference: consequences of other findings come later. */
 const tellingOf = (row: RequirementRow): number =>
   judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
 
-/** Whether two entries decided a check, and not in the same way. What one of them did not decide tells less. */
+/** Whether two entries decided a check differently; an undecided check tells less. */
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
-/** How much of the requirement set both decided, and who the rest: `58 of 90 checks decided by both, 32 by neither`. */
+/** Share of the requirement set that both decided, e.g. `58 of 90 checks decided by both, 32 by neither`. */
 export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOneSet }: Changes): string {
   const alone = undecided.length + undecidedBefore.length;
   return lines(
@@ -181,7 +163,7 @@ function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said 
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** A SHOULD that does not hold inside the check of a MUST has the level SHOULD in one report and MUST in the other. */
+/** Strictest level: a SHOULD inside the check of a MUST has level SHOULD in one report and MUST in the other. */
 const strictest = (checks: readonly EntryCheck[]): Level =>
   LEVELS.find((level) => checks.some((check) => check.level === level)) ?? 'INFO';
 
@@ -195,7 +177,7 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
   });
 }
 
-/** By check and name. Two values of one name are one value, in an order of their own. */
+/** Choices by check and name. Several values of one name are sorted into one. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
   const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);
@@ -209,26 +191,23 @@ function choicesOf({ checks }: Entry): Map<string, { check: string; name: string
   );
 }
 
-// Whether the last of the compared entries may follow the one before it.
-
-/** What `--gate` takes. */
 export const GATES = ['none', 'regressions', 'behaviour'] as const;
-/** `regressions`: what held must hold. `behaviour`: and no choice may change where the specification is silent. */
+/**
+ * `regressions`: held requirements must hold. `behaviour`: in addition, no choice may change where the specification is
+ * silent.
+ */
 export type Gate = (typeof GATES)[number];
 
-/** What a gate makes of the changes. */
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
-  /** How much was looked at; shown wherever the word is. */
   share: string;
-  /** `warn` where nothing was asked for and something no longer holds, or is undecided. */
+  /** `warn`: without a gate, if a requirement broke or became undecided. */
   tone: 'pass' | 'warn' | 'fail';
-  /** The exit code: 0, 1 when it may not follow, 2 when that is not decided. */
+  /** Exit code: 0, 1 for a refusal, 2 if undecided. */
   code: number;
   meaning: string;
 }
 
-/** The verdict of a gate on the last two entries. */
 export function verdictOf({ changes }: Pick<Comparison, 'changes'>, gate: Gate): GateVerdict {
   const { regressions, undecided, undecidedBefore, behaviour, both } = changes;
   const share = shareOf(changes);

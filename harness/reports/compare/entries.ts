@@ -1,4 +1,4 @@
-/** What `muster compare` puts beside each other: the reports of runs, and certificates. */
+/** Entries of `muster compare`: reports of runs, and certificates. */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,45 +8,37 @@ import type { Api, CheckResult, Observed, Report } from '../../runner/types.ts';
 import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
-/** One implementation at one time. */
+/** Implementation at a point in time. */
 export interface Entry {
-  /** Heads its column: `agent 1.3.0`, or what tells its file or command from the others. Unique once compared. */
+  /** Heading of its column: `agent 1.3.0`, or the distinct part of its file or command. Unique after `labelled`. */
   label: string;
-  /** The name of the target and its version; absent where the report has none. */
   name?: string;
-  /** The file, or the image or command that was checked. */
   source: string;
   api: Api;
-  /** Date of its requirement set, and how many checks that has: a run that was narrowed lists some of them. */
+  /** Date of its requirement set, and its number of checks: a narrowed run lists fewer. */
   requirementsVersion: string;
   size: number;
-  /** ISO 8601. */
   startedAt: string;
   checks: EntryCheck[];
 }
 
-/** What one check came to there. A certificate holds neither the words of its requirement nor those of a finding. */
 export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome' | keyof Said> & {
   requirement?: string;
   observed?: readonly Observed[];
 };
 
-/** What a report says of the outcome of a check. */
 export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
 
 /**
- * The entries in files and folders. A folder is a history: its reports in the order in which they were made.
+ * Entries of files and folders. A folder is a history, in chronological order.
  *
- * @throws UsageError that names the file
+ * @throws UsageError with the file
  */
 export function readEntries(paths: readonly string[]): Entry[] {
   return paths.flatMap((path) => (isFolder(path) ? historyIn(path) : [entryIn(path)]));
 }
 
-/**
- * Labels by the name of the target where that tells all of them apart, and else by their files or commands. A number
- * makes those unique that came of the same one.
- */
+/** Labels entries by target if these differ, otherwise by file or command; equal labels get a number. */
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
   const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);
@@ -59,26 +51,24 @@ export function labelled(given: readonly Entry[]): Entry[] {
   });
 }
 
-/** Most characters of a command that all labels may begin with. */
+/** Characters of a command that all labels may share at the start. */
 const LONGEST_START = 24;
 
-/** Without the folder that all are in, or the long start of all commands. One that is nothing else stays whole. */
 function shortened(source: string, start: string): string {
   if (source.length < start.length || (!start.endsWith('/') && start.length <= LONGEST_START)) return source;
   return `${start.endsWith('/') ? '' : '… '}${source.slice(start.length)}`;
 }
 
-/** Whole words and folders that all begin with. */
 function commonStart([first, ...others]: readonly Entry[]): string {
   const words = `${first?.source} `.split(/(?<=[/ ])/);
   const starts = words.map((_, index) => words.slice(0, index + 1).join(''));
   return starts.findLast((start) => others.every(({ source }) => `${source} `.startsWith(start))) ?? '';
 }
 
-/** The entry of a report that came from `source`: a file, or the image or command that was checked. */
+/** Entry of a report from `source`: a file, or the checked image or command. */
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
-  // Complaints about a baseline have no section and are no checks.
+  // Stale baseline entries have no section.
   const own = checks.filter(({ section }) => section !== '');
   const name = named(target.name, target.version);
   return {
@@ -126,7 +116,7 @@ function entryFrom(value: unknown, file: string): Entry | undefined {
   return certified === undefined ? undefined : entryOfCertificate(certified, file);
 }
 
-/** The statement in an envelope. Its signature is not looked at: `muster verify` does that. */
+/** Statement of an envelope, without a look at the signature: `muster verify` checks it. */
 function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;

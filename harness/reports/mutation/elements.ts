@@ -1,7 +1,6 @@
 /**
- * The mutation testing report schema, version 2 (stryker-mutator/mutation-testing-elements), so that existing viewers
- * open it: the files are those of the catalogue, and the mutants the defects that are declared there. A legal variant
- * has no place in it.
+ * Mutation testing report schema, version 2 (stryker-mutator/mutation-testing-elements), for existing viewers: files of
+ * the catalogue, and its defects as mutants. Legal variants have no place in it.
  */
 import { printableJson } from '../../common/terminal.ts';
 import type { MutationReport, MutationState, MutationSubject } from './report.ts';
@@ -18,11 +17,11 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   not_run: 'Pending',
 };
 
-/** Scores that viewers show as good and as bad, where nobody said which is asked for. */
+/** Scores that viewers show as good and bad without a required score. */
 const HIGH = 80;
 const LOW = 60;
 
-/** @param sourceOf the text of a file of the catalogue; '' where it is not there */
+/** @param sourceOf text of a file of the catalogue; '' if it is missing */
 export function mutationElements(report: MutationReport, sourceOf: (file: string) => string): string {
   const defects = report.subjects.filter(({ kind }) => kind === 'defect');
   const files = [...Map.groupBy(defects, ({ file }) => file)].map(([file, members]) => {
@@ -63,7 +62,7 @@ function mutant(subject: MutationSubject, source: string) {
   };
 }
 
-/** From the name in its declaration to the end of that line. Lines and columns count from 1. */
+/** Location of a declaration, from the name to the end of its line. Lines and columns count from 1. */
 function locationOf(name: string, source: string) {
   const lines = source.split('\n');
   const line = lines.findIndex((text) => text.includes(`'${name}'`));

@@ -1,4 +1,4 @@
-/** What `--report` of `muster mutate` takes. */
+/** Formats of `muster mutate --report`. */
 import { inert, type Output, painter, printableJson } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { isOneFile, prepareFile } from '../../common/user-files.ts';
@@ -10,19 +10,17 @@ import { mutationPage } from './page.ts';
 import type { MutationReport } from './report.ts';
 import { mutationText } from './text.ts';
 
-/** What the formats need beside the report. */
 export interface MutationWriting {
   readonly stdout: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly columns: number;
   readonly verbose: boolean;
-  /** The text of a file of the catalogue; '' where it is not there. */
+  /** Text of a file of the catalogue; '' if it is missing. */
   sourceOf(file: string): string;
 }
 
 interface Format {
   readonly name: string;
-  /** `terminal`: it goes to stdout. */
   text(report: MutationReport, writing: MutationWriting, terminal: boolean): string;
 }
 
@@ -39,14 +37,13 @@ const FORMATS: readonly Format[] = [
   { name: 'mutation', text: (report, { sourceOf }) => mutationElements(report, sourceOf) },
 ];
 
-/** All formats in words, for help. */
 export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json, html, markdown, junit or mutation (the mutation testing report schema), each with =FILE';
 
 /**
- * What writes the reports that are asked for; without any, `pretty`. Files are tried before the work.
+ * Writer of the requested reports; default: `pretty`. Tries files before the work.
  *
- * @throws UsageError for an unknown format, for a place that cannot be written, and for two that go to one place
+ * @throws UsageError for an unknown format, an unwritable place, and two reports in one place
  */
 export function mutationWriters(specs: readonly string[]): (report: MutationReport, writing: MutationWriting) => void {
   const wanted = (specs.length === 0 ? ['pretty'] : specs).map((spec) => {

@@ -1,7 +1,7 @@
 /**
- * JUnit XML: a suite for each section, a case for each defect and variant. A survivor and a brittle one are failures,
- * unless enough was killed without that survivor; what a server or the tests themselves kept from being known is an
- * error; the rest that says nothing is skipped.
+ * JUnit XML: a suite for each section, a case for each defect and variant. Survivors and brittle variants are failures,
+ * unless the score is reached without the survivor. A server or tests that could not run are errors; other undecided
+ * subjects are skipped.
  */
 import { EXIT } from '../../common/usage.ts';
 import { sectionTitle } from '../../contract/sections.ts';
@@ -45,7 +45,7 @@ function testCase(subject: MutationSubject, report: MutationReport): string {
   return element('testcase', attributes, outcome(subject, report));
 }
 
-/** A survivor fails nothing where enough was killed. */
+/** Whether a subject is a failure: a survivor is none if the score is reached. */
 const fails = (subject: MutationSubject, { score = 0, min_score: least }: MutationReport): boolean =>
   isFinding(subject) && (subject.state === 'brittle' || least === undefined || score < least);
 

@@ -1,4 +1,4 @@
-/** The report as Markdown, for a job summary or a merge request. */
+/** Report as Markdown, for a job summary or a merge request. */
 import { escapeText } from '../../common/html.ts';
 import { printable } from '../../common/terminal.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './report.ts';
 import { foundEarlier, sinceLines } from './since.ts';
 
-/** Findings that are shown: GitHub drops what exceeds 1 MiB of a step's summary. */
+/** Findings shown: GitHub drops a step's summary above 1 MiB. */
 const SHOWN = 100;
 
 export function mutationMarkdown(report: MutationReport): string {
@@ -43,13 +43,11 @@ export function mutationMarkdown(report: MutationReport): string {
   ].join('\n\n')}\n`;
 }
 
-/** Of one line, without markup. */
 const cell = (text: string): string =>
   escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|~]/g, '\\$&')
     .replaceAll('\n', ' ');
 
-/** As code of one line. */
 const inline = (text: string): string => `\`${printable(text).replaceAll('`', "'").replaceAll('\n', ' ')}\``;
 
 function list(title: string, subjects: readonly MutationSubject[]): string[] {

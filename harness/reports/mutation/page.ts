@@ -1,4 +1,4 @@
-/** The report as one HTML file. It loads nothing and needs no script. */
+/** Report as one HTML file, which loads nothing and needs no script. */
 import { readableDuration } from '../../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { clause } from '../html.ts';
@@ -14,7 +14,7 @@ import {
 } from './report.ts';
 import { lastWords, sinceLines } from './since.ts';
 
-/** The colour of each state: a name of `palette.css`. */
+/** Colour of each state: a name of `palette.css`. */
 const TONES: Readonly<Record<MutationState, string>> = {
   killed: 'pass',
   timed_out: 'pass',
@@ -27,18 +27,14 @@ const TONES: Readonly<Record<MutationState, string>> = {
   not_run: 'na',
 };
 
-/** Tables as those of a comparison. */
 const STYLE = ['../compare/comparison-page.css', './mutation-page.css'].map((file) => new URL(file, import.meta.url));
 
-/** Those that are open at once. */
 const OPEN: readonly MutationState[] = ['brittle', 'survived'];
-/** In the order in which the page shows them. */
 const ORDER: readonly MutationState[] = [
   ...OPEN,
   ...(['known', 'never_asked', 'blocked', 'not_run', 'timed_out', 'killed', 'accepted'] as const),
 ];
 
-/** Text of the page. */
 export function mutationPage(report: MutationReport): string {
   const { side, score } = report;
   const title = `mutate ${side}: ${score === undefined ? 'no score' : inPercent(score)}`;
@@ -103,12 +99,11 @@ function row(subject: MutationSubject, sections: MutationReport['sections']): Ma
 <span class="soft">${kind} · ${section}</span><p>${summary}</p></th>
 <td>${required.length === 0 ? 'The specification leaves it open.' : required}</td>
 <td><code>${byHand}</code>${ended.map((text) => html`<p class="soft">${text}</p>`)}${
-    // Of tests that passed it says nothing.
+    // Output of tests that passed says nothing.
     wrote === undefined || state === 'survived' ? NOTHING : html`<pre>${wrote}</pre>`
   }</td></tr>`;
 }
 
-/** A table behind a summary; `open` shows it at once. */
 function folded(
   heading: string,
   count: number,

@@ -1,16 +1,12 @@
-/**
- * What became of a user's own tests when their server was wrong: the data of `muster mutate`, and its words. Its shape
- * is published as `fixtures/schemas/mutation.schema.json`.
- */
+/** Data of `muster mutate`, and its words. The shape is published as `fixtures/schemas/mutation.schema.json`. */
 import type { Static } from 'typebox';
 import { sectionTitle } from '../../contract/sections.ts';
 import { objectShape, oneOf } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
-/** What can be planted: what the tests should find, and what they should put up with. */
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/** Of a defect: the first four. Of a variant: `accepted` and `brittle`. Of both: the others. */
+/** States: the first four of defects, `accepted` and `brittle` of variants, the rest of both. */
 export const MUTATION_STATES = [
   'killed',
   'timed_out',
@@ -24,7 +20,6 @@ export const MUTATION_STATES = [
 ] as const;
 export type MutationState = (typeof MUTATION_STATES)[number];
 
-/** What each state means, in words that follow its number. */
 export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   killed: 'killed',
   timed_out: 'timed out',
@@ -37,7 +32,7 @@ export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   not_run: 'not run',
 };
 
-/** What a run of the tests on a server can say of them. */
+/** States that follow from a run of the tests on a server. */
 const VERDICTS: readonly MutationState[] = ['killed', 'timed_out', 'survived', 'known', 'accepted', 'brittle'];
 export const isVerdict = (state: MutationState): boolean => VERDICTS.includes(state);
 
@@ -149,10 +144,10 @@ export type MutationReport = Static<typeof mutationReportShape.schema>;
 const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
 
-/** As much as shows which test failed, in a report that has hundreds of them. */
+/** Characters that show the failed test, in a report with hundreds of them. */
 const KILLED_CHARACTERS = 2000;
 
-/** Where a defect was killed, only the end of what the tests wrote. It cuts anywhere: secrets are masked before. */
+/** Report with output cut to its end for killed defects. Secrets are masked before, because the cut may split one. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {
@@ -162,25 +157,22 @@ export const shortened = (report: MutationReport): MutationReport => ({
   }),
 });
 
-/** What the reader has to do something about. */
 export const isFinding = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
   state === 'survived' || state === 'brittle';
 
 export const inState = <S extends Pick<MutationSubject, 'state'>>(subjects: readonly S[], state: MutationState): S[] =>
   subjects.filter((one) => one.state === state);
 
-/** How many there are in each state. */
 export const summaryOf = (subjects: readonly MutationSubject[]): MutationReport['summary'] =>
   Object.fromEntries(MUTATION_STATES.map((state) => [state, inState(subjects, state).length])) as never;
 
-/** Per cent; undefined where no defect was either killed or survived. */
+/** Per cent; undefined if no defect was killed or survived. */
 export function scoreOf(subjects: readonly MutationSubject[]): number | undefined {
   const killed = subjects.filter(isKilled).length;
   const decided = killed + inState(subjects, 'survived').length;
   return decided === 0 ? undefined : (100 * killed) / decided;
 }
 
-/** In the order of the specification. */
 export function sectionsOf(subjects: readonly MutationSubject[]): MutationSection[] {
   return [...Map.groupBy(subjects, (one) => one.section)]
     .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
@@ -200,22 +192,21 @@ export function sectionsOf(subjects: readonly MutationSubject[]): MutationSectio
     });
 }
 
-/** A score to a tenth, never rounded up to what was not reached. */
+/** Score to a tenth, rounded down. */
 export const inPercent = (score: number | undefined): string =>
   score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
 
-/** `120 killed · 3 survived`, without those that are none. */
+/** `120 killed · 3 survived`, without zeros. */
 export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
   MUTATION_STATES.filter((state) => summary[state] > 0)
     .map((state) => `${summary[state]} ${STATE_WORDS[state]}`)
     .join(' · ');
 
-/** What the tests did where they should not have, in one sentence. */
 export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state'>): string =>
   kind === 'defect'
     ? `The tests ${state === 'survived' ? 'pass' : 'passed'} although the server is wrong.`
     : 'The tests fail although the server is right: the specification leaves this open.';
 
-/** The requirement in words; of a variant, that there is none. */
+/** Requirement in words; empty for a variant. */
 export const requirementOf = ({ requirements }: Pick<MutationSubject, 'requirements'>): string =>
   requirements[0]?.text ?? '';

@@ -1,10 +1,10 @@
-/** What changed since an earlier report, in words. */
+/** Changes since an earlier report, in words. */
 import { isFinding, isVerdict, type MutationReport, type MutationSubject, STATE_WORDS } from './report.ts';
 
-/** Names in a line; all of them are in what each format shows of the subjects. */
+/** Names in a line; each format lists all subjects elsewhere. */
 const NAMED = 6;
 
-/** A line for what changed, one for what has a verdict of an earlier run alone, and one for how that run differs. */
+/** Lines about changes, subjects with only an earlier verdict, and differences of that run. */
 export function sinceLines({ since, subjects, first_run: first, flaky }: MutationReport): string[] {
   if (since === undefined) return [];
   const { file, started_at: at, differs } = since;
@@ -34,10 +34,8 @@ function changed(what: string, names: readonly string[]): string[] {
   return [`${names.length} ${what} (${names.slice(0, NAMED).join(', ')}${more})`];
 }
 
-/** What an earlier run found, and this one did not judge. */
 export const foundEarlier = (subjects: readonly MutationSubject[]): MutationSubject[] =>
   subjects.filter(({ state, last }) => !isVerdict(state) && last !== undefined && isFinding(last));
 
-/** The verdict that is not of this run; undefined where there is none. */
 export const lastWords = ({ last }: MutationSubject): string | undefined =>
   last && `not judged by this run; ${STATE_WORDS[last.state]} in that of ${last.started_at.slice(0, 10)}`;

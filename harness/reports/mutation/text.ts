@@ -1,4 +1,4 @@
-/** The report for a terminal: what to do something about, the score by section, and the verdict. */
+/** Report for a terminal: findings, score by section, verdict. */
 import { readableDuration } from '../../common/durations.ts';
 import { bar, cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
 import { plural } from '../findings.ts';
@@ -16,16 +16,16 @@ import {
 } from './report.ts';
 import { foundEarlier, sinceLines } from './since.ts';
 
-/** Reasons that are told, the most frequent ones. The other formats have all. */
+/** Reasons shown, the most frequent first; other formats have all. */
 const NAMED = 12;
-/** Lines of what the tests wrote, on a variant and in a first run that failed. */
+/** Lines of the tests' output, for a variant and for a failed first run. */
 const WROTE = { brittle: 6, first: 20 };
-/** So many findings are told in full. Where there are more, each of all has a line before these. */
+/** Findings shown in full; if there are more, all are listed before. */
 const FIRST = 3;
 const LABEL = 14;
 const BAR = 20;
 
-/** Lines for a terminal of so many columns, ready to be written. `verbose`: also the names of what was not run. */
+/** Text for a terminal of `columns` columns. `verbose`: adds names of subjects that were not run. */
 export function mutationText(report: MutationReport, style: Style): string {
   const { subjects } = report;
   const { paint, columns } = style;
@@ -55,7 +55,7 @@ function heading(report: MutationReport, paint: Paint, columns: number): string[
   const lines = [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Whole, so that it can be copied.
+    // Unwrapped, so that it can be copied.
     ...again,
   ];
   if (operations.length === 0) return [...lines, ...wroteLines(first.wrote, paint, WROTE.first)];
@@ -103,7 +103,7 @@ function finding(subject: MutationSubject, paint: Paint, columns: number): strin
       ]),
     ...(state === 'brittle' && how !== undefined ? line('tests', how) : []),
     ...(reason === undefined ? [] : line('baseline', printable(reason))),
-    // Whole, so that it can be copied.
+    // Unwrapped, so that it can be copied.
     ...hanging(paint('dim', 'by hand'), [byHand], 4, LABEL),
     ...(state === 'brittle' ? wroteLines(wrote, paint, WROTE.brittle) : []),
   ];
@@ -123,7 +123,6 @@ interface Style {
   verbose: boolean;
 }
 
-/** Names of what an earlier run found, and this one did not judge. */
 function earlier({ subjects }: MutationReport, { paint, columns }: Style): string[] {
   const all = foundEarlier(subjects);
   if (all.length === 0) return [];
@@ -134,7 +133,7 @@ function earlier({ subjects }: MutationReport, { paint, columns }: Style): strin
   ];
 }
 
-/** By reason, the most frequent first; with `verbose` with the names. */
+/** Subjects by reason, the most frequent first; `verbose` adds names. */
 function byReason(title: string, state: MutationState, { subjects }: MutationReport, style: Style): string[] {
   const { paint, columns, verbose } = style;
   const all = inState(subjects, state);
@@ -160,7 +159,6 @@ function byReason(title: string, state: MutationState, { subjects }: MutationRep
 const stale = ({ stale: entries }: MutationReport, columns: number): string[] =>
   entries.flatMap(({ name, reason }) => wrap(printable(`stale: ${name} ${reason}`), columns));
 
-/** A line for each section in which a defect was looked for. */
 function table(sections: readonly MutationSection[], paint: Paint): string[] {
   const rows = sections.filter(({ score, brittle, known }) => score !== undefined || brittle > 0 || known > 0);
   if (rows.length === 0) return [];
