@@ -1,25 +1,24 @@
-/** Reads the body of an answer within bounds of time and memory, whatever the target sends. */
+/** Reads the body of an answer within bounds of time and memory. */
 import type { Readable } from 'node:stream';
 import { Bytes } from '../common/bytes.ts';
 import type { Patience } from '../common/waiting.ts';
 import { CODINGS } from './codings.ts';
 import { NoAnswer } from './errors.ts';
 
-/** The first and the last bytes of what comes in pieces. */
+/** Keeps the first and the last bytes of a stream. */
 export class BothEnds {
   readonly #head: Bytes;
   readonly #tail: Bytes;
   readonly #kept: number;
   #length = 0;
 
-  /** Bytes of each end that are kept; of the last, up to twice as many. */
   constructor(head: number, tail: number) {
     this.#head = new Bytes(head);
     this.#tail = new Bytes(2 * tail);
     this.#kept = tail;
   }
 
-  /** The first bytes: only valid until the next call of `append`. */
+  /** First bytes, valid until the next call of `append`. */
   get head(): Buffer {
     return this.#head.view();
   }
@@ -33,34 +32,33 @@ export class BothEnds {
     this.#tail.append(last);
   }
 
-  /** All of it; or both ends with `…` between them, and how long all of it is. */
+  /** Whole content, or both ends with `…` between them and the total length. */
   known(): { body: Buffer | string; size?: string } {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
     if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
-    // Half a character would hide the rest of a secret from what masks it.
+    // Starts at a character boundary: half a character would hide the rest of a secret from the redactor.
     const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
     return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
   }
 }
 
 const MIB = 1024 * 1024;
-/** More than a hundred items of a list take, each with a config of 150 KiB. */
+/** Largest body, bytes: above a list of a hundred items with a config of 150 KiB each. */
 const LARGEST_BODY = 16 * MIB;
-/** Bodies up to this size are read side by side. */
+/** Bytes up to which bodies are read concurrently. */
 const SMALL_BODY = MIB;
-/** JSON in more levels, or with more values, than any answer has would take too much memory as objects. */
+/** Limits of JSON in levels and values, far above any answer: as objects it would fill the memory. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
-/** Reads bodies for one target: large ones one at a time, so that many at once do not fill the memory. */
+/** Reads bodies of one target; large ones one by one, so that many do not fill the memory. */
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
   /**
-   * All of the body. `patience` is renewed by every piece. Throws NoAnswer when it is too large, and what the body
-   * throws.
+   * Reads the whole body; every chunk renews `patience`. Throws NoAnswer if it is too large, and the body's own error.
    */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
@@ -84,7 +82,6 @@ export class BodyReader {
     }
   }
 
-  /** As `withoutCodings`, for one body at a time. */
   unpacked(bytes: Buffer, contentEncoding: string | undefined): Promise<Buffer> {
     const mine = this.#unpacking.then(() => withoutCodings(bytes, contentEncoding));
     this.#unpacking = mine.catch(() => {});
@@ -99,8 +96,8 @@ export class BodyReader {
 }
 
 /**
- * The body without its content codings, which a server may choose freely where a request names none (RFC 9110, section
- * 12.5.3); as it is where one of them is unknown. Throws NoAnswer when it is too large, or not in its coding.
+ * Decodes the content codings, which a server may choose if the request names none (RFC 9110, section 12.5.3); stops at
+ * an unknown one. Throws NoAnswer if the body is too large or invalid.
  */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
@@ -119,7 +116,7 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
   return body;
 }
 
-/** JSON as a value; undefined when the text is not JSON, or has too many levels or values to be an answer. */
+/** Parses JSON; undefined for invalid text, and above the limits of levels and values. */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
   try {
@@ -151,7 +148,6 @@ function isModest(text: string): boolean {
   return depth <= DEEPEST_JSON && values <= MOST_VALUES;
 }
 
-/** Where the quote stands that ends the string; the end of the text when there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const sign = text.charCodeAt(at);

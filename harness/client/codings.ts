@@ -1,4 +1,4 @@
-/** Content codings by their names (RFC 9110, section 8.4.1). */
+/** Content codings by name (RFC 9110, section 8.4.1). */
 import { promisify } from 'node:util';
 import {
   brotliDecompress,
@@ -15,7 +15,7 @@ interface Limit {
   maxOutputLength: number;
 }
 
-/** Both throw where the bytes are not in the coding, or are too many once unpacked. */
+/** Both throw for invalid bytes, and for content above the limit. */
 interface Coding {
   unpack(bytes: Buffer, limit: Limit): Promise<Buffer>;
   unpackSync(bytes: Buffer, limit: Limit): Buffer;

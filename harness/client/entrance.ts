@@ -1,23 +1,23 @@
 /**
- * The way into one listener. It may let few connections wait (Python's `socketserver` five), and refuses those beyond
- * that, which is no fault: they are made again after a pause, one at a time.
+ * Connects to one listener. Its backlog may be short (5 in Python's `socketserver`), and overflow is no fault: refused
+ * connections are tried again after a pause, one at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../common/waiting.ts';
 import { codeOf } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** A refusal means a full listener only where others got in a moment ago, and nobody listens if it goes on. */
+/** Milliseconds since the last success in which a refusal means a full backlog; later it means that nothing listens. */
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
 export class Entrance {
-  /** Settles when the last of those that wait has got in, or has given up. */
+  /** Settles when the last waiter has connected or given up. */
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;
 
-  /** Makes a connection with `connect`, for at most so many milliseconds. Rejects as its last attempt did. */
+  /** Connects with `connect`, for at most `withinMs` milliseconds. Rejects like the last attempt. */
   async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + withinMs;
     if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));
@@ -67,7 +67,6 @@ export class Entrance {
 
 const ENTRANCES = new WeakMap<object, Entrance>();
 
-/** The one of an endpoint, for all its clients. */
 export function entranceOf(endpoint: object): Entrance {
   const known = ENTRANCES.get(endpoint) ?? new Entrance();
   ENTRANCES.set(endpoint, known);

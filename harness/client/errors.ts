@@ -1,38 +1,34 @@
-/** How a request can end without an answer, and whose doing that is. */
-
-/** No connection could be made: nothing was decided about the target. */
+/** Connection failed: decides nothing about the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
 /**
- * A connection was made, and closed, reset or left silent before a whole answer came, or the answer was no HTTP or had
- * no end within 16 MiB. Checks hold it against the target.
+ * Connection ended, or fell silent, before a whole answer; or the answer was no HTTP, or above 16 MiB. The target is at
+ * fault.
  */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
 
-/** A limit of this machine was reached, such as the number of open files: nothing was decided about the target. */
+/** Limit of this machine, such as open files: decides nothing about the target. */
 export class LimitReached extends Error {
   override name = 'LimitReached';
 }
 
-/** The target was silent for too long. */
 export class NoAnswerInTime extends NoAnswer {
   override name = 'NoAnswerInTime';
 }
 
 /**
- * The answer still came when the time for the whole of it was up, or a block of an event stream was larger than Muster
- * reads. Neither is wrong, so nothing was decided about the target. An answer that is larger than any answer of the API
- * can be is NoAnswer.
+ * Answer still in progress at the time limit, or a block of an event stream above Muster's limit. Neither is wrong, so
+ * it decides nothing. An answer above any size of the API is NoAnswer.
  */
 export class Unfinished extends Error {
   override name = 'Unfinished';
 }
 
-/** Codes of system calls that failed because this machine has no more of something, and what to do about it. */
+/** System calls that failed for lack of a resource of this machine, with the remedy. */
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
   ENFILE: 'this machine may open no more files; raise `fs.file-max`',
@@ -43,19 +39,19 @@ const LIMITS: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota of the disk is used up',
 };
 
-/** Codes of a connection that could not be made, or that TLS refused. */
+/** Codes of connections that could not be made, or that TLS refused. */
 const CONNECT_CODES = new Set([
   ...['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPERM', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
   ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE', 'UND_ERR_CONNECT_TIMEOUT'],
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ]);
 
-/** Codes of a connection that the target ended, left silent, or on which it did not speak HTTP. */
+/** Codes of connections that the target ended, left silent, or used for something other than HTTP. */
 const TARGET_CODES = new Set([
   ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
   ...['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
-  // What undici says of a status such as 000, and of 101 that nobody has asked for.
+  // undici's code for a status such as 000, and for an unrequested 101.
   'ERR_ASSERTION',
 ]);
 
@@ -63,7 +59,7 @@ const CLOSED = 'the connection was closed before a whole answer came';
 const NOT_MADE = 'the connection was closed before its TLS handshake was over';
 const UNTRUSTED = 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
 
-/** Codes of the connection in words, where those of the system say nothing to a reader. */
+/** Readable words for codes of a connection. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such socket',
   ECONNREFUSED: 'connection refused',
@@ -87,19 +83,17 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it demands a certificate of the client, and Muster shows none',
 };
 
-/** The same for a connection that was not made yet. */
 const CONNECTING_WORDS: Readonly<Record<string, string>> = { ECONNRESET: NOT_MADE, EPIPE: NOT_MADE };
 
-/** What failed before there was a connection, whatever it is. */
+/** Wraps any failure before the connection. */
 export const notConnected = (error: unknown): Unreachable =>
   new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
 /**
- * Sorts what Node and undici throw: errors of connecting and of TLS are Unreachable, limits of this machine
- * LimitReached, and what the target did to the connection is NoAnswer. Anything else is a fault in Muster and comes
- * back as it is.
+ * Sorts errors of Node and undici: connecting and TLS are Unreachable, limits of this machine LimitReached, the
+ * target's treatment of the connection NoAnswer. Any other error is a fault in Muster and returned as it is.
  *
- * @param what the request in words, such as `GET http://localhost/v0.2/health`
+ * @param what request in words, such as `GET http://localhost/v0.2/health`
  */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
@@ -107,28 +101,25 @@ export function classify(error: unknown, what: string): Error {
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
-  // A record that the target has broken, or its alert in place of an answer.
+  // Includes a broken TLS record, and an alert in place of an answer.
   if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
     return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);
 }
 
-/** What was thrown, as an error. */
 export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** The limit of this machine that an error or a cause of it names, in words; undefined when there is none. */
+/** Limit of this machine named by an error or its cause, in words; otherwise undefined. */
 export function limitIn(error: unknown): string | undefined {
   const code = codeOf(error) ?? '';
   const limit = LIMITS[code];
   return limit === undefined ? undefined : `${limit} (${code})`;
 }
 
-/** The causes of an error, itself first. */
 function* causesOf(error: unknown): Generator<Error> {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth += 1) yield at;
 }
 
-/** The code of an error of the system or of undici, or of a cause of it. */
 export function codeOf(error: unknown): string | undefined {
   for (const at of causesOf(error)) {
     if ('code' in at && typeof at.code === 'string') return at.code;
@@ -137,25 +128,24 @@ export function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether a connection failed because nothing serves at that address now. */
 export const nothingListens = (error: unknown): boolean => ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
 
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 
-/** The parser's errors have a code only when llhttp gives one. */
+/** By name as well: the parser's errors have a code only if llhttp gives one. */
 const isBadHttp = (error: unknown): boolean =>
   [...causesOf(error)].some(
     (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
   );
 
-/** An error in words; those of the connection without codes that say nothing to a reader. */
+/** Error in words, with readable words for codes of a connection. */
 export function describe(error: unknown): string {
   if (error instanceof Unreachable) return error.message;
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
-  // The message has addresses in memory and lines of OpenSSL's sources.
+  // Reason alone: the message has memory addresses and lines of OpenSSL's sources.
   if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
     return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);

@@ -1,49 +1,40 @@
-/** The event stream as a real client sees it: the `eventsource` package over the transport of the target. */
+/** Event stream as a real client sees it: the `eventsource` package over the target's transport. */
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './stream-wait.ts';
 
-/** An event as the client dispatched it. */
 export interface ClientMessage {
   type: string;
   lastEventId: string;
   data: string;
-  /** Number of the connection on which it came, from 1. */
   connection: number;
 }
 
-/** What the client connects to, and how. */
 export interface OpenClient {
-  /** Below the base path, with its query: `/events?after=3`. */
   path: string;
-  /** Types to listen for; a client sees no others. */
   types: readonly string[];
   /**
-   * Milliseconds until the client reconnects, unless the server says otherwise with `retry`. The package's own 3 s
-   * would hold up a check.
+   * Milliseconds until a reconnection, unless the server sends `retry`. Default 20: the package's 3 s would delay a
+   * check.
    */
   reconnectMs?: number;
 }
 
-/** More than a check causes: the client stops before a server that sends more fills the memory. */
+/** Bytes, above the need of any check: the client closes before a server fills the memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
-/** Drives one EventSource. It reconnects by itself until `close()`, or until the signal of its HTTP client aborts. */
+/** Drives one EventSource. It reconnects until `close()`, or until its HTTP client's signal aborts. */
 export class EventSourceClient {
   readonly messages: ClientMessage[] = [];
-  /** `Last-Event-ID` of every request it made; undefined where it sent none. */
   readonly cursors: (string | undefined)[] = [];
-  /** Errors that the client raised, in its own words; an ended connection is one. */
   readonly errors: string[] = [];
   readonly #source: EventSource;
   readonly #changes = new Changes();
   #open: OpenResponse | undefined;
-  /** The client may connect once it has settled. */
   #mayConnect: Promise<void> | undefined;
-  /** Bytes that came on all connections, and what the messages take beside them. */
   #bytes = 0;
 
   constructor(http: HttpClient, options: OpenClient) {
@@ -79,7 +70,7 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
-    // It would go on to reconnect after the check is over.
+    // Closed here, because it would reconnect after the check.
     http.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
@@ -88,15 +79,12 @@ export class EventSourceClient {
     });
   }
 
-  /** Whether the client has given up, which it does when an answer is not an event stream. */
+  /** Whether the client gave up, as on an answer that is no event stream. */
   get closed(): boolean {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
-  /**
-   * Resolves when a message fits, whether it has come already or not. The time starts again with each message. Throws
-   * StreamTimeout.
-   */
+  /** Resolves with a matching message, earlier ones included. Each message renews the time. Throws StreamTimeout. */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
     try {
@@ -114,8 +102,7 @@ export class EventSourceClient {
   }
 
   /**
-   * Breaks the connection under the client, as a restart of the agent would. It reconnects by itself, when `meanwhile`
-   * has ended. Throws what that throws.
+   * Breaks the connection like a restart of the agent. The client reconnects after `meanwhile`, whose error is thrown.
    */
   async cut(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -128,7 +115,6 @@ export class EventSourceClient {
     }
   }
 
-  /** Ends the client and its connection. */
   close(): void {
     this.#source.close();
     this.#open?.abort();
@@ -145,12 +131,12 @@ export class EventSourceClient {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Puts a `retry` block before the body, and counts its bytes. A later one from the server still wins. */
+/** Puts a `retry` block before the body, and counts its bytes. A `retry` of the server takes precedence. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      // What may still become a byte order mark, which counts only where it stands first.
+      // Bytes that may become a byte order mark, which must stay first.
       let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -166,9 +152,9 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
           yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
         }
       } catch {
-        // A broken connection ends the body; the client takes it from there.
+        // A broken connection ends the body; the client handles it.
       }
-      // Nothing but a part of a mark: no event, and still the time to come back after.
+      // Part of a mark alone: no event, but the time of reconnection counts.
       if (mark !== undefined) yield block;
     })(),
     { objectMode: true },

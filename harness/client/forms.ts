@@ -1,27 +1,23 @@
 /**
- * Forms of a request that mean the same by HTTP (RFC 9110, RFC 3986), or that add what a server may ignore. A target
- * that knows one form alone serves the client that it was tried with, and no other.
+ * Variations of a request that mean the same in HTTP (RFC 9110, RFC 3986), or add parts that a server may ignore. A
+ * target that accepts only one serves no other client.
  */
 import { type Parameters, queryText } from './request-forms.ts';
 
 type Headers = Record<string, string>;
 
-/** What is left out is as usual. */
 export interface Form {
-  /** What is unusual about it, in words: "with header names in capitals". */
+  /** Name in words: "with header names in capitals". */
   readonly name: string;
-  /** Names are in lower case before it. */
   readonly headers?: (headers: Headers) => Headers;
-  /** The query with its question mark, of one that is not given as text. */
   readonly query?: (query: Parameters) => string;
-  /** The body is sent in chunks. */
   readonly chunked?: true;
 }
 
-/** The order of parameters of one name may mean something, and stays. */
+/** Keeps the order of parameters of one name, which may have a meaning. */
 const reversed = (query: Parameters): string => queryText(Object.fromEntries(Object.entries(query).reverse()));
 
-/** Letters and digits of the values are encoded, which changes nothing (RFC 3986, section 6.2.2.2). */
+/** Encodes letters and digits of the values, without effect by RFC 3986, section 6.2.2.2. */
 const encoded = (query: Parameters): string => queryText(query).replaceAll(/=[^&]+/g, (value) => encodedText(value));
 
 const encodedText = (text: string): string =>

@@ -1,13 +1,12 @@
-/** An exchange as an entry of HAR 1.2. */
+/** HAR 1.2 entries of exchanges. */
 import { defined } from '../common/defined.ts';
 import type { Recorded } from './recorder.ts';
 
-/** An exchange without secrets. `error`: why there is no whole answer. */
+/** Exchange without secrets. `error`: reason for an incomplete answer. */
 export type HarExchange = Omit<Recorded, 'curl' | 'raw' | 'times'> & { curl?: string };
 
 const UNKNOWN = -1;
 
-/** Its request, answer and time; without when it was. */
 export function harEntry(exchange: HarExchange): object {
   const { method, url, request_headers: sent, request_body: body, duration_ms: time, error, curl } = exchange;
   const mimeType = sent['content-type'] ?? '';
@@ -31,7 +30,7 @@ export function harEntry(exchange: HarExchange): object {
   };
 }
 
-/** Status 0 says that there is no answer. */
+/** Response; status 0 stands for none. */
 function responseOf({ status = 0, response_headers: received = {}, response_body: body }: HarExchange): object {
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   return {

@@ -1,4 +1,7 @@
-/** HTTP/1.1 as bytes, written by hand because no client sends malformed, split or unfinished requests. */
+/**
+ * HTTP/1.1 as bytes, because no client sends malformed, split or unfinished requests. Answers are parsed strictly (RFC
+ * 9112): wrong framing must not pass for an answer.
+ */
 
 import type { Socket } from 'node:net';
 import { Bytes } from '../common/bytes.ts';
@@ -9,28 +12,24 @@ import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
 import { LONGEST_LINE, runnable } from './request-forms.ts';
 
-// Reads HTTP/1.1 answers out of bytes (RFC 9112), strictly: a wrong framing must not pass for an answer.
-
-/** A whole answer. Header names are in lower case, repeated ones joined with `, `. */
+/** Whole answer. Header names are in lower case, repeated ones joined with `, `. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** Whether it says that the server closes the connection after it (RFC 9112, section 9.3). */
+  /** Whether the server closes the connection after it (RFC 9112, section 9.3). */
   closes: boolean;
 }
 
 type Head = Omit<RawResponse, 'body'> & { length: number };
 
-/** Undefined: not whole yet, or no HTTP/1.1. Malformed: its framing is wrong, so that nobody knows where it ends. */
+/** Undefined: incomplete, or no HTTP/1.1. Malformed: wrong framing, so that the end is unknown. */
 type Parsed<T> = T | undefined | 'malformed';
 
 const CRLF = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/**
- * The first answer in `bytes`, and how many bytes it takes. One without a length is whole when the connection closes.
- */
+/** First answer in `bytes`, and its length. An answer without a length is whole when the connection closes. */
 export function parseResponse(
   bytes: Buffer,
   method: string,
@@ -41,14 +40,11 @@ export function parseResponse(
   const { length, ...rest } = head;
   const body = bodyOf(rest, bytes.subarray(length), method, closed);
   if (body === undefined || body === 'malformed') return body;
-  // A copy: the bytes are read over.
+  // Copied: the buffer is reused.
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-/**
- * The head of the first answer in `bytes`, and how many bytes it takes; undefined when it is not whole yet, or no
- * HTTP/1.1.
- */
+/** Head of the first answer in `bytes`, and its length; undefined if it is incomplete or no HTTP/1.1. */
 export function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
@@ -75,7 +71,6 @@ function headersOf(lines: readonly string[]): Record<string, string> {
 
 interface Body {
   content: Buffer;
-  /** Bytes that it takes, with its framing. */
   length: number;
 }
 
@@ -92,11 +87,11 @@ function bodyOf(
   if (coded !== undefined) {
     const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    // No server may send an empty member of a list (RFC 9110, section 5.6.1.1), and clients disagree on what it means.
+    // An empty list member is forbidden (RFC 9110, section 5.6.1.1), and clients read it differently.
     if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
-  // Without a length, and after a coding that does not end by itself.
+  // Until the connection closes: without a length, and after a coding without an end of its own.
   if (written === undefined) return closed ? { content: bytes, length: bytes.length } : undefined;
   const length = numberOf(written, DECIMAL);
   if (length === undefined) return 'malformed';
@@ -106,19 +101,16 @@ function bodyOf(
 const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
 const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
-/**
- * A size that is all digits; undefined for a negative one, one with other text around it, and one that no number holds
- * exactly.
- */
+/** Size of digits alone; undefined for any other text, and above the exact integers. */
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
-/** Chunks, up to the one of size 0 with its trailers (RFC 9112, section 7.1). */
+/** Chunks up to that of size 0 with its trailers (RFC 9112, section 7.1). */
 function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    // As long as it is not there, the end is where the bytes end.
+    // An unfinished line ends with the bytes so far.
     if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');
@@ -137,10 +129,8 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   }
 }
 
-/** A size with its extensions. */
 const LONGEST_SIZE_LINE = 4096;
 
-/** Trailers are lines up to an empty one. */
 function endOfTrailers(bytes: Buffer, from: number): number | undefined {
   for (let at = from; ; ) {
     const end = bytes.indexOf(CRLF, at);
@@ -150,39 +140,32 @@ function endOfTrailers(bytes: Buffer, from: number): number | undefined {
   }
 }
 
-/** How an exchange of bytes ended. */
 export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed';
 
-/** What came back. */
 export interface RawExchange {
-  /** Whole answers, in order; the last one has no body when it was refused. */
   responses: RawResponse[];
   /**
-   * `answered`: all that were waited for came; `refused`: the head of an answer has a status that is not accepted;
-   * `closed`: the server hung up before; `timeout`: nothing more came in time; `malformed`: the framing of an answer is
-   * wrong, or more than 4 MiB came.
+   * `answered`: all expected answers came; `refused`: an answer's status is not accepted; `closed`: the server closed
+   * before; `timeout`: nothing more came in time; `malformed`: wrong framing, or more than 4 MiB.
    */
   end: RawEnd;
-  /** Bytes that are not a whole answer. */
   rest: Buffer;
 }
 
-/** How long to read, and how many answers. */
 export interface RawOptions {
-  /** Milliseconds to connect, and then without another byte. */
+  /** Milliseconds to connect, and then between bytes. */
   within: number;
-  /** Answers to wait for. Default 1. */
   answers?: number;
   /** Methods of the requests, in order, since an answer to HEAD has no body. Default: all GET. */
   methods?: readonly string[];
   /**
-   * An answer with another status ends the exchange at its head: its body may be a stream that never ends. Default:
+   * Accepts a status. Another one ends the exchange at the head, because the body may be an endless stream. Default:
    * all.
    */
   accepts?(status: number): boolean;
 }
 
-/** More than any answer to such a request holds. */
+/** Bytes, above any answer to such a request. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
@@ -192,8 +175,8 @@ const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
 };
 
 /**
- * Sends the parts one after the other, and reads until the answers have come. Throws Unreachable, Unfinished when bytes
- * still come after six times `within`, and the reason of the client's signal.
+ * Sends the parts one by one, and reads the answers. Throws Unreachable, Unfinished if bytes still come after six times
+ * `within`, and the reason of the client's signal.
  */
 export async function exchange(
   http: HttpClient,
@@ -234,10 +217,7 @@ function keepAnswer({ recorder }: HttpClient, recorded: Recorded, answer: RawRes
   recorder.received(recorded, answer.body);
 }
 
-/**
- * The first of an answer, the end of the connection and the end of patience decides; nothing that comes later changes
- * it.
- */
+/** Ends with the first of: the answers, the end of the connection, the end of patience. */
 async function readAnswers(
   socket: Socket,
   { within, answers = 1, methods = [], accepts }: RawOptions,
@@ -254,7 +234,7 @@ async function readAnswers(
       if (found === 'malformed') over.resolve('malformed');
       if (found === undefined || found === 'malformed') break;
       buffer.drop(found.length);
-      // 100 Continue and its kin announce an answer; they are none.
+      // Interim answers, such as 100 Continue, do not count.
       if (found.response.status >= 200) responses.push(found.response);
     }
     const begun = responses.length >= answers ? undefined : parseHead(buffer.view());
@@ -283,24 +263,22 @@ async function readAnswers(
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
 
-/** `GET /v0.2/events HTTP/1.1`, in the head of a request. */
+/** `GET /v0.2/events HTTP/1.1` at the start of a request. */
 const REQUEST_LINE = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/;
 
-/** What bytes ask for, as far as they can be read. */
 function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'> {
   const [, method, target] = REQUEST_LINE.exec(text.trimStart()) ?? [];
   if (method === undefined || target === undefined) return { method: 'RAW', url: origin };
   return { method, url: target.startsWith('/') ? origin + target : target };
 }
 
-/** Records the bytes with a shell line that sends them again. */
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
-  // Masked before anything in it is escaped.
+  // Masked before it is escaped.
   const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), LONGEST_LINE);
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("'", "'\\''").replaceAll('%', '%%');
   const seconds = Math.max(1, Math.ceil(within / 1000));
-  // socat would not wait for the answer once all of the request is sent, nor end by itself.
+  // Timeouts for socat: otherwise it stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
     ...askedBy(text, http.endpoint.origin),
@@ -316,14 +294,12 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   for (const part of parts) {
     if (socket.destroyed) return;
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    // Lets each part leave in a segment of its own, as far as a stream allows.
+    // Yields, so that each part may leave in its own segment.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/**
- * A request as text, with the headers that the client sends (credentials among them) and a Host unless one is given.
- */
+/** Request as text, with the client's headers, credentials included, and a Host unless one is given. */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

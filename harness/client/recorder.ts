@@ -1,6 +1,4 @@
-/**
- * Records what was sent and received, so that a finding can show its exchanges and a `curl` line that repeats the last.
- */
+/** Records exchanges, so that a finding shows them with a `curl` line for the last. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
@@ -11,8 +9,8 @@ import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
 /**
- * One exchange, already redacted. Bodies are cut to 4096 characters: to their beginning, or to what a finding is about.
- * URLs are cut to 2000, the values of headers to 1000.
+ * Redacted exchange. Bodies are cut to 4096 characters, from their beginning or around the finding; URLs to 2000,
+ * header values to 1000.
  */
 export interface Recorded {
   method: string;
@@ -22,32 +20,26 @@ export interface Recorded {
   status?: number;
   response_headers?: Record<string, string>;
   response_body?: string;
-  /** Why there is no answer, or why it ended early. */
   error?: string;
   duration_ms: number;
   curl: string;
-  /** Its request was sent as the bytes in `request_body`, head included. */
   raw?: true;
-  /** How often it was made one after the other with the same answer; absent for once. */
+  /** Number of repetitions with the same answer; absent for one. */
   times?: number;
 }
 
-/** One call that drove the target. */
 export interface DriveStep {
-  /** In words, e.g. `POST /events {"count":3}`. */
   what: string;
-  /** Shell line that makes the call again; absent where a line cannot. */
+  /** Shell line that repeats the call; absent if there is none. */
   line?: string;
-  /** It was made while the last exchange before it still waited for its answer. */
+  /** Set if the exchange before it still waited for its answer. */
   beside?: true;
-  /** The ids that came back, by their fields in the answer; absent as long as nothing has. */
   ids?: Readonly<Record<string, string>>;
 }
 
-/** One thing that a check did: it drove the target, or asked it. */
 export type Step = { readonly drive: DriveStep } | { readonly exchange: Recorded };
 
-/** An exchange, and of bodies that were cut the whole, as it came. */
+/** Exchange with the unshortened bodies. */
 interface Kept {
   readonly exchange: Recorded;
   readonly whole: Partial<Record<'request_body' | 'response_body', Whole>>;
@@ -55,20 +47,18 @@ interface Kept {
 
 interface Whole {
   readonly body: string | Buffer;
-  /** `false`: it was broken off. */
   readonly ended: boolean;
-  /** How long it was, where it is only its beginning. */
+  /** Total length if the body is only a beginning. */
   readonly size?: string | undefined;
 }
 
-/** What a recorder holds at one moment. */
 export interface Snapshot {
   readonly exchanges: readonly Kept[];
   readonly steps: readonly Step[];
   readonly marks: readonly Mark[];
 }
 
-/** What is counted of every check, by the kinds of marks. */
+/** Names of counts in `least`, by kind of mark. */
 const COUNTED = {
   requests: 'request',
   events: 'frame',
@@ -79,24 +69,23 @@ const COUNTED = {
 } as const;
 
 const BODY_LIMIT = 4096;
-/** Bytes of a body that are decoded to record its beginning: masks are shorter than what they hide. */
+/** Bytes of a body decoded for its beginning: more than shown, since masks are shorter than secrets. */
 const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
-/** A long check keeps its last exchanges only, and of these the whole bodies of the last, in bytes. */
+/** Exchanges kept of a long check, and bytes of whole bodies kept for the last ones. */
 const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
-/** Nobody reads a longer script. */
+/** Longest script for a reader, in steps. */
 const MOST_STEPS = 100;
 
-/** Path and query of a URL; the whole text where it is none. */
 function pathOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : parsed.pathname + parsed.search;
 }
 
-/** A copy of the beginning: a part would keep all of it in memory. */
+/** Copies the beginning: a slice would keep the whole body in memory. */
 function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, 'body'>): Whole {
   if (body.length <= length) return { body, ...about };
   const size = about.size ?? `${body.length} ${typeof body === 'string' ? 'characters' : 'bytes'}`;
@@ -107,26 +96,22 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-/** The place of requests in a trace. */
 export interface RequestTrace {
-  /** Begins the span of a request: the header that names it. */
   traceparent(): string;
-  /** The request has its answer, or none. */
   ended(exchange: Recorded): void;
 }
 
-/** The same request with the same answer; headers of answers tell the time, and each request has its span. */
+/** Whether request and answer are the same, apart from answer headers, which contain times, and spans. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
 const withoutTimes = ({ duration_ms: _, response_headers: __, request_headers, ...exchange }: Recorded): object => ({
   ...exchange,
   request_headers: { ...request_headers, traceparent: undefined },
 });
 
-/** All that was asked and answered, as one text. */
 export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
   [url, ...Object.values(request_headers), request_body, status, response_body, error].join('\n');
 
-/** The exchanges of one check, and the calls that drove the target between them, redacted. */
+/** Exchanges of one check, and the drives between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
   #exchanges: Kept[] = [];
@@ -135,9 +120,9 @@ export class Recorder {
   readonly #markOf = new WeakMap<object, Mark>();
   #driven = false;
 
-  /** Called with each whole answer and each frame of a stream. Must not throw. */
+  /** Called with each whole answer and each frame. Must not throw. */
   readonly happened: (happening: Happening) => void;
-  /** How the requests are written that it records. Default: as usual. */
+  /** Variation of the recorded requests. Default: the usual form. */
   readonly form: Form | undefined;
 
   readonly #trace: RequestTrace | undefined;
@@ -159,7 +144,10 @@ export class Recorder {
     return this.#exchanges.map(({ exchange }) => exchange);
   }
 
-  /** The exchanges that `about` tells of, each with that part of its bodies. Polls with one answer are one. */
+  /**
+   * Exchanges most relevant to `about`, with that part of their bodies. Repeated polls with the same answer count as
+   * one.
+   */
   evidence(about: Telling, most: number): Recorded[] {
     const part = ({ body, ended, size }: Whole): string => {
       const text = body.toString();
@@ -181,13 +169,13 @@ export class Recorder {
     return tellingMost(shown, exchangeText, most, about);
   }
 
-  /** All that the check did, in order; undefined when it was too much to be kept. */
   get steps(): readonly Step[] | undefined {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
   /**
-   * When the first of the last `count` exchanges began, in milliseconds of `performance.now()`; of fewer, the check.
+   * Start of the first of the last `count` exchanges, milliseconds of `performance.now()`; with fewer exchanges, of the
+   * check.
    */
   beginOfLast(count: number): number {
     const first = this.#exchanges.at(-count)?.exchange;
@@ -195,28 +183,26 @@ export class Recorder {
     return this.#timeline.began + (mark?.at_ms ?? 0);
   }
 
-  /** What the check did and saw, on one axis of time. */
   get timeline(): Mark[] {
     return this.#timeline.marks;
   }
 
-  /** How many requests, events and so on there were, by the names that `least` of a check uses. */
+  /** Counts of requests, events and so on, by the names in a check's `least`. */
   get counts(): Record<string, number> {
     const counts = Object.entries(COUNTED).map(([name, kind]) => [name, this.#timeline.counts.get(kind) ?? 0] as const);
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  /** For a check that is the server itself: it adds what it does and sees as it happens. */
+  /** Timeline for a check that is the server itself, which adds its own marks. */
   get axis(): Axis {
     return this.#timeline;
   }
 
-  /** Headers of a request, with its place in a trace where there is one. */
+  /** Headers of a request, with `traceparent` if the run is traced. */
   traced(headers: Record<string, string>): Record<string, string> {
     return this.#trace === undefined ? headers : { ...headers, traceparent: this.#trace.traceparent() };
   }
 
-  /** The whole answer to an exchange is there, or what went wrong; or control has answered a drive. */
   ended(step: Recorded | DriveStep): void {
     if (!('what' in step)) this.#trace?.ended(step);
     const mark = this.#markOf.get(step);
@@ -225,18 +211,16 @@ export class Recorder {
     else this.#timeline.ended(mark, step.error === undefined ? `→ ${step.status ?? 'no answer'}` : '→ no answer');
   }
 
-  /** The answer to that exchange is an event stream. */
   stream(exchange: Recorded): StreamMarks | undefined {
     const mark = this.#markOf.get(exchange);
     return mark && this.#timeline.stream(mark);
   }
 
-  /** Whether the check has driven the target. */
   get driven(): boolean {
     return this.#driven;
   }
 
-  /** Forgets all steps but those that drove the target. Returns these, for `restore`. */
+  /** Forgets all steps except drives; returns the drives, for `restore`. */
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -249,12 +233,12 @@ export class Recorder {
   }
 
   /**
-   * Keeps a call that drives the target, redacted, before it is made. `restarts`: it stops or starts the agent. The
-   * object comes back so that its ids can be added.
+   * Adds a drive, redacted, before the call is made. `restarts`: it stops or starts the agent. Ids are added to the
+   * result later.
    */
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
-    // A line without its secret does not work.
+    // A masked line would not work.
     const last = this.#exchanges.at(-1)?.exchange;
     const waiting = last !== undefined && last.status === undefined && last.error === undefined;
     const drive: DriveStep = {
@@ -268,10 +252,7 @@ export class Recorder {
     return drive;
   }
 
-  /**
-   * Keeps an exchange, redacted. The object comes back so that a stream can go on filling it. `isOnAxis`: its marks are
-   * there.
-   */
+  /** Adds an exchange, redacted. A stream goes on filling the result. `isOnAxis`: its marks exist already. */
   add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
@@ -291,7 +272,7 @@ export class Recorder {
     return clean;
   }
 
-  /** The body of an answer has come. `ended: false` for one that was broken off; `size`: of one that is not whole. */
+  /** Sets the body of an answer. `ended: false`: it was broken off; `size`: total length of an incomplete body. */
   received(
     exchange: Recorded,
     body: string | Buffer,
@@ -315,7 +296,7 @@ export class Recorder {
     this.#forgetWholes();
   }
 
-  /** A snapshot keeps those that it has. */
+  /** Drops whole bodies above the limit, except in snapshots. */
   #forgetWholes(): void {
     let left = KEPT_BYTES;
     this.#exchanges = this.#exchanges
@@ -327,13 +308,12 @@ export class Recorder {
       .toReversed();
   }
 
-  /** An exchange has ended without a whole answer; the text says why. */
+  /** Ends an exchange without a whole answer; `text` is the reason. */
   failed(exchange: Recorded, text: string): void {
     exchange.error = this.redactor.excerpt(text, URL_LIMIT);
     this.ended(exchange);
   }
 
-  /** Headers as they are recorded: redacted, and each value cut. */
   headers(headers: Record<string, string>): Record<string, string> {
     const kept = Object.entries(headers).slice(0, MOST_HEADERS);
     return this.redactor.headers(
@@ -343,25 +323,22 @@ export class Recorder {
     );
   }
 
-  /** What it holds now, for `restore`. */
   snapshot(): Snapshot {
     return { exchanges: [...this.#exchanges], steps: [...this.#steps], marks: [...this.#timeline.kept] };
   }
 
-  /** Goes back to what it held before. */
   restore({ exchanges, steps, marks }: Snapshot): void {
     this.#exchanges = [...exchanges];
     this.#steps.splice(0, Number.POSITIVE_INFINITY, ...steps);
     this.#timeline.kept.splice(0, Number.POSITIVE_INFINITY, ...marks);
   }
 
-  /** Goes back to its beginning: what it has counted is forgotten too. */
   forget(): void {
     this.restore({ exchanges: [], steps: [], marks: [] });
     this.#timeline.counts.clear();
   }
 
-  /** One step more than the most shows that some are missing. */
+  /** One step above the limit marks the list as incomplete. */
   #step(step: Step): void {
     if (this.#steps.length <= MOST_STEPS) this.#steps.push(step);
   }

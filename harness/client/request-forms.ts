@@ -1,9 +1,7 @@
-/** Parts of requests and answers between the form that HTTP has and the one that programs use. */
-
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
-/** Name and value pairs, encoded here; a string is sent as it is. */
+/** Parameters, which are encoded, or a string, which is sent as it is. */
 export type Query = Parameters | string;
 
 /** Headers with lower-case names; `undefined` in `change` removes one. */
@@ -19,7 +17,6 @@ export function mergeHeaders(
   return Object.fromEntries(merged);
 }
 
-/** A query with its question mark; empty for none. */
 export function queryText(query: Query | undefined): string {
   if (query === undefined) return '';
   if (typeof query === 'string') return query === '' ? '' : `?${query}`;
@@ -31,7 +28,7 @@ export function queryText(query: Query | undefined): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** The bytes or text to send. Sets `content-type` to JSON unless it is there. */
+/** Bytes or text to send. Sets `content-type` to JSON if it is absent. */
 export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return Buffer.from(body);
@@ -48,9 +45,7 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/**
- * The query of `/events`. Commas stay as they are: they separate the types, and an escaped one would be part of a type.
- */
+/** Query of `/events`. Commas between types stay unescaped; an escaped one would belong to a type. */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
@@ -58,31 +53,26 @@ export function eventsQuery({ after, types }: { after?: string | number | bigint
   return pairs.join('&');
 }
 
-// Shell lines that repeat a request.
-
-/** A request, as far as `curl` needs it. */
 export interface CurlParts {
   method: string;
-  /** With the socket transport the URL's host is `localhost`. */
   url: string;
   socketPath?: string | undefined;
   caFile?: string | undefined;
   headers: Record<string, string>;
   body?: string | undefined;
-  /** How long the request waited for its answer, milliseconds. */
+  /** Milliseconds that the request waited for its answer. */
   timeoutMs: number;
-  /** An event stream: curl must not buffer. */
+  /** Event stream: curl must not buffer. */
   stream?: boolean;
-  /** Name of the environment variable that holds a secret; undefined for a made-up one that is wrong on purpose. */
+  /** Environment variable of a secret; undefined for one that is wrong on purpose. */
   variable(secret: string): string | undefined;
 }
 
-/** A word as a shell takes it. */
 export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** A credential is written as the variable that holds it, so that the line can be pasted and the report shared. */
+/** Credential as its variable, so that the line works elsewhere and contains no secret. */
 function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
   if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
   const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
@@ -90,13 +80,13 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
   return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
 }
 
-/** Long enough for a usual heartbeat, every 30 s, to be seen on a stream that never ends. */
+/** Seconds, enough for a heartbeat every 30 s on an endless stream. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Characters; no person pastes a longer line, and a shell may not take it. */
+/** Characters; longer lines cannot be pasted, and a shell may reject them. */
 export const LONGEST_LINE = 4000;
 
-/** A shell line that repeats a request and ends by itself; a comment of the shell where the line would be too long. */
+/** Shell line that repeats a request and ends by itself; a shell comment if it would be too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
@@ -115,7 +105,6 @@ export function curlLine(parts: CurlParts): string {
   return runnable(words.join(' '), request);
 }
 
-/** The line, or a comment of the shell that names the request when the line is too long to paste. */
 export const runnable = (line: string, request: string): string =>
   line.length <= LONGEST_LINE ? line : `# too long for a command line: ${shortened(request.replaceAll(/\s+/g, ' '))}`;
 

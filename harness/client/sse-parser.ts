@@ -1,73 +1,66 @@
 /**
- * Splits the bytes of an event stream into frames and comments, as the WHATWG standard reads them. Written by hand
- * because it keeps what parsers for clients drop: comments, offsets, line ends, invalid bytes and unfinished blocks.
+ * Parses an event stream into frames and comments by the WHATWG standard. Keeps what parsers for clients drop:
+ * comments, offsets, line ends, invalid bytes and unfinished blocks.
  */
 
 import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';
 
-/** A block of the stream that holds at least one field. */
 export interface SseFrame {
-  /** Value of the last `id` field, as sent. */
   id?: string;
-  /** Value of the last `event` field. */
   event?: string;
-  /** `data` fields joined with a newline. */
+  /** `data` fields, joined with a newline. */
   data?: string;
   retry?: string;
-  /** Every field in order, known or not. */
   fields: readonly { name: string; value: string }[];
-  /** Whether a client dispatches an event for it: only blocks with `data` count. */
+  /** Whether a client dispatches an event: only for blocks with `data`. */
   dispatched: boolean;
-  /** What a client would send as `Last-Event-ID` from here on. */
+  /** `Last-Event-ID` of a client from here on. */
   lastEventId: string;
-  /** When the chunk that completed it arrived, milliseconds of `performance.now()`. */
   at: number;
-  /** Where it ends in the stream: the number of bytes up to and including its blank line. */
+  /** Offset of its end in the stream, after the blank line. */
   end: number;
 }
 
-/** A line that begins with a colon. */
 export interface SseComment {
-  /** Text after the colon, without one leading space; at most its first 1000 characters. */
+  /** Text after the colon, without one leading space; at most 1000 characters. */
   text: string;
   at: number;
   end: number;
 }
 
-/** What a frame or a comment takes in memory beside its text, in bytes. */
+/** Bytes of memory of a frame or comment beside its text. */
 const OBJECT_BYTES = 700;
 const FIELD_BYTES = 200;
 
-/** What a frame takes in memory, at two bytes a character. */
+/** Bytes of memory of a frame, at two a character. */
 export const frameBytes = ({ fields }: SseFrame): number =>
   fields.reduce((sum, { name, value }) => sum + FIELD_BYTES + 2 * (name.length + value.length), OBJECT_BYTES);
 
 export const commentBytes = ({ text }: SseComment): number => OBJECT_BYTES + 2 * text.length;
 
-/** How the stream is framed, apart from what it says. */
+/** Framing of the stream, apart from its content. */
 export interface SseFraming {
   bom: boolean;
   lf: number;
   crlf: number;
   cr: number;
-  /** Lines that are no valid UTF-8; read with replacement characters. */
+  /** Lines of invalid UTF-8, read with replacement characters. */
   invalidUtf8: number;
-  /** Names of fields that the standard does not know, at most 100; clients ignore them. */
+  /** Unknown field names, at most 100; clients ignore them. */
   unknownFields: Set<string>;
-  /** Ids that hold a NUL; clients ignore them. */
+  /** Ids with a NUL; clients ignore them. */
   nulIds: number;
-  /** `retry` values that are not all digits; clients ignore them. */
+  /** `retry` values other than digits; clients ignore them. */
   badRetries: number;
 }
 
-/** Receives what was parsed, in order. */
 export interface SseSink {
   frame(frame: SseFrame): void;
   comment(comment: SseComment): void;
 }
 
-/** Five thousand times an event: a server that never ends a line or a block must not fill the memory. */
+/** Bytes, 5000 times an event: an endless line or block must not fill the memory. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
 const MOST_UNKNOWN_FIELDS = 100;
@@ -77,7 +70,6 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 
-/** A line or a block was larger than the parser takes. */
 export class BlockTooLarge extends Error {
   override name = 'BlockTooLarge';
   constructor(what: 'line' | 'block') {
@@ -100,15 +92,11 @@ export class SseParser {
   readonly #sink: SseSink;
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #lenient = new TextDecoder('utf-8', { ignoreBOM: true });
-  /** The beginning of a line that is not over yet. */
   readonly #carry = new Bytes(MAX_BLOCK_BYTES);
   #bytes = 0;
-  /** Bytes of lines that are neither empty nor comments, and of comments. */
   #fieldBytes = 0;
   #commentBytes = 0;
-  /** The stream ended inside a block. */
   #dropped = false;
-  /** What the unfinished block takes. */
   #blockBytes = 0;
   #firstLine = true;
   #afterCr = false;
@@ -120,34 +108,33 @@ export class SseParser {
     this.#sink = sink;
   }
 
-  /** Bytes taken in so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Bytes of memory that the unfinished line and block take, at two bytes a character. */
+  /** Bytes of memory of the unfinished line and block, at two a character. */
   get held(): number {
     return this.#carry.capacity + 2 * this.#blockBytes;
   }
 
-  /** Whether a line or a block has begun and not ended. A client drops it if the stream ends here. */
+  /** Whether a line or block is unfinished. A client drops it at the end of the stream. */
   get unfinished(): boolean {
     return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;
   }
 
-  /** Nothing more comes: an unfinished block is dropped. */
+  /** Ends the stream, and drops an unfinished block. */
   end(): void {
     this.#dropped = this.unfinished;
     this.#carry.clear();
     this.#fields = [];
   }
 
-  /** Bytes of fields so far, those of an unfinished line among them: what brings a frame nearer. */
+  /** Bytes of fields so far, unfinished lines included: progress towards a frame. */
   get fieldBytes(): number {
     return this.#fieldBytes + (this.#inComment ? 0 : this.#carry.length);
   }
 
-  /** The same with comments. Empty lines never count. */
+  /** Bytes of fields and comments so far; empty lines do not count. */
   get lineBytes(): number {
     return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }
@@ -157,7 +144,7 @@ export class SseParser {
     return this.#lastEventId;
   }
 
-  /** Takes the next bytes, split anywhere. `at` is when they arrived. */
+  /** Parses the next chunk. `at`: its arrival, milliseconds. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
@@ -174,7 +161,7 @@ export class SseParser {
       if (byte !== LF && byte !== CR) continue;
       const line = this.#line(chunk.subarray(start, index));
       start = index + 1;
-      // A carriage return ends the line at once; whether a line feed belongs to it shows later, maybe in another chunk.
+      // A carriage return ends the line at once; a line feed that belongs to it may come in the next chunk.
       if (byte === CR) this.#afterCr = true;
       else this.framing.lf += 1;
       this.#take(line, at, this.#bytes + start);
@@ -261,6 +248,5 @@ export class SseParser {
   }
 }
 
-/** The first characters as a text of its own: a part of a long text would keep all of it in memory. */
 const beginning = (text: string, limit: number): string =>
   text.length <= limit ? text : Buffer.from(text.slice(0, limit)).toString('utf8');

@@ -1,6 +1,4 @@
-/**
- * A subscription to the event stream (sections 6.1 and 6.2) that owns the bytes: every wait has a bound and a reason.
- */
+/** Subscription to the event stream (sections 6.1 and 6.2) that owns its bytes: every wait has a bound and a reason. */
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
@@ -24,37 +22,32 @@ import type { StreamMarks } from './timeline.ts';
 const KEPT_WHEN_DROPPING = 0.75;
 
 /**
- * The items of a sequence within a bound on what they cost, such as bytes. Indices count from the first that ever came.
- * An item is only dropped once it was marked as read, the oldest first.
+ * Sequence with bounded cost, such as bytes. Indices count from the first item ever pushed. Drops only items marked as
+ * read, oldest first.
  */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
   readonly #costOf: (item: T) => number;
   readonly #items: T[] = [];
-  /** Index of the first item that is kept. */
   #first = 0;
-  /** Index of the first item that was not read. */
   #unread = 0;
   #readCost = 0;
   #unreadCost = 0;
 
-  /** `limit` bounds the cost of the items that were read. */
   constructor(limit: number, costOf: (item: T) => number) {
     this.#limit = limit;
     this.#costOf = costOf;
   }
 
-  /** How many have come, those that were dropped among them. */
   get length(): number {
     return this.#first + this.#items.length;
   }
 
-  /** How many were dropped. */
   get dropped(): number {
     return this.#first;
   }
 
-  /** What the items cost that were not read. */
+  /** Cost of the unread items. */
   get unreadCost(): number {
     return this.#unreadCost;
   }
@@ -64,7 +57,7 @@ export class Recent<T> implements Iterable<T> {
     this.#unreadCost += this.#costOf(item);
   }
 
-  /** Marks the items before that index as read. */
+  /** Marks items before `index` as read. */
   read(index: number): void {
     for (; this.#unread < Math.min(index, this.length); this.#unread += 1) {
       const cost = this.#cost(this.#unread);
@@ -74,7 +67,7 @@ export class Recent<T> implements Iterable<T> {
     if (this.#readCost > this.#limit) this.#drop();
   }
 
-  /** Drops a quarter at once: to drop one at a time would move all others each time. */
+  /** Drops a quarter at once: each drop moves all other items. */
   #drop(): void {
     let dropped = 0;
     for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
@@ -84,12 +77,11 @@ export class Recent<T> implements Iterable<T> {
     this.#first += dropped;
   }
 
-  /** The item of that index, from the end when it is negative; undefined when there is none or it was dropped. */
+  /** Item at an index, from the end if negative; undefined if it is missing or dropped. */
   at(index: number): T | undefined {
     return this.#items[index < 0 ? this.#items.length + index : index - this.#first];
   }
 
-  /** The items from that index on, as far as they are kept. */
   slice(from: number): T[] {
     return this.#items.slice(Math.max(0, from - this.#first));
   }
@@ -114,45 +106,42 @@ export class Recent<T> implements Iterable<T> {
 
 export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
-/** What to subscribe to, and how to read it. */
 export interface OpenEvents {
-  /** Cursor in the query; sent as it is, so that malformed ones can be tried. */
+  /** Cursor in the query, sent as it is, so that malformed ones can be tried. */
   after?: string | number | bigint;
-  /** Cursor in the header. */
   lastEventId?: string | number | bigint;
-  /** Event types, comma-separated in the query. */
   types?: readonly string[];
-  /** The whole query as it stands, instead of `after` and `types`. */
+  /** Whole query, in place of `after` and `types`. */
   query?: string;
   headers?: Record<string, string | undefined>;
-  /** Bound on the head of the answer, milliseconds; the client's default otherwise. */
+  /** Milliseconds for the head of the answer. Default: the client's. */
   within?: number;
-  /** Reads nothing until `resume()`: a subscriber that has stopped reading. */
+  /** Starts paused, like a subscriber that has stopped reading. */
   paused?: boolean;
-  /** What the reader makes of each frame; undefined leaves it out. Default: what came. */
+  /** Maps each frame; undefined drops it. Default: unchanged. */
   read?: (frame: SseFrame) => SseFrame | undefined;
-  /** Drops the connection as soon as this many bytes of the body have come; later bytes are ignored. */
+  /** Drops the connection after this many bytes of the body; ignores later bytes. */
   cutAfterBytes?: number;
 }
 
 /**
- * Who ended a stream: the server, a broken connection, `close()`, a cut after a number of bytes, or a block too large
- * to be read.
+ * Cause of the end: the server, a broken connection, `close()`, a cut after a number of bytes, or a block above the
+ * limit.
  */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
-/** Reading stops while frames that take more than this were neither given out nor looked at. */
+/** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
-/** What frames may take that were. A check that needs more of them collects them as they come. */
+/** Bytes of read frames kept. A check that needs more collects them itself. */
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
-/** Of what came last, for the record. */
+/** Bytes of the end, for the record. */
 const TAIL = 16 * 1024;
 
 /**
- * Requests `/events`. Resolves when the head of the answer is there, whatever its status.
+ * Requests `/events`. Resolves with the head of the answer, whatever its status.
  *
  * @throws Unreachable or NoAnswer
  */
@@ -171,15 +160,14 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
   return new EventStream(response, options, http.recorder);
 }
 
-/** An open event stream. Frames are given out one after the other by `next`. Memory is bounded whatever comes. */
+/** Open event stream. `next` gives frames one by one. Memory is bounded. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The newest frames (2 MiB), and all that were neither given out nor looked at with `activity`. */
+  /** Newest frames (2 MiB), and all unread ones. */
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
-  /** The newest comments. */
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
-  /** When the head of the answer came, milliseconds of `performance.now()`. */
+  /** Arrival of the answer's head, milliseconds of `performance.now()`. */
   readonly openedAt = performance.now();
   readonly framing: SseFraming;
   readonly #parser: SseParser;
@@ -188,7 +176,7 @@ export class EventStream {
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  /** What came first and last: a finding is about one of them. */
+  /** First and last bytes: a finding is about one of them. */
   readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
   #bytes = 0;
   #read = 0;
@@ -222,32 +210,28 @@ export class EventStream {
     this.#done = this.#pump();
   }
 
-  /** Why and when there is no more; undefined while the stream is open. */
   get ended(): { by: StreamEnd; reason: string; at: number } | undefined {
     return this.#ended;
   }
 
-  /** Bytes of the body that were parsed. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The stream stops, or stopped, inside a block. */
+  /** Whether the stream stops inside a block. */
   get unfinished(): boolean {
     return this.#parser.unfinished;
   }
 
-  /** What a client would send as `Last-Event-ID` now. */
   get lastEventId(): string {
     return this.#parser.lastEventId;
   }
 
-  /** Number of frames that have not been given out. */
   get unread(): number {
     return this.frames.length - this.#read;
   }
 
-  /** The next frame. Throws StreamTimeout or StreamEnded. */
+  /** Next frame. Throws StreamTimeout or StreamEnded. */
   async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
@@ -255,7 +239,7 @@ export class EventStream {
     return frame;
   }
 
-  /** Waits for a comment or a frame beyond those already counted, which the caller has looked at. */
+  /** Waits for a comment or frame beyond `seen`, which counts as read. */
   activity(seen: { frames: number; comments: number }, wait: StreamWait): Promise<true> {
     this.#looked(seen.frames);
     return this.#until(
@@ -266,8 +250,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves when no frame has come for `quietMs`, the stream ended, or `within` is over. Silence proves nothing about
-   * what may still come: this is for taking a sample, never for deciding. The function is asked again after each frame.
+   * Resolves after `quietMs` without a frame, at the end of the stream, or after `within`. Takes a sample only, because
+   * silence proves nothing about later frames. `quietMs` as a function is evaluated after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -284,7 +268,7 @@ export class EventStream {
     }
   }
 
-  /** Resolves when the stream has ended, with the beginning of the body. For answers that are not a stream. */
+  /** Resolves at the end of the stream with the beginning of the body, for answers that are no stream. */
   async rest(wait: StreamWait): Promise<string> {
     await this.#until(
       () => (this.#ended === undefined ? undefined : true),
@@ -294,12 +278,11 @@ export class EventStream {
     return this.head();
   }
 
-  /** The first 64 KiB of the body that have come. */
   head(): string {
     return this.#ends.head.toString('utf8');
   }
 
-  /** Stops reading; what the kernel and the server's buffers hold stays there. */
+  /** Stops reading; buffers of kernel and server keep their bytes. */
   pause(): void {
     this.#paused = true;
   }
@@ -309,7 +292,7 @@ export class EventStream {
     this.#wake();
   }
 
-  /** Drops the connection. Resolves when nothing is read any more. */
+  /** Drops the connection. Resolves when reading has stopped. */
   async close(): Promise<void> {
     this.#end('closed', 'closed by this client');
     this.#wake();
@@ -321,7 +304,7 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of body) {
-        // One that had come when the stream was closed would be read from the middle of a line.
+        // A chunk after `close` would be parsed from the middle of a line.
         if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());
         if (this.#ended !== undefined) break;
@@ -343,7 +326,6 @@ export class EventStream {
     this.#changes.announce();
   }
 
-  /** Resolves at once, or when reading may go on. */
   async #held(): Promise<void> {
     while (this.#ended === undefined && (this.#paused || this.frames.unreadCost >= MOST_UNREAD)) {
       await new Promise<void>((resolve) => {
@@ -368,7 +350,6 @@ export class EventStream {
     this.#changes.announce();
   }
 
-  /** Frames before that index may be dropped, so that others can be read. */
   #looked(frames: number): void {
     this.frames.read(frames);
     if (this.frames.unreadCost < MOST_UNREAD && !this.#paused) this.#wake();
@@ -376,14 +357,13 @@ export class EventStream {
 
   readonly #fieldBytes = (): number => this.#parser.fieldBytes;
 
-  /** `progress` is a number that grows as what is waited for comes nearer. */
   #until<T>(ready: () => T | undefined, wait: StreamWait, progress: () => number): Promise<T> {
     return untilReady(ready, wait, {
       progress,
       changes: this.#changes,
       ended: () => {
         const { by, reason } = this.#ended ?? {};
-        // The server did not end it: this client stopped reading.
+        // This client stopped reading, not the server.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;
       },

@@ -1,9 +1,6 @@
-/**
- * What a run says who asks. A target that behaves only before a known tester must not be told by a header that it is
- * tested.
- */
+/** `User-Agent` of a run: a target must not recognise a test by a header. */
 
-/** As published clients send it; one sends none. */
+/** Values of published clients; one sends none. */
 const USUAL = [
   'curl/8.14.1',
   'python-requests/2.32.5',
@@ -15,5 +12,5 @@ const USUAL = [
   undefined,
 ] as const;
 
-/** The `User-Agent` of a run with that seed: one of those that usual clients send; undefined for none. */
+/** `User-Agent` for a seed; undefined for none. */
 export const usualUserAgent = (seed: number): string | undefined => USUAL[seed % USUAL.length];
