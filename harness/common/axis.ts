@@ -1,6 +1,6 @@
 /** Round numbers along the axis of a chart. */
 
-/** Multiples of 1, 2 or 5 times a power of ten from 0 or above to at most `to`: about `wanted` of them. */
+/** Multiples of 1, 2 or 5 times a power of ten within the range; about `wanted` of them. */
 export function ticks(from: number, to: number, wanted: number): number[] {
   if (!(to > from)) return [from];
   const rough = (to - from) / wanted;
@@ -11,7 +11,7 @@ export function ticks(from: number, to: number, wanted: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** Powers of ten that enclose the range; both above 0. */
+/** Powers of ten that enclose the range; both bounds must be above 0. */
 export function decades(from: number, to: number): number[] {
   const first = Math.floor(Math.log10(from) + 1e-9);
   const last = Math.max(Math.ceil(Math.log10(to) - 1e-9), first + 1);

@@ -1,10 +1,9 @@
 const FIRST_CAPACITY = 1024;
-/** Many never hold a byte. */
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Bytes that come in pieces, in one buffer: a piece of one byte costs one byte, where a list of pieces would cost a
- * hundred. It takes no more than `limit` bytes.
+ * Byte buffer of at most `limit` bytes. One buffer instead of a list of chunks: a chunk of one byte costs one byte
+ * instead of a hundred.
  */
 export class Bytes {
   readonly #limit: number;
@@ -20,12 +19,11 @@ export class Bytes {
     return this.#length;
   }
 
-  /** Bytes of memory that it takes. */
   get capacity(): number {
     return this.#buffer.length;
   }
 
-  /** Takes what fits, and says whether that was all. */
+  /** Takes what fits; returns whether that was the whole chunk. */
   append(piece: Uint8Array): boolean {
     const fitting = piece.subarray(0, this.#limit - this.#length);
     this.#reserve(this.#length + fitting.length);
@@ -34,20 +32,20 @@ export class Bytes {
     return fitting.length === piece.length;
   }
 
-  /** What has come, without a copy: only valid until the next call of `append` or `drop`. */
+  /** Content without a copy, valid until the next call of `append` or `drop`. */
   view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Forgets the first `count` bytes. */
+  /** Drops the first `count` bytes. */
   drop(count: number): void {
     this.#buffer.copyWithin(0, count, this.#length);
     this.#length -= count;
   }
 
-  /** Forgets everything, and gives the memory back at once. */
+  /** Drops the content, and frees the memory at once. */
   clear(): void {
-    // Not left to the collector, which takes its time.
+    // Freed by transfer, because garbage collection is late.
     this.#memory?.transfer(0);
     this.#memory = undefined;
     this.#buffer = NOTHING;
@@ -59,7 +57,7 @@ export class Bytes {
     this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
   }
 
-  /** Moves the bytes without leaving the old buffer to the collector, which takes its time. */
+  /** Moves the bytes by transfer, because garbage collection of the old buffer is late. */
   #resize(capacity: number): void {
     this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
     this.#buffer = Buffer.from(this.#memory);

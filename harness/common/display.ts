@@ -1,26 +1,19 @@
-/**
- * What a command shows while it works, on 60 columns and more: rows beside labels and bars of progress, which are drawn
- * again in place on a terminal and written as a line now and then elsewhere, and lines that stay.
- */
 import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
 
-/** Time between lines where there is no terminal. */
+/** Milliseconds between lines without a terminal. */
 export const LINE_EVERY_MS = 5000;
 const INDENT = 2;
-/** A terminal narrower than this has shorter bars. */
+/** Columns below which bars are shorter. */
 const WIDE = 80;
 
-/** A label, and the text beside it. */
 export type Row = readonly [label: string, text: string];
 
 interface Shown {
   label: string;
-  /** The first figure, from which the rate counts. */
   done: number;
   atMs: number;
   lineMs: number;
-  /** Whether a line said that all is done. */
   whole: boolean;
 }
 
@@ -39,17 +32,16 @@ export class Display {
     this.paint = painter(output, options.env ?? { NO_COLOR: '1' });
   }
 
-  /** Whether it is drawn again in place. */
+  /** Whether output is redrawn in place. */
   get live(): boolean {
     return this.#area.live;
   }
 
-  /** Draws rows in place of what was drawn. Nothing where there is no terminal. */
   draw(rows: readonly Row[]): void {
     this.#area.draw(rows.flatMap((row) => this.#lines(row)));
   }
 
-  /** Shows how much is done, its rate and what is left. `doing`: with what, at the moment. */
+  /** Shows progress, rate and remaining time. `doing`: current item. */
   progress(label: string, done: number, total: number, options: { doing?: string; nowMs?: number } = {}): void {
     const { doing = '', nowMs = performance.now() } = options;
     if (this.#progress?.label !== label) this.#progress = { label, done, atMs: nowMs, lineMs: nowMs, whole: false };
@@ -58,7 +50,6 @@ export class Display {
     const drawn = bar(done, total, { columns: this.#columns < WIDE ? 12 : 20, paint: this.paint });
     const text = `${drawn} ${done}/${total}${pace(perSecond, total - done)}`;
     if (this.live) {
-      // A bar is one line; what does not fit is cut.
       const [line = ''] = hanging(label, [text], INDENT, this.#labels);
       this.#area.draw([doing === '' ? line : `${line}  ${this.paint('dim', doing)}`]);
     } else if (done === total ? !shown.whole : nowMs - shown.lineMs >= LINE_EVERY_MS) {
@@ -68,17 +59,14 @@ export class Display {
     }
   }
 
-  /** Writes a row that stays. */
   row(label: string, text: string): void {
     for (const line of this.#lines([label, text])) this.line(line);
   }
 
-  /** Writes a line that stays, as it is. */
   line(text: string): void {
     this.#area.line(text);
   }
 
-  /** Leaves what is drawn on the screen; what follows begins below it. */
   keep(): void {
     this.#area.keep();
   }
@@ -94,7 +82,7 @@ export class Display {
   }
 }
 
-/** A rate, and the time that what is left takes at it. */
+/** Rate, and the remaining time at that rate. */
 export const pace = (perSecond: number, left: number): string =>
   perSecond > 0 && left > 0
     ? `  ${Number(perSecond.toPrecision(2))}/s, ${readableDuration((1000 * left) / perSecond)} left`

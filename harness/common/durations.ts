@@ -1,6 +1,4 @@
-/**
- * Durations as people write them in options and scenarios, and as reports show them. In between they are milliseconds.
- */
+/** Durations: text in options and scenarios, milliseconds inside, readable text in reports. */
 
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -13,27 +11,27 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
   d: 86_400e3,
 };
 
-/** What `durationMs` accepts, as a regular expression for schemas. */
+/** Regular expression of `durationMs`, for schemas. */
 export const DURATION_FORM = `^\\d+(\\.\\d+)?(${Object.keys(MILLISECONDS).join('|')})$`;
 
-/** The same in words, for messages. */
+/** Accepted durations in words, for messages. */
 export const DURATION_WORDS = 'a number and a unit, e.g. 500ms, 30s, 5m (units ns, us, ms, s, m, h, d)';
 
 /**
- * Milliseconds in `250ms`, `1.5s`, `2h`.
+ * Milliseconds of `250ms`, `1.5s`, `2h`.
  *
- * @throws RangeError that says what is accepted
+ * @throws RangeError with the accepted form
  */
 export function durationMs(text: string): number {
   const [, , unit = ''] = new RegExp(DURATION_FORM).exec(text) ?? [];
   const milliseconds = MILLISECONDS[unit];
   if (milliseconds === undefined) throw new RangeError(`'${text}' is no duration: ${DURATION_WORDS}`);
-  // Divided where the unit is smaller: 5 * 1e-6 is not the number nearest to 0.000005.
+  // Divides by smaller units: 5 * 1e-6 is not the number nearest to 0.000005.
   const number = Number(text.slice(0, -unit.length));
   return milliseconds < 1 ? number / Math.round(1 / milliseconds) : number * milliseconds;
 }
 
-/** Milliseconds for a reader, to three digits: `500 µs`, `12.3 ms`, `450 ms`, `4.5 s`, `2 min 5 s`. */
+/** Milliseconds as text, to three digits: `500 µs`, `12.3 ms`, `450 ms`, `4.5 s`, `2 min 5 s`. */
 export function readableDuration(milliseconds: number): string {
   if (milliseconds === 0) return '0 ms';
   if (milliseconds < 0.9995) return `${threeDigits(milliseconds * 1000)} µs`;
@@ -45,21 +43,18 @@ export function readableDuration(milliseconds: number): string {
 
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
 
-// How long an answer asks its client to wait.
-
-/** What is read of an answer's headers, their names in lower case. */
 export interface RetryHeaders {
   readonly 'retry-after'?: string | undefined;
   readonly date?: string | undefined;
 }
 
 /**
- * Milliseconds that `Retry-After` names: seconds, or a date, which is compared with the server's own clock if it sends
- * one (RFC 9110 section 10.2.3). Undefined when it names nothing; below 0 for a date that is over.
+ * Milliseconds of `Retry-After`: seconds, or a date relative to the server's own clock, if it sends one (RFC 9110
+ * section 10.2.3). Undefined without a value; negative for a past date.
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;
-  // Some engines take a bare number for a year.
+  // Some engines parse a bare number as a year.
   if (!/^\s*[a-z]{3,}/i.test(asked)) return undefined;
   const named = Date.parse(asked) - (Date.parse(date) || Date.now());
   return Number.isFinite(named) ? named : undefined;

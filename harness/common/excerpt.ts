@@ -1,22 +1,20 @@
-/** The part of a long text that a finding is about, chosen by the words that tell the finding from everything else. */
+/** Selects the part of a long text that a finding is about, by the words specific to the finding. */
 
-/** How much each word tells. */
 export type Telling = ReadonlyMap<string, number>;
 
-/** A name, a value, an id, a number or a time, as it may stand in a body and in a sentence about it. */
+/** Name, value, id, number or time, in a body or in a sentence about it. */
 const WORD = /[\p{L}\p{N}_]+(?:[-.:][\p{L}\p{N}_]+)*/gu;
-/** What was seen tells more than what was expected; a value that either repeats tells less than the words before it. */
+/** Weights: an actual value tells more than an expected one; words of a repeated value less than those before it. */
 const WEIGHTS = { actual: 8, expected: 2, repeated: 1 / 4, inBoth: 1 / 8 };
 const INTEGER = /^\d{1,15}$/;
 
-/** The words of a finding. */
 export function telling({ expected = '', actual = '' }: { expected?: string; actual?: string }): Telling {
   const weights = new Map<string, number>();
   const texts = { actual, expected };
   const seen = new Set(wordsOf(actual).map(({ word }) => word));
   const due = new Set(wordsOf(expected).map(({ word }) => word));
   for (const kind of ['actual', 'expected'] as const) {
-    // A value may be wrong here and be named by what was expected: of an actual with no word of its own, all count.
+    // A wrong value may appear in the expectation too: if all words of `actual` do, they count in full.
     const other = kind === 'expected' ? seen : seen.isSubsetOf(due) ? new Set<string>() : due;
     const repeated = texts[kind].indexOf('{');
     for (const { word, at } of wordsOf(texts[kind])) {
@@ -28,10 +26,7 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   return weights;
 }
 
-/**
- * A part of the text of at most `limit` characters, with `…` where something is left out: the one that the words tell
- * most about, or its beginning.
- */
+/** Part of at most `limit` characters around the most telling words, otherwise the beginning; `…` marks omissions. */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
   const [first, last] = mostTelling(text, limit / 2, about) ?? [0, 0];
@@ -43,10 +38,7 @@ export function excerpt(text: string, limit: number, about: Telling = new Map())
   return `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
 }
 
-/**
- * Which of the texts to show, in their order: the last, and those with the words that tell most and that the fewest of
- * them have; of equal ones, the later.
- */
+/** Selects texts in their order: the last, and those with the most telling and rarest words; of equals, the later. */
 export function tellingMost<T>(items: readonly T[], textOf: (item: T) => string, most: number, about: Telling): T[] {
   if (items.length <= most) return [...items];
   const words = items.map((item) => new Set(wordsOf(textOf(item), (word) => about.has(word)).map(({ word }) => word)));
@@ -67,7 +59,7 @@ interface Word {
   at: number;
 }
 
-/** The words of a text. An index within a pointer, such as `/data/57/id`, stands nowhere in a body. */
+/** Words of a text, without indices in a pointer such as `/data/57/id`, which no body contains. */
 function wordsOf(text: string, isWanted: (word: string) => boolean = () => true): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index: at } of text.matchAll(WORD))
@@ -75,7 +67,7 @@ function wordsOf(text: string, isWanted: (word: string) => boolean = () => true)
   return words;
 }
 
-/** Where the words of at most `span` characters begin and end that tell most together, the rare ones more. */
+/** Range of at most `span` characters with the most telling words; rare ones count more. */
 export function mostTelling(text: string, span: number, about: Telling): [first: number, last: number] | undefined {
   const beside = neighbours(about);
   const known = wordsOf(text, (word) => about.has(word) || beside.has(word));
@@ -103,11 +95,11 @@ export function mostTelling(text: string, span: number, about: Telling): [first:
   return best?.at;
 }
 
-/** A word that tells less than this share of the one that tells most tells nothing. */
+/** Divisor of the highest score, below which a word is ignored. */
 const LEAST_SHARE = 50;
 const ROUNDING = 1e-9;
 
-/** Of an id that is missing, a text may have those before and after it. */
+/** Neighbours of missing ids, which a text may contain instead. */
 function neighbours(about: Telling): Map<string, string> {
   const ids = [...about.keys()].filter((word) => INTEGER.test(word));
   return new Map(ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id])));
@@ -125,7 +117,7 @@ function scoresOf(about: Telling, beside: ReadonlyMap<string, string>, known: re
   return scores;
 }
 
-/** A line that begins soon after, but no later than what has to be shown; otherwise a whole character. */
+/** Start of the next line, unless the telling part begins before; otherwise a whole character. */
 function startNear(text: string, at: number, latest: number): number {
   if (at === 0) return 0;
   const line = text.indexOf('\n', at) + 1;

@@ -1,33 +1,31 @@
 /**
- * Reads one direction of an HTTP/1.1 connection (RFC 9112) as its bytes come. Written by hand, since it looks at
- * traffic of others: it keeps no more than a head, gives bodies on as they come, and gives up where two readers could
- * differ in what they understand.
+ * Parses one direction of an HTTP/1.1 connection (RFC 9112) incrementally. Written for watched traffic: keeps at most a
+ * head, passes bodies on as they come, and stops at bytes that two readers could understand differently.
  */
 import { Bytes } from './bytes.ts';
 
-/** Names and values as they came. */
+/** Names and values as received. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** First line and fields of a message. */
 export interface Head {
   readonly line: string;
   readonly headers: Pairs;
 }
 
-/** How the body of a message ends: by its own framing, never begun, or with the connection. */
+/** End of a body: by its framing, absent, or with the connection. */
 export type BodyRule = 'framed' | 'none' | 'rest';
 
 export interface MessageSink {
-  /** A head is complete. Says what of a body follows; undefined to stop reading. */
+  /** Called with a complete head. Returns the rule for its body; undefined stops parsing. */
   head(head: Head, at: number): BodyRule | undefined;
   body(piece: Buffer, at: number): void;
-  /** The message is complete. */
+  /** Called at the end of a message. */
   end(at: number): void;
-  /** From here on nothing is understood, for that reason. */
+  /** Called once with the reason why parsing stopped. */
   wrong(why: string): void;
 }
 
-/** More than servers take: most take 8 or 16 KiB. */
+/** Bytes, above the limit of most servers: 8 or 16 KiB. */
 const LONGEST_HEAD = 64 * 1024;
 const LONGEST_LINE = 16 * 1024;
 const LF = 10;
@@ -36,10 +34,8 @@ type State = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailers' | '
 
 export class MessageParser {
   readonly #sink: MessageSink;
-  /** The beginning of a head or a line that is not over yet. */
   readonly #kept = new Bytes(LONGEST_HEAD);
   #state: State = 'head';
-  /** Bytes of the body, or of the chunk, that are to come. */
   #left = 0;
   #trailerBytes = 0;
 
@@ -47,12 +43,11 @@ export class MessageParser {
     this.#sink = sink;
   }
 
-  /** Whether it waits for a message, none of which has come. */
+  /** Whether it is between two messages. */
   get idle(): boolean {
     return this.#state === 'head' && this.#kept.length === 0;
   }
 
-  /** Bytes of memory that it takes. */
   get held(): number {
     return this.#kept.capacity;
   }
@@ -61,19 +56,16 @@ export class MessageParser {
     return this.#state === 'stopped';
   }
 
-  /** Nothing more is read. */
   stop(): void {
     this.#state = 'stopped';
     this.#kept.clear();
   }
 
-  /** Takes the next bytes, split anywhere. */
   push(bytes: Buffer, at: number): void {
     let rest = bytes;
     while (rest.length > 0 && this.#state !== 'stopped') rest = this.#step(rest, at);
   }
 
-  /** Nothing more comes. False where that is in the middle of a message. */
   end(at: number): boolean {
     if (this.#state === 'rest') this.#complete(at);
     return this.#state === 'stopped' || this.idle;
@@ -88,7 +80,7 @@ export class MessageParser {
   }
 
   #head(bytes: Buffer, at: number): Buffer {
-    // Empty lines before a message mean nothing (section 2.2).
+    // Ignores empty lines before a message (section 2.2).
     const start = this.#kept.length === 0 ? bytes.findIndex((byte) => byte !== 10 && byte !== 13) : 0;
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
@@ -130,7 +122,6 @@ export class MessageParser {
     const piece = bytes.subarray(0, this.#left);
     this.#left -= piece.length;
     this.#sink.body(piece, at);
-    // Who took it may have seen enough.
     if (this.stopped) return NOTHING;
     if (this.#left === 0) {
       if (this.#state === 'length') this.#complete(at);
@@ -139,7 +130,7 @@ export class MessageParser {
     return bytes.subarray(piece.length);
   }
 
-  /** A size of a chunk, the end of one, or a trailer. */
+  /** Reads a chunk size, the end of a chunk, or a trailer. */
   #line(bytes: Buffer, at: number): Buffer {
     const end = bytes.indexOf(LF);
     this.#kept.append(end === -1 ? bytes : bytes.subarray(0, end));
@@ -188,7 +179,7 @@ export class MessageParser {
 const NOTHING = Buffer.alloc(0);
 const NO_BODY = { chunked: false, length: 0 } as const;
 
-/** The number of bytes up to and including the empty line; -1 where there is none. A line may end with LF alone. */
+/** Length up to and including the empty line; -1 if it is missing. LF alone ends a line too. */
 function endOfHead(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
@@ -197,12 +188,12 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Fields that came last, by their text: most clients and servers send the same ones again and again. */
+/** Recent fields by their text: most clients and servers repeat them. */
 const known = new Map<string, Pairs>();
 const MOST_KNOWN = 200;
 const LONGEST_KNOWN = 1000;
 
-/** The head, or what is wrong with it. Fields that came before are the same object. */
+/** Head, or the problem with it. Repeated fields are the same object. */
 function headOf(text: string): Head | string {
   const end = text.indexOf('\n') + 1;
   const [line, fields] = [text.slice(0, end).replace(/\r?\n$/, ''), text.slice(end)];
@@ -228,11 +219,10 @@ function fieldsIn(text: string): Pairs | string {
   return headers;
 }
 
-/** All values of a field, which may stand in one line or in several. */
+/** Values of a field, on one line or several. */
 export const valuesOf = (headers: Pairs, name: string): string[] =>
   headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 
-/** Names in lower case, repeated ones joined with `, `. */
 export function joined(headers: Pairs): Record<string, string> {
   const all: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {
@@ -244,11 +234,11 @@ export function joined(headers: Pairs): Record<string, string> {
 
 const LONGEST_REASON = 80;
 
-/** A reason for people: what a peer sends may have any length. */
+/** Shortens a reason, because a peer's text may have any length. */
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
-/** How long a body is by its fields (section 6), or why readers could differ. */
+/** Framing of a body by its fields (section 6), or the reason why readers could differ. */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));

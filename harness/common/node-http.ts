@@ -1,6 +1,6 @@
 /**
- * Node's HTTP. An `import` of `node:http` reads every export, and the first look at `WebSocket` loads a web client: 50
- * ms of processor at each start.
+ * Node's HTTP, loaded without `import`: importing `node:http` reads every export, and `WebSocket` loads a web client,
+ * 50 ms of processor at each start.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ export interface Listening extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Listens until disposed of, which cuts all connections. Rejects when it cannot. */
+/** Listens until disposal, which cuts all connections. Rejects if it cannot listen. */
 export async function listening(server: Server, port: number, host: string): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

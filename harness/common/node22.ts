@@ -1,7 +1,4 @@
-/**
- * AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its effect; later Nodes
- * need nothing.
- */
+/** AsyncDisposableStack for Node 22, which lacks it. Every entry point imports this file for its side effect. */
 
 class Stack {
   #entries: (() => unknown)[] = [];
@@ -32,7 +29,7 @@ class Stack {
     this.#disposed = true;
     return moved;
   }
-  /** Last in, first out. An error does not stop the others; all errors are thrown together at the end. */
+  /** Disposes in reverse order. An error does not stop the others; all are thrown together. */
   async disposeAsync(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -54,5 +51,5 @@ class Stack {
 
 if (!('AsyncDisposableStack' in globalThis)) Object.assign(globalThis, { AsyncDisposableStack: Stack });
 
-/** For its test, on any Node. */
+/** Exported for its test, on any Node. */
 export { Stack as AsyncDisposableStackOfNode22 };

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry by OTLP over HTTP, in JSON: to a collector, or into a file that has one message on each line, as the
- * Collector's file exporter writes them.
+ * Sends OpenTelemetry by OTLP over HTTP, in JSON: to a collector, or into a file with one message a line, like the
+ * Collector's file exporter.
  */
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, writeFileSync } from 'node:fs';
@@ -24,13 +24,12 @@ export interface Span {
 }
 
 export const KIND = { internal: 1, client: 3 } as const;
-/** Status code of a span. */
 export const ERROR = 2;
 
 const SENDING_MS = 10_000;
 const PATHS = { traces: '/v1/traces', metrics: '/v1/metrics' } as const;
 
-/** As many random bytes, in hex. */
+/** Random id of `bytes` bytes, in hex. */
 export const newId = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 /** Nanoseconds since 1970 of a time of `performance.now()`. */
@@ -43,34 +42,30 @@ export const attributesOf = (values: Readonly<Record<string, string | number | u
     value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: String(value) },
   }));
 
-/** What all messages of a run say of their sender. */
 export const muster = (version: string) => ({
   resource: { attributes: attributesOf({ 'service.name': 'muster', 'service.version': version }) },
   scope: { name: 'muster', version },
 });
 
-/** A message with spans. */
 export function spansMessage(version: string, spans: readonly Span[]): object {
   const { resource, scope } = muster(version);
   return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] };
 }
 
-/** Sends a message. Rejects with the reason when it was not taken. */
+/** Sends a message. Rejects with the reason of a refusal. */
 export type Send = (signal: keyof typeof PATHS, message: object) => Promise<void>;
 
-/** Whether it is no file. */
+/** Whether it is an address instead of a file. */
 export const isAddress = (where: string): boolean => /^[a-z]+:\/\//i.test(where);
 
 export interface OtlpOptions {
-  /** The address of a collector, or a file. */
+  /** Address of a collector, or a file. */
   where: string;
-  /** That named it. */
   option: string;
-  /** For a collector that asks for credentials. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Throws UsageError for an address that cannot be sent to, and for a file that cannot be written. */
+/** Throws UsageError for an unusable address and an unwritable file. */
 export const otlp = (options: OtlpOptions): Send => (isAddress(options.where) ? sender(options) : writer(options));
 
 function sender({ where, option, headers = {} }: OtlpOptions): Send {
@@ -98,16 +93,15 @@ function writer({ where, option }: OtlpOptions): Send {
   return async (_signal, message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
 }
 
-/** Where a collector's headers are given. */
 export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';
 
-/** As the environment of OpenTelemetry names them: `name=value,other=value`, percent-encoded. Throws UsageError. */
+/** Headers in OpenTelemetry's form: `name=value,other=value`, percent-encoded. Throws UsageError. */
 export function headersIn(text = ''): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
     pairs.map((pair, at) => {
       const [name = '', ...value] = pair.trim().split('=');
-      // Neither is named where it is wrong: each may be the secret.
+      // Message without name and value: either may be the secret.
       if (value.length === 0 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
         throw new UsageError(`${HEADERS_VARIABLE}: header ${at + 1} must be name=value`);
       try {
@@ -121,7 +115,6 @@ export function headersIn(text = ''): Record<string, string> {
   );
 }
 
-/** Why a message was not taken, in words. */
 export function whyLost(error: unknown): string {
   const why = error instanceof Error ? (error.cause ?? error) : error;
   return why instanceof Error ? why.message : String(why);

@@ -1,7 +1,6 @@
 /**
- * Temporary folders that say whose they are: a process that is killed cannot remove its own, so the next one does. What
- * a name says holds on this machine, in this namespace of process ids, until it is started again; any other folder is
- * left alone.
+ * Temporary folders named after their owner, so that a later process removes those of a killed one. A name is valid on
+ * this machine, in this namespace of process ids, until reboot; other folders are left alone.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -14,8 +13,8 @@ const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<wher
 const swept = new Set<string>();
 
 /**
- * Makes an empty folder that its owner alone may read, and first removes those in `parent` whose owner was killed. The
- * names are short, since the path of a socket has at most 107 bytes.
+ * Makes an empty folder, readable by its owner alone, and first removes those in `parent` whose owner was killed. Names
+ * are short, because the path of a socket is limited to 107 bytes.
  *
  * @param purpose letters in the name; '' for none
  * @returns its path
@@ -27,7 +26,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
   return mkdtempSync(join(parent, `muster-${purpose === '' ? '' : `${purpose}-`}${owner}_`));
 }
 
-/** Removes what processes that have ended, of this user, have left in a folder. Never throws. */
+/** Removes folders in `parent` that belong to ended processes of this user. Never throws. */
 export function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
@@ -37,7 +36,7 @@ export function sweep(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Another process sweeps as well, or it holds what cannot be removed.
+      // Another process sweeps too, or the folder cannot be removed.
     }
   }
 }
@@ -50,12 +49,13 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** When a process started, so that its id is not taken for that of a later one; undefined when there is none. */
+/** Start time of a process, which distinguishes it from a later one with the same id; undefined if it has ended. */
 function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name may hold anything, but the last parenthesis ends it. The state is the third field, the start the 22nd.
+    // The last parenthesis ends the name, which may contain any character. The state is the third field, the start the
+    // 22nd.
     const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return 'ZX'.includes(state) ? undefined : Number(more[18]).toString(36);
   } catch {
@@ -74,7 +74,7 @@ function isAlive(pid: number): boolean {
 
 let cached: string | undefined;
 
-/** Four characters for where process ids mean what they mean here. */
+/** Hash of the scope of process ids, four characters. */
 function here(): string {
   cached ??= BigInt(`0x${createHash('sha256').update(placeOfIds()).digest('hex')}`)
     .toString(36)

@@ -1,6 +1,4 @@
-/** Work on many items, a few at a time. */
-
-/** Resolves when all is done. The first that rejects ends it: no other begins, and nobody waits for those under way. */
+/** Resolves when all is done. The first rejection stops further items, without a wait for those in progress. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,

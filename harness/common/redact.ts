@@ -1,29 +1,24 @@
 /**
- * Masks the secrets of a run in what is recorded and reported. A target may send a secret back in any encoding, and any
- * text may have been cut in the middle of one. So a secret is a list of patterns, one a character, of which the first
- * few can be found too.
+ * Masks the secrets of a run in records and reports. A target may return a secret in any encoding, and any text may cut
+ * one. So a secret is a list of patterns, one for each character, whose first few are searched too.
  */
 
 import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
 import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
-/** Headers that carry a credential. */
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** Whether a secret may stand in other text by chance. Then it is masked only where it is the value of a credential. */
+/** Whether a secret may occur in other text by chance. Such a secret is masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
-/** Whether a variable of that name holds a secret. */
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
 
-/** The secrets of one run. Checks and reports use it to mask everything that they keep or write. */
+/** Secrets of one run, masked in everything that checks and reports keep or write. */
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();
   readonly #forms: Form[] = [];
-  /** Finds every place where a form may begin. */
   #starts: RegExp | undefined;
   readonly #ordinary = new Set<string>();
-  /** Finds the ordinary ones where they are values of credentials. */
   #values: RegExp | undefined;
 
   constructor(secrets: Iterable<string> = []) {
@@ -32,7 +27,7 @@ export class Redactor {
 
   /**
    * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a
-   * credential: in `Bearer …`, behind an option or in a field whose name ends in key, token, secret or password.
+   * credential: in `Bearer …`, behind an option, or in a field whose name ends in key, token, secret or password.
    *
    * @param variable environment variable that holds it, for the lines that repeat a request
    */
@@ -52,12 +47,11 @@ export class Redactor {
     this.#starts = new RegExp(`(?=${this.#forms.map(({ start }) => start).join('|')})`, 'g');
   }
 
-  /** The variable that holds this very secret. */
   variable(secret: string): string | undefined {
     return this.#secrets.get(secret);
   }
 
-  /** Masks every secret. `ended: false`: the text stops somewhere, as that of a dropped connection does. */
+  /** Masks every secret. `ended: false`: the text may be cut, as on a dropped connection. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
     const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
     return this.#starts === undefined ? values : this.#anywhere(values, this.#starts, ended);
@@ -81,15 +75,15 @@ export class Redactor {
   }
 
   /**
-   * The first `limit` characters of a text, masked before they are cut off, so that no secret is cut in two. `size`
-   * says how long all of it is, where the text itself is only its beginning.
+   * First `limit` characters of a text, masked before the cut, so that no secret is split. `size`: length of the whole
+   * if `text` is only its beginning.
    */
   excerpt(
     text: string,
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // A mask is shorter than what it hides, so text beyond the limit moves up.
+    // Reads beyond the limit: a mask is shorter than its secret, so later text moves up.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
@@ -98,7 +92,7 @@ export class Redactor {
       : `${clean.slice(0, limit)}… (${size ?? `${text.length} characters`})`;
   }
 
-  /** The value of a header: masked whole where it carries a credential, and of secrets in any other. */
+  /** Header value: masked whole for a credential, otherwise its secrets. */
   header(name: string, value: string): string {
     return SECRET_HEADER.test(name) ? MASK : this.text(value);
   }
@@ -107,7 +101,6 @@ export class Redactor {
     return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.header(name, value)]));
   }
 
-  /** Masks secrets in every string of a JSON value, keys included. */
   value<T>(value: T): T {
     if (typeof value === 'string') return this.text(value) as T;
     if (Array.isArray(value)) return value.map((item) => this.value(item)) as T;
@@ -122,31 +115,30 @@ export class Redactor {
   }
 }
 
-/** Also what tells one item of a list from another: it depends on the value. */
+/** Names whose value decides: they also name items of a list. */
 const MAYBE_NAME = /^(?:key|sig)$/i;
-/** Only of an address or a form; elsewhere it says what went wrong, or how a ping ended (section 2.5). */
+/** Name of a secret in an address or form only; elsewhere it is an error or the result of a ping (section 2.5). */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
-/** In an address or a form. What is before the name keeps it from beginning within a longer one. */
+/** Parameter of an address or form; the look-behind excludes the rest of a longer name. */
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
-/** A name, a text or a mark, in JSON that can be read. */
+/** Name, text or mark of readable JSON. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** A JWT may begin in it. */
+/** May contain a JWT. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
-/** What secrets without a form of their own are made of. */
+/** Characters of secrets without a form of their own. */
 const WORD = /[\w-]{8,}/g;
 const MOST_WORDS = 1000;
 
 /**
- * For traffic of anybody: masks also what it does not know, where its name or its form says that it is a secret. What a
- * client sends is read once from its beginning to its end: no pattern begins again within its own match.
+ * Redactor for watched traffic: also masks unknown secrets by name or form. Text of a client is read once, because no
+ * pattern restarts within its match.
  */
 export class TrafficRedactor extends Redactor {
-  /** The newest last. */
   readonly #words = new Set<string>();
 
-  /** Registers a secret that is masked only as it is: many of them cost little. The oldest are forgotten. */
+  /** Registers a secret that is masked only unchanged, which is cheap. Drops the oldest. */
   addWord(secret: string): void {
     for (const [word] of secret.matchAll(WORD)) {
       if (isOrdinary(word)) continue;
@@ -161,10 +153,9 @@ export class TrafficRedactor extends Redactor {
     return withoutNamed(this.#unnamed(text, options));
   }
 
-  /** Without what is known, and what its form tells. */
   #unnamed(text: string, options?: { ended?: boolean }): string {
     let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
-    // Most texts have none of these, and it takes longer to look for the whole.
+    // Tested first: most texts have none, and the patterns are slower.
     if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
     if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
     return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
@@ -178,7 +169,6 @@ export class TrafficRedactor extends Redactor {
     return super.isSecret(name, value) || (typeof value === 'string' && tellsSecret(name));
   }
 
-  /** Path and query. */
   url(url: string): string {
     const [path = '', ...query] = url.split('?');
     if (query.length === 0) return this.text(path);
@@ -194,7 +184,6 @@ export class TrafficRedactor extends Redactor {
     return this.text(`${path}?${parameters.join('&')}`);
   }
 
-  /** A body: JSON is masked member by member, unless it was cut. What is not masked stays as it was written. */
   body(text: string, cut: boolean): string {
     if (!cut && parsed(text) !== undefined) return this.#unnamed(this.#json(text));
     return this.text(
@@ -204,7 +193,7 @@ export class TrafficRedactor extends Redactor {
     );
   }
 
-  /** Reads tokens instead of values: numbers beyond a double and members of one name are kept. */
+  /** Works on tokens instead of values, to keep numbers beyond a double and repeated members. */
   #json(text: string): string {
     const tokens = [...text.matchAll(TOKENS)];
     const kept: string[] = [];
@@ -229,7 +218,6 @@ export class TrafficRedactor extends Redactor {
     return kept.join('') + text.slice(from);
   }
 
-  /** JSON in a string of JSON. */
   #string(token: string): string {
     const value = parsed(token);
     if (typeof value !== 'string') return token;
@@ -239,7 +227,6 @@ export class TrafficRedactor extends Redactor {
   }
 }
 
-/** Whether the value of a parameter is a secret. */
 const isSecret = (name: string, value: string, isQuery: boolean): boolean =>
   tellsSecret(decoded(name)) || ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
 
@@ -248,7 +235,7 @@ function withoutParameter(parameter: string, name: string, value: string, at: nu
   return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
 }
 
-/** The name of a member is that token; its value comes after the colon. */
+/** Whether the member with this name token is a secret; its value follows the colon. */
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
   const textAt = (at: number): string => tokens[at]?.[0].replaceAll('"', '') ?? '';
   const [name, value] = [textAt(index), textAt(index + 2)];
@@ -260,13 +247,13 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
 
 const NOTHING = /^(?:null|true|false|)$/;
 
-/** No name that somebody gave: letters of both cases with digits, or many letters and digits together. */
+/** Whether it looks generated: letters of both cases with digits, or a long mix of letters and digits. */
 const looksRandom = (value: string): boolean =>
   value.length >= 12 &&
   ((/[A-Z]/.test(value) && /[a-z]/.test(value) && /\d/.test(value)) ||
     (value.match(/[a-z\d]{12,}/gi) ?? []).some((part) => part.replaceAll(/\D/g, '').length > 2));
 
-/** The index of the last token of the value that begins with that one. */
+/** Index of the last token of the value that begins at `first`. */
 function lastOfValue(tokens: readonly RegExpExecArray[], first: number): number {
   let depth = 0;
   for (let index = first; index < tokens.length; index += 1) {
@@ -301,18 +288,15 @@ function decoded(text: string): string {
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
-/** The name of a field or an option that holds a credential. */
+/** Name of a field or option that holds a credential. */
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 
-/**
- * Finds the secrets behind the name of a credential or of a scheme, which is the first group, and not as part of a
- * longer word.
- */
+/** Finds the secrets behind a credential's name or scheme, the first group, unless they are part of a longer word. */
 function credentialValues(secrets: readonly string[]): RegExp {
   const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
   const quotes = `["'\\\\]*`;
   const named = `${CREDENTIAL_NAMES}${quotes}(?:\\s*[:=]\\s*|\\s+)${quotes}(?:${scheme})?`;
-  // The longest first: one may begin with another.
+  // Longest first, because one may begin with another.
   const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
   return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
 }

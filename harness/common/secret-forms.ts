@@ -1,40 +1,33 @@
-/** What a secret may look like in other text: encoded, escaped, or cut. */
+/** Forms of a secret in other text: encoded, escaped, or cut. */
 
-/** Of a secret that was cut, fewer characters than these are left alone: they would be found by chance. */
+/** Characters of a cut secret below which it is left alone: shorter parts occur by chance. */
 const SHORTEST = 4;
-/**
- * The first characters of a secret are masked wherever they stand, if they are so many: the text may have been cut
- * there.
- */
+/** Characters of a secret's beginning that are masked anywhere, because text may be cut there. */
 export const HEAD = 8;
 
-/** A secret in one encoding. */
 export interface Form {
-  /** Sticky patterns, one for each character however it may be escaped. */
+  /** Sticky patterns, one for each character in any escape. */
   characters: readonly RegExp[];
-  /**
-   * Sticky, for all of it. Unlike the characters one by one, it tries again where a character can be read in two ways.
-   */
+  /** Sticky pattern of the whole; backtracks if a character can be read in two ways. */
   whole: RegExp;
-  /** Source of the pattern of its first characters. */
   start: string;
-  /** How many characters at its beginning tell it from other text. */
+  /** Number of first characters that distinguish it from other text. */
   head: number;
 }
 
-/** Where a form that begins at `index` ends; `index` when too little of it is there to tell it from other text. */
+/** End of a form that begins at `index`; `index` itself if the match is too short. */
 export function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
   whole.lastIndex = index;
   if (whole.test(text)) return whole.lastIndex;
   const { count, at } = match(characters, text, index);
   if (count >= head) return at;
-  // A cut may go through an escaped character.
+  // A cut may split an escaped character.
   const cut = ended ? /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…)/y : /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…|$)/y;
   cut.lastIndex = at;
   return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
 }
 
-/** Length of the longest end of a form that the text begins with. */
+/** Length of the longest end of a form at the start of the text. */
 export function remains({ characters }: Form, text: string): number {
   for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
     const { count, at } = match(characters, text, 0, from);
@@ -43,10 +36,7 @@ export function remains({ characters }: Form, text: string): number {
   return 0;
 }
 
-/**
- * How many characters, beginning with that number `from`, stand in the text at `index`, and where the last of them
- * ends.
- */
+/** Number of characters from `from` on that match at `index`, and the end of the last. */
 function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
   let at = index;
   for (let count = 0; ; count += 1) {
@@ -58,10 +48,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/**
- * A secret as it is, in hexadecimal and in base64, alone or in a longer text whose bytes before it shift its
- * characters.
- */
+/** Forms of a secret: plain, hexadecimal and base64, alone or shifted by bytes before it. */
 export function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
@@ -83,7 +70,7 @@ export const sources = (text: string, pattern: (character: string) => string): s
 
 function form(text: string, pattern: (character: string) => string, end = ''): Form {
   const patterns = sources(text, pattern);
-  // Up to the first character that words do not have, or most of it.
+  // Up to the first character outside of words, or most of the text.
   const telling = text.search(/[^A-Za-z._-]/);
   const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
   return {
@@ -97,7 +84,9 @@ function form(text: string, pattern: (character: string) => string, end = ''): F
 const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
 const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
-/** A character plain, escaped for JSON or a URL (however often), for HTML or a shell, or misread as Latin-1. */
+/**
+ * Patterns of a character: plain, escaped for JSON or a URL (repeatedly), for HTML or a shell, or misread as Latin-1.
+ */
 export function escaped(character: string): string {
   if (/^\w$/.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
@@ -116,5 +105,5 @@ export function escaped(character: string): string {
 const UNIT = /[\s\S]/g;
 const hex = (value: number): string => value.toString(16).padStart(4, '0');
 const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-/** Node 22 has no RegExp.escape. */
+/** Node 22 lacks RegExp.escape. */
 const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);

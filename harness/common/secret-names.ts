@@ -1,8 +1,8 @@
-/** Secrets that a name tells, in text of any form: JSON, YAML, XML, forms, addresses; also escaped, or cut. */
+/** Masks secrets by name, in any text: JSON, YAML, XML, forms, addresses; also escaped, or cut. */
 
 export const MASK = '***';
 
-/** What names of secrets end in, whatever is before it. */
+/** Endings of secrets' names. */
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
   'passphrase|passcode|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
@@ -11,15 +11,15 @@ const ENDINGS = [
 ].join('|');
 const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
-/** Whether what has that name is a secret, whatever it is. */
+/** Whether a value of this name is a secret. */
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
-/** One word, or a few, such as `limited` or `dev-key`: they stand in text that has nothing to do with a secret. */
+/** One word or a few, such as `limited` or `dev-key`, which occur in unrelated text. */
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
 
-/** Secrets that their own form tells. A private key that was cut ends with its text. */
+/** Secrets recognised by their form. A cut private key ends with the text. */
 const FORMS = new RegExp(
   [
     '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[^]*?(?:-----END [A-Z0-9 ]{1,60}-----|$)',
@@ -29,20 +29,18 @@ const FORMS = new RegExp(
   'g',
 );
 
-/** `ssh://git@…` names a user alone. */
+/** Keeps a user name alone, as in `ssh://git@…`. */
 function withoutForm(found: string): string {
   if (!found.endsWith('@')) return MASK;
   const from = found.lastIndexOf('/') + 1;
   return isShortWords(found.slice(from, -1)) ? found : `${found.slice(0, from)}${MASK}@`;
 }
 
-/** What stands between a name and its value. */
 const BETWEEN = {
   /** `password: x`, `"password": "x"`, `password = 'x'`; also `name: password` and below it `value: x`. */
   assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
   /** `<password>x</password>`, and `<entry key="password">x</entry>`. */
   element: String.raw`["']?(?:\s[^<>]{0,200})?>`,
-  /** A part of a multipart form. */
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
   /** `/tokens/x`. */
   path: String.raw`\/`,
@@ -56,11 +54,10 @@ const NAMED = new RegExp(
 
 interface Place {
   text: string;
-  /** Where the name and its value begin. */
   name: number;
   value: number;
 }
-/** Where the value is without its quotes; `bare`: in JSON, where it had none. Undefined for no secret. */
+/** Range of the value without quotes; `bare`: unquoted in JSON. Undefined if it is no secret. */
 type Found = { from: number; to: number; bare?: boolean } | undefined;
 
 const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found } = {
@@ -72,7 +69,6 @@ const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found }
 
 export const withoutForms = (text: string): string => text.replaceAll(FORMS, withoutForm);
 
-/** Masks what a name tells. It is read once from its beginning to its end. */
 export function withoutNamed(text: string): string {
   let clean = '';
   let kept = 0;
@@ -90,20 +86,19 @@ export function withoutNamed(text: string): string {
   return clean + text.slice(kept);
 }
 
-/** As far as the sticky pattern goes. */
 function upTo(pattern: RegExp, { text, value }: Place): Found {
   pattern.lastIndex = value;
   return pattern.test(text) ? { from: value, to: pattern.lastIndex } : undefined;
 }
 
-/** An id of a few digits, or words. */
+/** Id of a few digits, or words. */
 const PLAIN = /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i;
 function unlessPlain(found: Found, { text }: Place): Found {
   const value = found === undefined ? '' : text.slice(found.from, found.to);
   return PLAIN.test(value) || isShortWords(value) ? undefined : found;
 }
 
-/** A name in angle brackets is also what stands for a value in a sentence. */
+/** Requires a closing tag: a name in angle brackets is also a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
   const found = upTo(/[^<]{1,8000}/y, place);
@@ -111,11 +106,11 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
-/** A value that tells nothing, or stands for one. */
+/** Value without information, or a reference to one. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
-/** What is before the end of a name that begins a line: of a text, or of a string that is escaped in another one. */
+/** Text before the end of a name at the start of a line, or of a string escaped in another. */
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
-/** Or one that begins an item of `{a: 1, b: 2}`. */
+/** Text before the end of a name at the start of an item of `{a: 1, b: 2}`. */
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
 
@@ -130,12 +125,11 @@ function assigned(place: Place): Found {
   if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
   const before = text.slice(Math.max(0, name - LONGEST_BEFORE), name);
   const isQuoted = /["']/.test(text.slice(name, value));
-  // What follows a scheme is masked with it.
+  // Masked together with its scheme.
   if (!isQuoted && AUTHORIZATION.test(text.slice(name, value + 'bearer '.length))) return undefined;
   return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
 }
 
-/** After a name in quotes, as in JSON. */
 function afterQuoted(before: string, place: Place): Found {
   const number = upTo(/-?\d[\d.eE+-]*(?=\s*(?:[,}\]\\]|$))/y, place);
   if (number !== undefined) return { ...number, bare: true };
@@ -145,17 +139,15 @@ function afterQuoted(before: string, place: Place): Found {
   return ITEM.test(before) && found !== undefined ? { ...found, bare: true } : inSentence(found, place);
 }
 
-/** After a name without quotes, as in YAML. */
 function afterPlain(before: string, place: Place): Found {
   const { text, name, value } = place;
-  // Its value is in the line below.
   if (/[\r\n]|\\[nr]/.test(text.slice(name, value))) return upTo(/[^\r\n"\\]+/y, place);
-  // YAML has a space there, and a scope such as `tokens:write` has none.
+  // YAML has a space after the colon; a scope such as `tokens:write` has none.
   const line = text[value - 1] === ':' && /\S/.test(text[value] ?? '') ? null : LINE.exec(before);
   if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
   const [, begin, indent = ''] = line;
   if (begin !== undefined) return { from: value, to: endOfLines(text, value, indent.length) };
-  // In an escaped string a line ends with an escape, and the string with its quote.
+  // In an escaped string an escape ends the line, and a quote the string.
   return upTo(/(?:[^\r\n"\\]+|\\+(?![nr"\\]))+/y, place);
 }
 
@@ -165,7 +157,7 @@ const LEAST_IN_SENTENCE = 8;
 const inSentence = (found: Found, place: Place): Found =>
   found === undefined || found.to - found.from < LEAST_IN_SENTENCE ? undefined : unlessPlain(found, place);
 
-/** The quote as it opened, or the end of the text. In a string within a string it has backslashes before it. */
+/** Offset of the closing quote, or the end of the text. In a nested string it is preceded by backslashes. */
 function endOfQuoted(text: string, at: number, opening: string): number {
   const quote = opening.at(-1) ?? '"';
   const level = opening.length - 1;
@@ -178,7 +170,6 @@ function endOfQuoted(text: string, at: number, opening: string): number {
   return text.length;
 }
 
-/** After the brace or bracket that closes the one there, or the end of the text. */
 function endOfNested(text: string, at: number): number {
   const mark = /[{}[\]]|\\*["']/g;
   mark.lastIndex = at;
@@ -193,7 +184,7 @@ function endOfNested(text: string, at: number): number {
   return text.length;
 }
 
-/** The rest of the line; of a block also the lines that are further to the right, or items of a list. */
+/** End of the line; of a YAML block, the end of its deeper lines or list items. */
 function endOfLines(text: string, at: number, indent: number): number {
   const lines = /[^\r\n]*/y;
   lines.lastIndex = at;

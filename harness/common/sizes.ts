@@ -1,4 +1,3 @@
-/** Sizes as people write them in options. */
 const UNITS = { B: 1, kB: 1_000, KB: 1_000, MB: 1_000_000, GB: 1_000_000_000 } as const;
 
 /** Bytes of a size like `500`, `64kB`, `1MB`; undefined for any other text. */

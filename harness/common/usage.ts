@@ -1,10 +1,9 @@
-/** How commands end and refuse wrong input: exit codes, UsageError, and the nearest known word for a mistyped one. */
+/** Exit codes, UsageError, and the nearest known word for a mistyped one. */
 
-/** Commands whose exit codes have a meaning of their own; any other one exits 0 when it has done its work. */
+/** Commands whose exit codes have their own meanings; others exit 0 after their work. */
 export const EXIT_TABLES = ['check', 'compare', 'fleet', 'mutate', 'verify', 'simulate', 'doctor', 'watch'] as const;
 export type ExitTable = (typeof EXIT_TABLES)[number];
 
-/** Its code, and what it means after each command; a command that is absent never ends so. */
 type ExitCode = { code: number } & { readonly [Table in ExitTable]?: string };
 
 const afterEach = <const Meaning extends string>(meaning: Meaning) =>
@@ -16,7 +15,7 @@ const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
   mutate: meaning,
 });
 
-/** By name. No command can do nothing and exit 0. */
+/** Exit codes by name. No command exits 0 without having done its work. */
 const EXIT_CODES = {
   conformant: {
     code: 0,
@@ -56,16 +55,14 @@ const EXIT_CODES = {
   terminated: { code: 143, ...afterRuns('terminated') },
 } as const satisfies Record<string, ExitCode>;
 
-/** The codes alone, by name. */
 export const EXIT = Object.fromEntries(Object.entries(EXIT_CODES).map(([name, { code }]) => [name, code])) as {
   readonly [Name in keyof typeof EXIT_CODES]: (typeof EXIT_CODES)[Name]['code'];
 };
 
-/** The codes that a command may end with, in order. */
 export const exitCodesOf = (table: ExitTable): number[] =>
   Object.values<ExitCode>(EXIT_CODES).flatMap((exit) => (exit[table] === undefined ? [] : [exit.code]));
 
-/** All codes of a command on one line: `0 conformant · 1 a MUST failed · …`. */
+/** Codes of a command on one line: `0 conformant · 1 a MUST failed · …`. */
 export function exitCodesText(command: ExitTable): string {
   return Object.values<ExitCode>(EXIT_CODES)
     .filter((exit) => exit[command] !== undefined)
@@ -73,13 +70,10 @@ export function exitCodesText(command: ExitTable): string {
     .join(' · ');
 }
 
-/**
- * For "did you mean …?": the word of `known` that is closest to `text`, if any is close enough. `*` in `text` stands
- * for anything.
- */
+/** Closest word of `known`, for "did you mean …?"; undefined if none is close. `*` in `text` matches anything. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  // A pattern fits more words, so it has to be closer.
+  // A pattern matches more words, so it must be closer.
   let least = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
   for (const candidate of known) {
     const distance = editDistance(text, candidate);
@@ -109,12 +103,12 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** A usage error (`EXIT.usage`). The message names the option and what is accepted. */
+/** Usage error (`EXIT.usage`). The message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** An error of a parser becomes a usage error that names the option. */
+/** Turns a parser's error into a usage error of the option. */
 export function usage<T>(option: string, read: () => T): T {
   try {
     return read();

@@ -1,6 +1,6 @@
 /**
- * Files that the command line names. One to write is tried before the work, and then written whole or not at all; one
- * to read is a regular file, or a pipe, which is read to its end.
+ * Files of the command line. An output is tried before the work, and then written whole or not at all; an input is a
+ * regular file, or a pipe, read to its end.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,28 +23,28 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-// New files and sockets that nobody else can have prepared, read or led elsewhere: made under a name that cannot be
-// foreseen, with their final permissions from the first moment, and put in place by a rename.
+// New files and sockets get an unpredictable name and their final permissions first, then their place by a rename, so
+// that nobody can prepare, read or redirect them.
 
-/** Flags to open a file that must not exist, neither as a file nor as a link. The mode counts from the first moment. */
+/** Flags to create a file that exists neither as file nor as link, with its mode from the start. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Permissions of a file with a secret: its owner alone may read it. */
+/** Permissions of a file with a secret: owner only. */
 export const SECRET_MODE = 0o600;
 
 const FORM = /^\.muster-[0-9a-f]{24}$/;
 
-/** A name in the folder of `path` that cannot be foreseen. It is short, since a name has at most 255 bytes. */
+/** Unpredictable name in the folder of `path`; short, because a name has at most 255 bytes. */
 export const besideName = (path: string): string => join(dirname(path), `.muster-${randomBytes(12).toString('hex')}`);
 
-/** Whether a file has a name of `besideName`: one that a crash has left behind before it was put in place. */
+/** Whether a name is from `besideName`, left by a crash before the rename. */
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
- * Replaces `path` in one step: a reader, or a crash, finds either the old file or the new one. A link at `path` is
- * replaced and not followed. Throws the system's error, and leaves nothing behind then.
+ * Replaces `path` atomically: a reader, or a crash, finds the old file or the new one. A link at `path` is replaced.
+ * Throws the system's error, and leaves nothing behind.
  *
- * @param mode permissions, less those that the umask takes away
+ * @param mode permissions, reduced by the umask
  */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
   const beside = besideName(path);
@@ -63,9 +63,9 @@ export function replaceWith(path: string, content: string | Uint8Array, mode = 0
 }
 
 /**
- * Makes the folder of a file and tries to write there, so that a wrong place is refused before a run and not after it.
+ * Makes the folder of a file and tries to write there, to refuse a wrong place before a run.
  *
- * @param option the option that named the file, for the message
+ * @param option option of the file, for the message
  * @returns the absolute path
  * @throws UsageError
  */
@@ -76,7 +76,7 @@ export function prepareFile(option: string, path: string): string {
     if (!statSync(dirname(file)).isDirectory()) throw new Error('it is not a folder');
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
-    // Tried for real: some file systems (/proc) refuse new files in folders that they call writable.
+    // Tried for real: some file systems (/proc) refuse new files in folders marked as writable.
     if (there === undefined || there.isFile()) {
       const beside = besideName(there === undefined ? file : realpathSync(file));
       closeSync(openSync(beside, NEW_FILE));
@@ -89,7 +89,8 @@ export function prepareFile(option: string, path: string): string {
 }
 
 /**
- * Step by step, since `recursive` never ends where a kernel answers ENOENT to a new folder in one that exists (/proc).
+ * Makes folders one by one, because `recursive` never ends if a kernel answers ENOENT for a new folder in an existing
+ * one (/proc).
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -97,14 +98,12 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-/** Whether a second text would replace the first. In a pipe or a terminal it would not. */
+/** Whether a second text would replace the first; not in a pipe or a terminal. */
 export function isOneFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
-/**
- * Writes a file beside it and renames that into place. A pipe or a device is written to directly, and never replaced.
- */
+/** Writes a new file and renames it into place. Writes directly to a pipe or device. */
 export function writeWhole(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined && !there.isFile()) {
@@ -115,11 +114,10 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Far more than any text or pipe has: /dev/zero has no end, and a text of 512 MiB cannot be held at all. */
+/** Limit of a text or pipe: /dev/zero never ends, and a text of 512 MiB does not fit a string. */
 const LARGEST_INPUT_BYTES = 67_108_864;
 const PAUSE_MS = 5;
 
-/** An input has more bytes than any has. */
 export class TooLarge extends Error {
   override name = 'TooLarge';
   constructor() {
@@ -128,8 +126,8 @@ export class TooLarge extends Error {
 }
 
 /**
- * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes, and never waits for someone to open
- * the other end of a pipe.
+ * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes. Never waits for the other end of a
+ * pipe to be opened.
  */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -146,10 +144,10 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
   }
 }
 
-/** The file as UTF-8 text. Throws what `readInput` throws, and TooLarge above 64 MiB. */
+/** File as UTF-8 text. Throws like `readInput`, and TooLarge above 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
-/** Why a file could not be read or written, for a message that names it already. */
+/** Reason for a failed read or write, for a message that names the file. */
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
 }
@@ -167,7 +165,6 @@ function readPipe(file: number): Buffer {
   }
 }
 
-/** Number of bytes read, 0 at the end. Waits while the other end is open and writes nothing. */
 function some(file: number, piece: Buffer): number {
   for (;;) {
     try {

@@ -1,24 +1,20 @@
-/**
- * The one way in which YAML is read. Whoever wrote it may be hostile: it has a bounded size, aliases cannot multiply
- * it, and nothing contains itself.
- */
+/** Parses YAML of a possibly hostile author: limits its size and aliases, and rejects cycles. */
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from './usage.ts';
 import { readInputText, whyNot } from './user-files.ts';
 
-/** Far more than any such file has; the parser takes seconds for it. */
+/** Bytes, above any real file; the parser takes seconds for that much. */
 const LARGEST_BYTES = 1_048_576;
-/** Each alias is looked for among all of them. */
+/** Limit of aliases, because each is searched among all. */
 const MOST_ALIASES = 1000;
-/** Values, aliases filled in. */
+/** Values after alias expansion. */
 const MOST_VALUES = 1_000_000;
 
 const TOO_DEEP = 'it is nested too deeply';
 
-/** Text that cannot be used as YAML. The message is that of the first mistake. */
+/** Invalid YAML, with the message of the first mistake. */
 export class YamlError extends Error {
   override name = 'YamlError';
-  /** Never empty. Without a line where the whole is wrong. */
   readonly mistakes: readonly YamlMistake[];
 
   constructor(mistakes: readonly YamlMistake[]) {
@@ -34,7 +30,7 @@ export interface YamlMistake {
 }
 
 export interface Yaml {
-  /** As JSON has it: null, texts, numbers, booleans, lists and maps. Days are texts. */
+  /** JSON value: null, strings, numbers, booleans, lists and maps. Dates are strings. */
   value: unknown;
   document: Document.Parsed;
   lines: LineCounter;
@@ -46,7 +42,7 @@ export function parseYaml(text: string): Yaml {
     throw new YamlError([{ message: `it has more than ${LARGEST_BYTES} bytes` }]);
   const lines = new LineCounter();
   try {
-    // The parser compares each key with every other one; `doubleKeys` needs one look at each.
+    // Replaced by our own check: the parser compares each key with every other.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     const errors = document.errors.map(({ message, pos: [from] }) => ({
       message: message.startsWith('Maximum call stack') ? TOO_DEEP : message,
@@ -61,12 +57,12 @@ export function parseYaml(text: string): Yaml {
   } catch (error) {
     if (error instanceof YamlError) throw error;
     if (error instanceof RangeError) throw new YamlError([{ message: TOO_DEEP }]);
-    // The parser's own refusals, such as an alias without an anchor.
+    // Includes the parser's own refusals, such as an alias without an anchor.
     throw new YamlError([{ message: error instanceof Error ? error.message : String(error) }]);
   }
 }
 
-/** Reads a file that `option` names. Throws UsageError with the file as it is `shown`, and the place in it. */
+/** Reads the file of an option. Throws UsageError with the file as `shown`, and the position. */
 export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
   let text: string;
   try {
@@ -83,7 +79,7 @@ export function readYaml(option: string, path: string, shown = path): Yaml & { t
   }
 }
 
-/** What the parser lets pass: a key that a map has twice, and more anchors and aliases than can be looked up. */
+/** Mistakes that the parser accepts: repeated keys, and too many anchors and aliases. */
 function wrongIn(document: Document.Parsed): { message: string; from: number }[] {
   let aliases = 0;
   const mistakes: { message: string; from: number }[] = [];
@@ -108,7 +104,7 @@ function wrongIn(document: Document.Parsed): { message: string; from: number }[]
   return mistakes;
 }
 
-/** Throws YamlError for a value that contains itself, or that its aliases make too large. */
+/** Throws YamlError for a cyclic value, and for one that aliases make too large. */
 function requireFinite(value: unknown): void {
   const sizes = new Map<object, number>();
   const open = new Set<object>();
