@@ -1,5 +1,5 @@
 /**
- * The protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published
+ * Protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published
  * protocol v0.4).
  */
 import type { Static } from 'typebox';
@@ -11,7 +11,6 @@ import { Type } from './type.ts';
 
 export const AGENT_BASE_PATH = '/agent/v1';
 
-/** MQTT topics of one device. */
 export const agentTopics = {
   sync: (deviceId: string) => `cmd/devices/${deviceId}/sync`,
   ping: (deviceId: string) => `v1/cmd/devices/${deviceId}/ping`,
@@ -31,7 +30,7 @@ export const provisionRequest = objectShape('ProvisionDeviceRequest', {
 });
 /** Body of `POST /devices/reprovision`. */
 export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', ownKey);
-/** A device as its own agent sees it. */
+/** Device as its own agent sees it. */
 export const agentDevice = objectShape('AgentDevice', {
   object: Type.Literal('device'),
   id: Type.String(),
@@ -44,7 +43,7 @@ export type AgentDevice = Static<typeof agentDevice.schema>;
 export const tokenResponse = objectShape('TokenResponse', { token: Type.String(), expires_at: Timestamp });
 export type TokenResponse = Static<typeof tokenResponse.schema>;
 
-/** A config instance of a deployment: where its content goes on the device. */
+/** Config instance of a deployment, with its place on the device. */
 export const agentConfigInstance = objectShape('AgentConfigInstance', {
   object: Type.Literal('config_instance'),
   id: Type.String(),
@@ -56,7 +55,6 @@ export const agentConfigInstance = objectShape('AgentConfigInstance', {
 });
 export type AgentConfigInstance = Static<typeof agentConfigInstance.schema>;
 
-/** The commit that a release was made from. */
 export const agentGitCommit = objectShape('AgentGitCommit', {
   object: Type.Literal('git_commit'),
   id: Type.String(),
@@ -67,7 +65,6 @@ export const agentGitCommit = objectShape('AgentGitCommit', {
 });
 export type AgentGitCommit = Static<typeof agentGitCommit.schema>;
 
-/** The release of a deployment. */
 export const agentRelease = objectShape('AgentRelease', {
   object: Type.Literal('release'),
   id: Type.String(),
@@ -78,7 +75,7 @@ export const agentRelease = objectShape('AgentRelease', {
 });
 export type AgentRelease = Static<typeof agentRelease.schema>;
 
-/** A deployment as the agent lists it, with its expansions. */
+/** Deployment as the agent lists it, with its expansions. */
 export const agentDeployment = objectShape('AgentDeployment', {
   ...deploymentFields,
   updated_at: Timestamp,

@@ -1,10 +1,10 @@
-/** What a target can be made or trusted to do. A check names what it needs; without it the check is not applicable. */
+/** Capabilities of targets. A check declares its needs; without one of them it is not applicable. */
 import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
 /**
- * Capabilities of a Device API and what each means. The first two are transports (section 5): the client's side of them
- * is in `harness/targets/transports`, the server's in `simulators/device/transport.ts`.
+ * Capabilities of a Device API with their meanings. The first two are transports (section 5): the client's side is in
+ * `harness/targets/transports`, the server's in `simulators/device/transport.ts`.
  */
 const DEVICE_CAPABILITIES = {
   unix: 'the Device API is on a unix socket',
@@ -17,7 +17,7 @@ const DEVICE_CAPABILITIES = {
   files: 'the folder of config files can be read',
 } as const;
 
-/** Capabilities of a Platform API, besides the versions that it accepts. */
+/** Capabilities of a Platform API, beside the versions that it accepts. */
 const PLATFORM_CAPABILITIES = {
   write: 'the suite may create resources on the platform (not with --read-only)',
   'seed-data': 'the platform holds enough items to page through, or the suite may create them',
@@ -26,7 +26,7 @@ const PLATFORM_CAPABILITIES = {
   'offline-device': 'a device that does not answer is known (--offline-device)',
 } as const;
 
-/** Capabilities of a client, as it describes itself, besides the jobs that it knows. */
+/** Capabilities of a client, from its description, beside its jobs. */
 const CLIENT_CAPABILITIES = {
   url: 'the client reaches a Device API by a URL',
   socket: 'the client reaches a Device API on a unix socket',
@@ -42,7 +42,6 @@ export type Capability =
   | keyof typeof CLIENT_CAPABILITIES
   | SupportedCodename;
 
-/** Names by the kind of target that can declare them. */
 export const CAPABILITIES_OF: Readonly<Record<'device' | 'platform' | 'client', readonly Capability[]>> = {
   device: Object.keys(DEVICE_CAPABILITIES) as Capability[],
   platform: [...(Object.keys(PLATFORM_CAPABILITIES) as Capability[]), ...SUPPORTED_CODENAMES],
@@ -55,7 +54,7 @@ export const CAPABILITIES: readonly Capability[] = [
   ...CAPABILITIES_OF.client,
 ];
 
-/** What each capability means, for `muster explain`. */
+/** Meaning of each capability, for `muster explain`. */
 export const CAPABILITY_MEANINGS = {
   ...DEVICE_CAPABILITIES,
   ...PLATFORM_CAPABILITIES,
@@ -64,7 +63,7 @@ export const CAPABILITY_MEANINGS = {
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;
 
-/** What gives a target that capability, as words to add to a command line; absent where no option does. */
+/** Option that gives a target the capability; absent if there is none. */
 export const CAPABILITY_OPTIONS: Readonly<Partial<Record<Capability, string>>> = {
   unix: '--socket PATH',
   loopback: '--discovery FILE',

@@ -1,13 +1,13 @@
 /**
- * What a client under test says of itself and of what it noticed: JSON lines on its standard output.
- * `fixtures/client.md` explains them.
+ * JSON lines on the standard output of a client under test: its description and its observations. `fixtures/client.md`
+ * explains them.
  */
 import type { Static, TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
 import { objectShape, shape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** The line that answers MUSTER_JOB=describe. */
+/** Answer to MUSTER_JOB=describe. */
 export const clientDescription = objectShape('ClientDescription', {
   jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
   reaches: Type.Optional(
@@ -27,34 +27,34 @@ export type ClientDescription = Static<typeof clientDescription.schema>;
 type LineKind = (typeof JOB_TABLE)[ClientJob]['lines'][number] | 'error';
 
 const LINES = {
-  /** An event that the client dispatched. */
+  /** Event dispatched by the client. */
   event: Type.Object({
     saw: Type.Literal('event'),
     id: Type.Union([Type.String(), Type.Integer()], { description: 'Id of the event, as text or as a number' }),
     type: Type.String({ description: 'The type by which it was dispatched' }),
     data: Type.Unknown({ description: 'The payload: member data of the envelope' }),
   }),
-  /** Events were lost for good: the cursor had expired. */
+  /** Events lost for good, because the cursor had expired. */
   gap: Type.Object({ saw: Type.Literal('gap') }),
-  /** The stream is over, or the client gives up. */
+  /** End of the stream, or of the client's attempts. */
   end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
-  /** A deployment, as the client gives it to its caller. */
+  /** Deployment as the client's caller gets it. */
   deployment: Type.Object({
     saw: Type.Literal('deployment'),
     deployment: Type.Object({ id: Type.String() }, { description: 'The deployment with its members' }),
   }),
-  /** One item of a list, as the client gives it to its caller. */
+  /** Item of a list as the client's caller gets it. */
   item: Type.Object({
     saw: Type.Literal('item'),
     item: Type.Object({ id: Type.String() }, { description: 'The item with its members' }),
   }),
-  /** The answer to a ping. */
+  /** Answer to a ping. */
   pong: Type.Object({
     saw: Type.Literal('pong'),
     code: Type.String({ description: 'Member code of the answer' }),
     round_trip_nanos: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   }),
-  /** The job failed, and the caller is told so. */
+  /** Failure of the job, as the client's caller gets it. */
   error: Type.Object({
     saw: Type.Literal('error'),
     status: Type.Optional(Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer, if known' })),
@@ -62,11 +62,10 @@ const LINES = {
   }),
 } satisfies Record<LineKind, TSchema>;
 
-/** One line of standard output. */
 export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
 const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
 
-/** The shape of those lines. Others are shown in findings and judged by nobody. */
+/** Shape of these lines. Other lines appear in findings, and are not judged. */
 export const clientLine = shape(
   'ClientLine',
   Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),

@@ -1,14 +1,13 @@
 /**
- * How Muster tells a client under test its job, by environment variables, and what each job is: one row of `JOB_TABLE`.
- * Without shapes, so that it loads in no time. `fixtures/client.md` is the page for those who write a client.
+ * Jobs of a client under test, a row of `JOB_TABLE` each, and the environment variables that give them. Without shapes,
+ * to load fast. `fixtures/client.md` is the page for authors of a client.
  */
 import type { Deployment } from './device-api.ts';
 
-/** How a client can reach a Device API, the one that is used first when it has several. */
+/** Ways of a client to a Device API, by preference. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 
-/** Names of the environment variables. */
 export const CLIENT_VARIABLES = {
   job: 'MUSTER_JOB',
   deviceUrl: 'MUSTER_DEVICE_URL',
@@ -25,16 +24,14 @@ export const CLIENT_VARIABLES = {
   pingNanos: 'MUSTER_PING_TIMEOUT_NANOS',
   release: 'MUSTER_RELEASE_ID',
 } as const;
-/** What the environment says, by the names above. */
 export type ClientValues = Readonly<Partial<Record<keyof typeof CLIENT_VARIABLES, string | undefined>>>;
 
-/** The environment that says so. */
 export const clientVariables = (values: ClientValues): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [CLIENT_VARIABLES[name as keyof ClientValues], value ?? '']),
   );
 
-/** The deployment that a server answers with where a check says nothing else. */
+/** Default deployment in a server's answers. */
 export const DEPLOYMENT: Deployment = {
   object: 'deployment',
   id: 'dpl_Qa9Ws2',
@@ -48,34 +45,34 @@ export const DEPLOYMENT: Deployment = {
   created_at: '2026-05-06T10:00:00Z',
 };
 
-/** All that is known of a job in one place. A new one is a row here, a file of checks and one of defects. */
+/** Definition of a job. A new job is a row here, a file of checks and one of defects. */
 interface Job {
   /** Completes `the client …`, as the meaning of the capability. */
   readonly means: string;
   readonly api: 'device' | 'platform';
-  /** Variables that it is given beside those of its API, with their usual values. */
+  /** Variables beside those of its API, with their usual values. */
   readonly given: ClientValues;
-  /** Its request; `{device}` stands for the value of that variable. */
+  /** Request; `{device}` stands for the value of that variable. */
   readonly request: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body?: Readonly<Record<string, string>>;
-    /** The specification shows no path: a client may ask at another one. */
+    /** Set if the specification shows no path, so that a client may use another one. */
     readonly isPathOpen?: true;
-    /** It may have been carried out when no answer came, so that it is not sent again. */
+    /** Set if the request may have been carried out without an answer, so that it is not repeated. */
     readonly isOnce?: true;
   };
-  /** What a server answers where a check says nothing else; undefined for a stream, and for pages. */
+  /** Default answer of a server; undefined for a stream and for pages. */
   readonly answer: object | undefined;
   /** Kinds of lines that the client prints; `client-lines.ts` has their shapes. */
   readonly lines: readonly string[];
-  /** A line that claims success without having it: what is no client prints it. */
+  /** Line that claims success without it, printed by a null client. */
   readonly claim: { readonly saw: string; readonly [member: string]: unknown };
-  /** Id of the plainest check: others mean nothing where it fails. */
+  /** Id of the plainest check: if it fails, the others mean nothing. */
   readonly plainest: string;
 }
 
-/** What a client can be asked to do, by MUSTER_JOB. `describe` comes first and is never declared. */
+/** Jobs by MUSTER_JOB. `describe` comes first and is never declared. */
 export const JOB_TABLE = {
   follow: {
     means: 'follows the event stream of a Device API',
@@ -136,24 +133,19 @@ export const JOB_TABLE = {
 } as const satisfies Readonly<Record<string, Job>>;
 
 export type ClientJob = keyof typeof JOB_TABLE;
-/** Jobs that end by themselves. */
 export type CallJob = Exclude<ClientJob, 'follow'>;
 
 type JobOf<Api> = { [J in ClientJob]: (typeof JOB_TABLE)[J]['api'] extends Api ? J : never }[ClientJob];
 export type PlatformJob = JobOf<'platform'>;
 
-/** What is known of a job. */
 export const jobOf = (job: ClientJob): Job => JOB_TABLE[job];
 
 export const CLIENT_JOBS = Object.keys(JOB_TABLE) as ClientJob[];
 export const CALL_JOBS = CLIENT_JOBS.filter((job): job is CallJob => job !== 'follow');
 const jobsOf = <Api extends Job['api']>(api: Api) =>
   CLIENT_JOBS.filter((job): job is JobOf<Api> => JOB_TABLE[job].api === api);
-/** Those that speak to a Device API. */
 export const DEVICE_JOBS = jobsOf('device');
-/** Those that speak to a Platform API. */
 export const PLATFORM_JOBS = jobsOf('platform');
 
-/** A template with the values of the variables that it names. */
 export const filledIn = (template: string, values: ClientValues): string =>
   template.replace(/\{(\w+)\}/g, (_, name: keyof ClientValues) => values[name] ?? '');

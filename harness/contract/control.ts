@@ -1,4 +1,4 @@
-/** The control API: how a suite makes a target do something. JSON over HTTP, on a port or a unix socket. */
+/** Control API, by which a suite drives a target: JSON over HTTP, on a port or a unix socket. */
 import type { Static } from 'typebox';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from './enums.ts';
 import { objectShape, oneOf } from './shape.ts';
@@ -20,7 +20,7 @@ export const controlInfo = objectShape('ControlInfo', {
 });
 export type ControlInfo = Static<typeof controlInfo.schema>;
 
-/** Body of `POST /deployments`; answered with the Deployment. */
+/** Body of `POST /deployments`; the answer is the Deployment. */
 export const controlDeployment = objectShape('ControlDeployment', {
   description: Type.Optional(Type.String()),
   release_id: Type.Optional(Type.String()),
@@ -31,11 +31,11 @@ export const controlDeployment = objectShape('ControlDeployment', {
 });
 export type ControlDeployment = Static<typeof controlDeployment.schema>;
 
-/** Body and answer of `POST /events`. */
+/** Body of `POST /events`. */
 export const controlPublish = objectShape('ControlPublish', {
   count: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
-/** Answer of `POST /events`: the ids of the first and the last event, both included. */
+/** Answer of `POST /events`: ids of the first and the last event, inclusive. */
 export const controlPublished = objectShape('ControlPublished', { first_id: Type.Integer(), last_id: Type.Integer() });
 export type ControlPublished = Static<typeof controlPublished.schema>;
 
@@ -46,26 +46,25 @@ export const controlCompacted = objectShape('ControlCompacted', {
 });
 export type ControlCompacted = Static<typeof controlCompacted.schema>;
 
-/** Answer of `GET /log`, which only Muster's own simulator has: what a reading of the whole log found. */
+/** Answer of `GET /log`, only in Muster's own simulator: result of reading the whole log. */
 export interface ControlLog {
   bytes: number;
   events: number;
   earliest_id: number;
   latest_id: number;
-  /** Lines that hold no event, and so are sent to nobody. */
+  /** Lines without an event, which no subscriber gets. */
   skipped_lines: number;
   skipped_bytes: number;
-  /** The first ten of them. */
   skipped: { offset: number; bytes: number }[];
-  /** Ids that were given up after a crash, since clients may have seen them. */
+  /** Ids dropped after a crash, because clients may have seen them. */
   unused_ids: { after: number; through: number }[];
-  /** What was found damaged when the agent started, in words. */
+  /** Damage found at the agent's start, in words. */
   repairs: string[];
 }
 
 export const STOP_SIGNALS = ['SIGTERM', 'SIGKILL'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 /**
- * Body of `POST /stop`; answered with 204 when the agent is down. `POST /start` is answered with 204 when it serves.
+ * Body of `POST /stop`; the answer is 204 once the agent is down. `POST /start` is answered with 204 once it serves.
  */
 export const controlStop = objectShape('ControlStop', { signal: Type.Optional(oneOf(STOP_SIGNALS)) });

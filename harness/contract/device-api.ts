@@ -1,4 +1,4 @@
-/** The Device API: its deployment, its events and its discovery file (specification sections 2.1 to 2.4, 5 and 6.3). */
+/** Device API: deployment, events and discovery file (specification sections 2.1 to 2.4, 5 and 6.3). */
 
 import type { Static } from 'typebox';
 import {
@@ -10,7 +10,6 @@ import {
 import { objectShape, oneOf, Timestamp } from './shape.ts';
 import { Type } from './type.ts';
 
-/** The four status fields that every deployment and deployment event carries. */
 export const statusFields = {
   status: oneOf(DEPLOYMENT_STATUSES, 'Merge of activity and error status'),
   activity_status: oneOf(DEPLOYMENT_ACTIVITY_STATUSES, 'Last known activity state'),
@@ -31,12 +30,10 @@ export const deploymentFields = {
 export const deployment = objectShape('Deployment', deploymentFields);
 export type Deployment = Static<typeof deployment.schema>;
 
-// The event envelope and the payloads of the Device API (specification sections 2.3, 2.4, 6.3).
-
 /** `{resource}.{action}` (section 6.1). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
-/** The JSON of a frame's `data` (section 2.3). */
+/** JSON of a frame's `data` (section 2.3). */
 export const eventEnvelope = objectShape('Event', {
   object: Type.Literal('event'),
   id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),
@@ -52,13 +49,11 @@ const payloadFields = { deployment_id: Type.String(), release_id: Type.String(),
 export const deployedPayload = objectShape('DeploymentDeployed', { ...payloadFields, deployed_at: Timestamp });
 export type DeployedPayload = Static<typeof deployedPayload.schema>;
 
-/** Payload of `deployment.removed`: not shown by the specification; this is what published agents send. */
+/** Payload of `deployment.removed`: as published agents send it, since the specification does not show it. */
 export const removedPayload = objectShape('DeploymentRemoved', { ...payloadFields, archived_at: Timestamp });
 export type RemovedPayload = Static<typeof removedPayload.schema>;
 
-// The discovery file of a loopback Device API (specification section 5).
-
-/** Content of the file: the port on 127.0.0.1 and the bearer token. */
+/** Discovery file of a loopback Device API (section 5): port on 127.0.0.1 and bearer token. */
 export const discoveryFile = objectShape('DiscoveryFile', {
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   token: Type.String({ minLength: 1 }),

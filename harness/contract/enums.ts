@@ -1,9 +1,8 @@
 /**
- * The enumerations of a deployment (specification section 2.2), one declaration each: const array, union, guard.
- * Without the schema library, which takes a tenth of a second to load.
+ * Enumerations of a deployment (specification section 2.2), one declaration each: const array, union, guard. Without
+ * the schema library, which takes 100 ms to load.
  */
 
-/** The guard that belongs to a vocabulary. */
 export function guardOf<const V extends readonly string[]>(values: V): (value: unknown) => value is V[number] {
   const known = new Set<unknown>(values);
   return (value): value is V[number] => known.has(value);
@@ -32,7 +31,7 @@ export const DEPLOYMENT_STATUSES = [...DEPLOYMENT_ACTIVITY_STATUSES, 'failed', '
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 export const isDeploymentStatus = guardOf(DEPLOYMENT_STATUSES);
 
-/** Event types that the specification names (section 6.3). The full list for a version is not shown. */
+/** Event types that the specification names (section 6.3). It does not show the full list of a version. */
 export const EVENT_TYPES = ['deployment.deployed', 'deployment.removed'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 export const isEventType = guardOf(EVENT_TYPES);

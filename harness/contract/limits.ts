@@ -1,9 +1,6 @@
-/**
- * Bounds of lists and pings of the Platform API (specification section 8), without the shapes, so that they load in no
- * time.
- */
+/** Bounds of lists and pings of the Platform API (specification section 8). Without shapes, to load fast. */
 
-/** Section 8. No minimum `limit` is stated; 1 is the nearest valid value that serves anything. */
+/** Section 8. It states no minimum `limit`; 1 is the nearest valid value with any use. */
 export const LIST_LIMITS = {
   limitDefault: 10,
   limitMaximum: 100,

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { objectShape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** A page of a collection (section 2.6). */
+/** Page of a collection (section 2.6). */
 export const listEnvelope = objectShape('List', {
   object: Type.Literal('list'),
   limit: Type.Integer({ description: 'Effective page size after clamping' }),
@@ -21,16 +21,17 @@ export const pingRequest = objectShape('PingRequest', {
 });
 export type PingRequest = Static<typeof pingRequest.schema>;
 
-/** Answer of a ping (section 2.5). `round_trip_nanos` is missing where no device answered. */
+/** Answer of a ping (section 2.5). `round_trip_nanos` is absent if no device answered. */
 export const pingResponse = objectShape('PingResponse', {
   code: Type.String({ description: 'success, or another outcome the specification does not show' }),
   round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type PingResponse = Static<typeof pingResponse.schema>;
 
-// The error body that published implementations answer with. The specification shows none (section 7).
-
-/** `{"error": {"code", "params", "message"}}`. */
+/**
+ * `{"error": {"code", "params", "message"}}`, the error body of published implementations. The specification shows none
+ * (section 7).
+ */
 export const errorBody = objectShape('Error', {
   error: Type.Object({
     code: Type.String(),

@@ -1,17 +1,16 @@
 /**
- * Named profiles: what a target has to be able to do so that a verdict about it can be complete. Each is a list of
- * requirements, which `fixtures/requirements/history.jsonl` freezes; a check belongs to it by what it needs.
+ * Profiles: capabilities that a complete verdict about a target requires. Each is a list of requirements, frozen in
+ * `fixtures/requirements/history.jsonl`; a check belongs to it by its needs.
  */
 import type { Capability } from './capabilities.ts';
 
-/** One profile of an API. */
 export interface Profile {
   readonly name: string;
   /** Completes `holds the target to …`. */
   readonly about: string;
-  /** What the target must have. What no profile of the API asks for, such as a transport, is a condition of a check. */
+  /** Required capabilities. A capability of no profile of the API, such as a transport, is a condition of a check. */
   readonly has: readonly Capability[];
-  /** The SHOULDs that protect others hold too. */
+  /** Includes the SHOULDs that protect others. */
   readonly protects?: true;
 }
 
@@ -51,7 +50,6 @@ export const PROFILES: Readonly<Record<Target, readonly Profile[]>> = {
   ],
 };
 
-/** Their names, each once. */
 export const PROFILE_NAMES: readonly string[] = [
   ...new Set(
     Object.values(PROFILES)
@@ -60,7 +58,7 @@ export const PROFILE_NAMES: readonly string[] = [
   ),
 ];
 
-/** The largest profile that a target with these capabilities can reach; of those out of reach, the nearest. */
+/** Largest profile within these capabilities; otherwise the nearest one. */
 export function largestProfile(api: Target, capabilities: ReadonlySet<Capability>): Profile {
   const lacks = ({ has }: Profile): number => has.filter((each) => !capabilities.has(each)).length;
   const within = PROFILES[api].findLast((profile) => lacks(profile) === 0);
@@ -68,10 +66,10 @@ export function largestProfile(api: Target, capabilities: ReadonlySet<Capability
   return within ?? (nearest as Profile);
 }
 
-/** Whether a check with these needs belongs to a profile, where its conditions are met. */
+/** Whether a check with these needs belongs to a profile, provided that its conditions are met. */
 export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
-/** Whether no profile asks for that capability: it says how a target is reached, or what it may choose to offer. */
+/** Whether the capability is in no profile: it is a way to reach a target, or an optional offer. */
 export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

@@ -1,4 +1,4 @@
-/** Headings of the specification, so that a report can name the section it cites. */
+/** Headings of the specification, for the sections that reports cite. */
 const TITLES: Record<string, string> = {
   '1': 'What the service does',
   '2': 'Resources and their fields',
@@ -22,10 +22,9 @@ const TITLES: Record<string, string> = {
   '9': 'Versioning',
 };
 
-/** Whether the specification has a section of that number. */
 export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
 
-/** Heading of `section`, or of the nearest section above it; empty when the specification has none. */
+/** Heading of `section`, or of its nearest parent; empty if the specification has none. */
 export function sectionTitle(section: string): string {
   for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
     const title = TITLES[at];

@@ -1,15 +1,14 @@
 /**
- * What the specification demands, sentence by sentence, by the words that each begins with or turns on. A requirement
- * decides the sentences that its clause quotes, and those that name it here.
+ * Demands of the specification, a sentence each, by their first or decisive words. A requirement decides the sentences
+ * that its clause quotes, and those that name it here.
  */
 
-/** `section`: where it stands. */
 export interface Sentence {
   readonly section: string;
   readonly text: string;
-  /** Ids of requirements that decide it and quote another one. */
+  /** Ids of requirements that decide it but quote another sentence. */
   readonly by?: readonly string[];
-  /** Why none decides it. */
+  /** Reason why no requirement decides it. */
   readonly open?: string;
 }
 
@@ -23,7 +22,7 @@ const of = (
   sentences: readonly (readonly [text: string, how?: Omit<Sentence, 'section' | 'text'>])[],
 ) => sentences.map(([text, how = {}]): Sentence => ({ section, text, ...how }));
 
-/** In the order of the specification. */
+/** Sentences in the order of the specification. */
 export const SENTENCES: readonly Sentence[] = [
   ...of('2', [
     ['All JSON timestamps are ISO 8601 date-time strings.'],
@@ -205,18 +204,17 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
 ];
 
-/** A requirement, as far as it tells which sentences it decides. */
 interface Citing {
   readonly id: string;
   readonly clause?: string;
 }
 
-/** What is left out between two parts of a quotation, or divides the cells of a row. */
+/** Separator between parts of a quotation, or between the cells of a row. */
 const BETWEEN = / … | \| /;
-/** Characters; a shorter part, such as a number, says nothing alone. */
+/** Characters below which a part, such as a number, means nothing alone. */
 const TELLING = 12;
 
-/** By the text: every sentence is compared with every clause. */
+/** Cache by text, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
 
 function parts(text: string): readonly string[] {
@@ -230,7 +228,7 @@ function parts(text: string): readonly string[] {
   return found;
 }
 
-/** Whether the clause of a requirement quotes the sentence, or a part of it, or a longer piece that holds it. */
+/** Whether the clause quotes the sentence, a part of it, or a longer piece with it. */
 function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
   const own = parts(text);
   return parts(clause).some(
@@ -238,6 +236,5 @@ function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
   );
 }
 
-/** Those of the requirements that decide a sentence, in their order. */
 export const deciding = <R extends Citing>(sentence: Sentence, requirements: readonly R[]): R[] =>
   requirements.filter((one) => sentence.by?.includes(one.id) === true || quotes(one, sentence));

@@ -3,38 +3,35 @@ import { Type } from './type.ts';
 
 export { guardOf } from './enums.ts';
 
-/** One place where a value departs from a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
+/** Difference between a value and a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
 export interface Problem {
   path: string;
   message: string;
 }
 
 /**
- * A named wire shape: one declaration that yields the TypeScript type (`Static<typeof x.schema>`), a runtime guard,
- * readable problems, and (being JSON Schema already) the document published for it.
+ * Named wire shape: one declaration for the TypeScript type (`Static<typeof x.schema>`), a runtime guard, readable
+ * problems and, as JSON Schema, the published document.
  */
 export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;
   readonly schema: T;
   is(value: unknown): value is Static<T>;
-  /** Every departure of `value` from the shape; empty when it conforms. */
+  /** Every problem of `value`; empty if it conforms. */
   problems(value: unknown): Problem[];
 }
 
-/** The type of the values of a shape. */
 export type Of<S extends Shape> = Static<S['schema']>;
 
-/**
- * As much of Node as is used here: the page of a console takes types from here, and is checked without those of Node.
- */
+/** Declares only what is used of Node: a console's page takes types from here, and is checked without Node's types. */
 declare const process: {
   getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
 /**
- * Loads what compiles validators, which takes 0.1 s of processor. It is loaded with the first value that is looked at,
- * so that a process that looks at none starts earlier; one that measures time loads it before.
+ * Loads the compiler of validators, 100 ms of processor. Loaded with the first value, so that a process without one
+ * starts earlier; a process that measures time loads it before.
  */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
@@ -45,7 +42,7 @@ export function loadCompiler(): typeof import('typebox/schema') {
 const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
   loadCompiler().Compile(schema);
 
-/** Names a schema. The validator is compiled on first use, so that importing the vocabulary costs nothing. */
+/** Names a schema. Its validator is compiled on first use, to keep imports cheap. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   let compiled: ReturnType<typeof compile> | undefined;
   const validator = () => {
@@ -60,17 +57,16 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   };
 }
 
-/** Names an object with these members. It may have others, unless the options refuse them. */
+/** Names an object with these members. Other members are accepted, unless the options refuse them. */
 export const objectShape = <P extends TProperties>(
   name: string,
   members: P,
   options?: TObjectOptions,
 ): Shape<TObject<P>> => shape(name, Type.Object(members, options));
 
-/** An object with these members and no others. */
+/** Object with exactly these members. */
 export const exact = <P extends TProperties>(members: P) => Type.Object(members, { additionalProperties: false });
 
-/** The schema, or null. */
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
@@ -81,7 +77,7 @@ interface ErrorLike {
   params: object;
 }
 
-/** Reports an unknown member once, at its own place, and not again for the object that holds it. */
+/** Reports an unknown member once, at its own place instead of its object's. */
 function placed(errors: ErrorLike[]): ErrorLike[] {
   const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
   return others.length > 0 ? others : errors;
@@ -109,7 +105,7 @@ function list(values: unknown): string {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : String(values);
 }
 
-/** A string restricted to a vocabulary: const array → JSON Schema enum → union type. */
+/** String of a vocabulary: const array → JSON Schema enum → union type. */
 export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
   return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
 }
@@ -118,14 +114,13 @@ const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
 const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
 /**
- * Any ISO 8601 calendar date with a time of day (section 2): extended format, optional seconds, fraction and offset.
- * Wider than RFC 3339 on purpose, because the specification says no more than ISO 8601.
+ * ISO 8601 calendar date with a time of day (section 2): extended format, optional seconds, fraction and offset. Wider
+ * than RFC 3339, because the specification requires only ISO 8601.
  */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
 /**
- * Whether `text` is an ISO 8601 date-time (section 2). Leap seconds and 24:00 are accepted; days that a month lacks are
- * not.
+ * Whether `text` is an ISO 8601 date-time (section 2). Accepts leap seconds and 24:00; rejects days that a month lacks.
  */
 export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
@@ -133,5 +128,4 @@ export function isIso8601(text: string): boolean {
   return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** A JSON timestamp (section 2). */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601 date-time' });

@@ -1,22 +1,21 @@
 /**
- * Situations of the client suite as data: events and their frames as text, refusals, unusual and torn streams, scripts
- * of answers.
+ * Situations of the client suite as data: events and frames as text, refusals, unusual and torn streams, scripts of
+ * answers.
  */
 
 import type { DeployedPayload } from './device-api.ts';
 
-/** An event before it is written. The id is text, since it may be beyond 2^53. */
+/** Event before it is written. The id is text, because it may exceed 2^53. */
 export interface SentEvent {
   id: string;
   type: string;
   data: unknown;
-  /** The envelope as JSON. */
+  /** Envelope as JSON. */
   json: string;
 }
 
 const MOMENT = '2026-05-06T10:00:00Z';
 
-/** The payload of a deployment that was deployed. */
 export const payload = (id: string): DeployedPayload => ({
   deployment_id: `dpl_${id}`,
   release_id: `rls_${id}`,
@@ -27,38 +26,34 @@ export const payload = (id: string): DeployedPayload => ({
   deployed_at: MOMENT,
 });
 
-/** A `deployment.deployed`, or an event with another type and payload. */
+/** Event, by default a `deployment.deployed`. */
 export function event(id: number | string, { type = 'deployment.deployed', data }: Partial<SentEvent> = {}): SentEvent {
   const name = String(id);
   const content = data ?? payload(name);
-  // Written by hand: JSON.stringify has no integers beyond 2^53.
+  // Assembled as text: JSON.stringify has no integers beyond 2^53.
   const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${numbered(content)}`;
   const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
 }
 
-/** An integer that no double holds. */
+/** Integer that no double holds. */
 export const BEYOND = '9007199254740993';
-/** JSON of a value in which the text `BEYOND` stands for that number: JSON.stringify has no such integers. */
+/** JSON with the number for the text `BEYOND`, since JSON.stringify has no integers beyond 2^53. */
 export const numbered = (value: unknown): string => JSON.stringify(value).replaceAll(`"${BEYOND}"`, BEYOND);
 
-/** As long as an id may be: the specification names no bound. */
+/** Id of 320 characters and more: the specification sets no limit. */
 export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
-/** Events with the ids from `first` on. */
 export const eventsFrom = (first: number, count: number): SentEvent[] =>
   Array.from({ length: count }, (_, index) => event(first + index));
 
-/** The frame of an event. */
 export const frame = ({ id, type, json }: SentEvent): string => `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
 export const frames = (events: readonly SentEvent[]): string => events.map(frame).join('');
 
 /** Section 6.2, rule 3. */
 export const HEARTBEAT = ': heartbeat\n\n';
 
-// Answers other than a stream that a client meets, as the suite gives them.
-
-/** An answer without a stream; header names in lower case. */
+/** Answer without a stream; header names in lower case. */
 export interface Refusal {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -74,16 +69,15 @@ export const EXPIRED: Refusal = {
 
 export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: 'starting' } };
 
-/** Seconds that a client is asked to wait. */
+/** Seconds of `Retry-After`. */
 export const ASKED_FOR = 4;
-/** Asks to wait for so many seconds. */
+/** Adds `Retry-After` to a refusal. */
 export const asking = (refusal: Refusal, seconds: number): Refusal => ({
   ...refusal,
   headers: { 'retry-after': String(seconds) },
 });
 
-// Streams that are unusual and right, as the standard of event streams allows them: their bytes, and the events in
-// them.
+// Unusual but valid streams by the standard of event streams: their bytes and events.
 
 export interface OneStream {
   summary: string;
@@ -96,9 +90,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/**
- * The mark stands before the first line, which is lost with it: here that is data, without which nothing is dispatched.
- */
+/** The mark spoils the first line, here the data, without which no event is dispatched. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n').replace('\n: heartbeat\n\n', '\n\n');
@@ -140,11 +132,8 @@ export const STREAMS = {
   },
 } as const satisfies Record<string, OneStream>;
 
-// Frames that end before they are whole.
-
 export interface TornFrame {
   summary: string;
-  /** What of the frame still comes. */
   piece(event: SentEvent): string;
   last: 'cut' | 'end';
 }
@@ -168,31 +157,25 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-// Situations of the client suite that follow a script, one answer a request, so that they can be played by hand as
-// well.
-
-/**
- * A stream: its pieces, each sent by itself, and what comes after the last one. `hold`: nothing, while the connection
- * stays.
- */
+/** Stream: pieces, sent one by one, and its end. `hold`: the connection stays open. */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';
 }
 
-/** `cut`: the connection is broken off without an answer. */
+/** `cut`: the connection breaks without an answer. */
 export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {
   summary: string;
-  /** One after the other. The last one is also the answer to every later request. */
+  /** Answers in order. The last one repeats for later requests. */
   answers: readonly Answer[];
 }
 
 const before = eventsFrom(1001, 2);
 const after = eventsFrom(1003, 2);
 
-/** Two events, then an answer to each of the next requests, then what was missing. */
+/** Two events, then `answers` to the next requests, then the missing events. */
 const between = (last: ScriptedStream['last'], ...answers: readonly Answer[]): readonly Answer[] => [
   { pieces: [frames(before)], last },
   ...answers,
@@ -208,7 +191,7 @@ const tornAfter = ({ summary, piece, last }: TornFrame): Situation => ({
 const bytesOf = (text: string): Buffer[] => [...Buffer.from(text)].map((byte) => Buffer.of(byte));
 const refused = (refusal: Refusal, times: number): Answer[] => Array.from({ length: times }, () => ({ refusal }));
 
-/** By the names that `muster simulate device --scenario` takes. */
+/** Situations by the names of `muster simulate device --scenario`. */
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
   ...Object.fromEntries(
     Object.entries(STREAMS).map(([name, { summary, bytes }]): [string, Situation] => [

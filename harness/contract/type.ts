@@ -2,7 +2,7 @@ import type TypeBox from 'typebox';
 
 type Schema = Record<string, unknown>;
 
-/** Hidden, as TypeBox has it: which members an object needs is told by the object. */
+/** Key hidden as in TypeBox: the object lists its required members. */
 const OPTIONAL = '~optional';
 
 const simple =
@@ -35,7 +35,7 @@ const constructors = {
 };
 
 /**
- * What is used of TypeBox, with its types. A schema is JSON Schema, so that nobody needs more; the 370 modules of
- * TypeBox itself would take a tenth of a second of processor in each process.
+ * Subset of TypeBox in use, with its types. A schema is plain JSON Schema, so nothing more is needed; TypeBox's 370
+ * modules would take 100 ms of processor in each process.
  */
 export const Type = constructors as unknown as Pick<typeof TypeBox, keyof typeof constructors>;

@@ -1,12 +1,11 @@
 /** API versions (specification section 9) and header dialects. */
 import { guardOf } from './enums.ts';
 
-/** Path prefix of the Device API. */
 export const DEVICE_API_PREFIX = '/v0.2';
 
 /**
- * Every version of the Platform API (section 9), oldest first. The one declaration: unions, capabilities, option texts
- * and the newest version are derived from it. `end-of-life` versions are no longer supported.
+ * Versions of the Platform API (section 9), oldest first. Unions, capabilities, option texts and the newest version are
+ * derived from them. `end-of-life` versions are no longer supported.
  */
 export const API_VERSIONS = [
   { id: '2025-10-21.zion', status: 'end-of-life' },
@@ -18,10 +17,9 @@ export const API_VERSIONS = [
 type Declared = (typeof API_VERSIONS)[number];
 type CodenameOf<Id> = Id extends `${string}.${infer Name}` ? Name : never;
 
-/** A released version, e.g. `2026-05-06.rainier`. */
 export type PlatformVersion = Declared['id'];
 export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
-/** The word after the date, e.g. `rainier`. It also names the capability of a target that accepts the version. */
+/** Word after the date, e.g. `rainier`; also the capability of a target that accepts the version. */
 export type Codename = CodenameOf<PlatformVersion>;
 export type SupportedCodename = CodenameOf<SupportedVersion>;
 
@@ -54,14 +52,13 @@ export function atLeast(version: PlatformVersion, since: Codename): boolean {
   return PLATFORM_VERSIONS.indexOf(version) >= first;
 }
 
-/** The supported versions from `since` on, oldest first. */
+/** Supported versions from `since` on, oldest first. */
 export const versionsFrom = (since: Codename): SupportedVersion[] =>
   SUPPORTED_VERSIONS.filter((version) => atLeast(version, since));
 
-/** The same by codename. */
 export const codenamesFrom = (since: Codename): SupportedCodename[] => versionsFrom(since).map(codenameOf);
 
-/** The supported versions before `end`, oldest first, by codename. */
+/** Codenames of the supported versions before `end`, oldest first. */
 export function codenamesBefore(end: Codename): SupportedCodename[] {
   return SUPPORTED_VERSIONS.filter((version) => !atLeast(version, end)).map(codenameOf);
 }
@@ -69,9 +66,9 @@ export function codenamesBefore(end: Codename): SupportedCodename[] {
 export const DIALECTS = ['spec', 'miru'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
-/** Header names that differ between the specification and the published service of the same design. */
+/** Names that differ between the specification and the published service of the same design. */
 export interface DialectNames {
-  /** Carries the API version. */
+  /** Header with the API version. */
   versionHeader: string;
   /**
    * Prefix of the headers by which an agent describes itself (`-Version`, `-Host-Name`, `-Arch`, `-Language`, `-OS`).
@@ -79,7 +76,7 @@ export interface DialectNames {
   agentHeaderPrefix: string;
   /** `iss` claim of a device token. */
   tokenIssuer: string;
-  /** Directory below which a default file path is derived for a config schema without slots. */
+  /** Folder of the default file path for a config schema without slots. */
   configRoot: string;
 }
 
@@ -98,5 +95,5 @@ export const DIALECT_NAMES: Record<Dialect, DialectNames> = {
   },
 };
 
-/** What an agent sends as API version on its own interface. */
+/** API version that an agent sends on its own interface. */
 export const AGENT_API_VERSION = 'v0.4';

@@ -1,6 +1,4 @@
-/**
- * Config schemas: what instances of a type must look like and where they are written (specification section 9, rule 1).
- */
+/** Config schemas: form of the instances of a type, and their paths (specification section 9, rule 1). */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
@@ -26,7 +24,6 @@ const slotFields = {
   required: Type.Boolean({ description: 'Whether every deployment must fill this slot' }),
   description: Type.Optional(Type.String({ maxLength: 1024 })),
 };
-/** One file that a config schema writes to. */
 export const instanceSlot = body(slotFields);
 export type InstanceSlot = Static<typeof instanceSlot>;
 

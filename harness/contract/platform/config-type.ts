@@ -1,7 +1,4 @@
-/**
- * Config types: what kind of configuration there is. Slugs are immutable since everglades (specification section 9,
- * rule 2).
- */
+/** Config types: kinds of configuration. Slugs are immutable since everglades (specification section 9, rule 2). */
 import type { Static, TObject } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

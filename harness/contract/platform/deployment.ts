@@ -1,4 +1,4 @@
-/** Deployments on the Platform API: sections 2.1 and 2.2, and what section 9 says changed from version to version. */
+/** Deployments on the Platform API: sections 2.1 and 2.2, with the changes of section 9 from version to version. */
 import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
 import {
@@ -85,7 +85,7 @@ const on = operationsOn(deploymentResource, 'Deployments');
 const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;
 export const deploymentOperations: Operation[] = [
   on.list('listDeployments', 'List deployments'),
-  // Also needs `deployments:stage` or `deployments:deploy`, according to the target in the body.
+  // Also needs `deployments:stage` or `deployments:deploy`, by the target in the body.
   on.create('createDeployment', 'Stage or deploy a new deployment', createBody),
   on.get('getDeployment', 'Get a deployment'),
   on.below('deployDeployment', 'deploy', 'Deploy a staged deployment', act('deployments:deploy')),

@@ -10,7 +10,7 @@ import { body, fieldsIn, type Operation, operationsOn, printable, resource } fro
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** `archived` came with everglades. */
+/** `archived` exists since everglades. */
 export const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
   atLeast(version, 'everglades') ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
 
@@ -56,7 +56,7 @@ const createBody = body({ name });
 export type CreateDevice = Static<typeof createBody>;
 const updateBody = body({ name: Type.Optional(name) });
 export type UpdateDevice = Static<typeof updateBody>;
-/** As in section 2.5, and nothing else. */
+/** Exactly the fields of section 2.5. */
 const pingBody = body(pingRequest.schema.properties);
 const activationBody = body({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
 

@@ -1,4 +1,4 @@
-/** Git commits that releases and config schemas come from. */
+/** Git commits of releases and config schemas. */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';
@@ -7,7 +7,7 @@ import { body, type Operation, operationsOn, resource } from './operation.ts';
 export const GIT_REPOSITORY_TYPES = ['github', 'gitlab', 'bitbucket'] as const;
 export type GitRepositoryType = (typeof GIT_REPOSITORY_TYPES)[number];
 
-/** At least one of the two; `id` wins. */
+/** At least one of the two; `id` takes precedence. */
 export const gitCommitRef = body({ id: Type.Optional(Type.String()), sha: Type.Optional(Type.String()) });
 export type GitCommitRef = Static<typeof gitCommitRef>;
 

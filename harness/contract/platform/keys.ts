@@ -1,4 +1,4 @@
-/** Operations on keys: who an API key belongs to, and tokens with which devices provision themselves (section 9). */
+/** Owner of an API key, and tokens with which devices provision themselves (section 9). */
 import type { Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

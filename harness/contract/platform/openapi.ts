@@ -1,6 +1,4 @@
-/**
- * The OpenAPI document of a version of the Platform API, written out from the operations and resources declared here.
- */
+/** OpenAPI document of a version of the Platform API, generated from the operations and resources declared here. */
 import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { LIST_LIMITS } from '../limits.ts';
@@ -28,7 +26,7 @@ export interface OpenApiOptions {
   server?: string;
 }
 
-/** An OpenAPI 3.1 document (its schemas are JSON Schema 2020-12). */
+/** OpenAPI 3.1 document (its schemas are JSON Schema 2020-12). */
 export function openApiDocument(version: SupportedVersion, options: OpenApiOptions = {}): Json {
   const { dialect = 'spec', server = '/beta' } = options;
   const paths: Record<string, Json> = {};
@@ -63,7 +61,6 @@ export function openApiDocument(version: SupportedVersion, options: OpenApiOptio
   };
 }
 
-/** A resource with everything that `expand` may add to it. */
 export function schemaOf(resource: Resource, version: SupportedVersion): TSchema {
   const expansions = having(resource.expansions, version).map(([name, expansion]) => [
     name,
@@ -141,7 +138,7 @@ const inQuery = (name: string, schema: Json | TSchema, description?: string): Js
   schema,
 });
 
-/** Section 8: what lies outside is clamped, never refused, so that any text is accepted here. */
+/** Section 8: values out of range are clamped, never refused, so any integer is valid here. */
 function pagingParameters(): Json[] {
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
@@ -171,6 +168,5 @@ function expandParameter({ expansions }: Resource, version: SupportedVersion, li
   return [inQuery('expand', { type: 'array', items: { type: 'string' } }, nested)];
 }
 
-/** Those that a version has, by name. */
 const having = <T extends Span>(spans: Readonly<Record<string, T>>, version: SupportedVersion): [string, T][] =>
   Object.entries(spans).filter(([, span]) => inVersion(span, version));

@@ -1,7 +1,4 @@
-/**
- * What a published resource and a published operation of the Platform API are, as data (specification sections 4.2 and
- * 9).
- */
+/** Resources and operations of the Platform API as data (specification sections 4.2 and 9). */
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact } from '../shape.ts';
@@ -20,31 +17,27 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/**
- * Versions that have a thing: from `since` (default: the oldest) to `last`, both included. Without `last` it lives
- * on.
- */
+/** Versions from `since` (default: the oldest) to `last`, inclusive. Without `last` there is no end. */
 export interface Span {
   since?: SupportedCodename;
   last?: SupportedCodename;
 }
 
-/** Whether a version lies in the span. */
 export const inVersion = (span: Span, version: SupportedVersion): boolean =>
   (span.since === undefined || atLeast(version, span.since)) &&
   (span.last === undefined || version === versionNamed(span.last) || !atLeast(version, span.last));
 
-/** A field that is only present when asked for with `expand`. */
+/** Field present only on request with `expand`. */
 export interface Expansion extends Span {
-  /** The resource it expands to; expansions of that resource may follow after a dot. */
+  /** Resource it expands to; expansions of that resource may follow after a dot. */
   kind?: ResourceKind;
-  /** The schema of one value, when it is no resource. */
+  /** Schema of one value, if it is no resource. */
   schema?(version: SupportedVersion): TSchema;
   many?: boolean;
   nullable?: boolean;
 }
 
-/** A filter of a list. `values` restricts it to a vocabulary. */
+/** Filter of a list. `values` restricts it to a vocabulary. */
 export interface Filter extends Span {
   values?(version: SupportedVersion): readonly string[];
 }
@@ -53,43 +46,37 @@ export interface Resource {
   kind: ResourceKind;
   /** Name of its schema in the published document. */
   name: string;
-  /** Path segment of its collection. */
   collection: string;
-  /** What its ids begin with. */
   prefix: string;
-  /** Fields that are always present. */
   fields(version: SupportedVersion): TProperties;
   expansions: Record<string, Expansion>;
   filters: Record<string, Filter>;
-  /** Fields that sort besides `id` and `created_at`. */
+  /** Fields that sort beside `id` and `created_at`. */
   orders: Record<string, Span>;
 }
 
 export interface Operation extends Span {
   id: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Below the base address, with `{name}` for parameters. */
+  /** Path below the base address, with `{name}` for parameters. */
   path: string;
   summary: string;
   tag: string;
-  /** Scopes a key needs, all of them; empty means that any key will do. */
+  /** Scopes that a key needs, all of them; empty: any key. */
   scopes: readonly string[];
-  /** The resource of the answer: its expansions apply. */
   kind?: ResourceKind;
-  /** Answers a list of `kind`. */
   list?: boolean;
-  /** A list below another resource: paged, but with neither filters nor orders. */
+  /** Whether the list is below another resource: paged, without filters and orders. */
   sub?: boolean;
-  /** Further query parameters. */
   query?: Record<string, TSchema>;
-  /** Body of the request; absent when it takes none. */
+  /** Body of the request; absent if there is none. */
   body?(version: SupportedVersion): TObject;
   bodyOptional?: boolean;
-  /** Answer where it is no resource and no list; `binary` is raw bytes. */
+  /** Answer that is no resource and no list; `binary` is raw bytes. */
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
-/** A resource whose names follow from its kind: `config_type` has the schema `ConfigType`, the path `/config_types`. */
+/** Resource with names from its kind: `config_type` has the schema `ConfigType`, the path `/config_types`. */
 export const resource = (
   kind: ResourceKind,
   prefix: string,
@@ -107,7 +94,7 @@ export const resource = (
 
 type Body = NonNullable<Operation['body']>;
 
-/** Declares operations of one resource, which share its tag, versions, paths and scopes. */
+/** Makes operations of one resource, with common tag, versions, paths and scopes. */
 export function operationsOn({ kind, collection }: Resource, tag: string, span: Span = {}) {
   const [all, one] = [`/${collection}`, `/${collection}/{${kind}_id}`];
   const read = { kind, scopes: [`${collection}:read`] };
@@ -122,7 +109,7 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
     update: (id: string, summary: string, body: Body) =>
       on(id, summary, { ...write, method: 'PATCH', path: one, body }),
     /**
-     * An operation below one item, such as `/devices/{device_id}/ping`. It answers no resource unless `rest` names a
+     * Operation below one item, such as `/devices/{device_id}/ping`. It answers a resource only if `rest` names a
      * `kind`.
      */
     below: (id: string, segment: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag' | 'path'>) =>
@@ -130,13 +117,13 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
   };
 }
 
-/** A reference to a schema of the published document. */
+/** Reference to a schema of the published document. */
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** A request body: fields that are not named are refused, so that a typing error is not taken for an omission. */
+/** Request body. Unknown fields are refused, so that a typing error is not taken for an omission. */
 export const body = exact;
 
-/** Those of `fields` that a version has. `since` names the first version of a field that not all have. */
+/** Fields of a version. `since` names the first version of later fields. */
 export const fieldsIn = <P extends TProperties>(
   version: SupportedVersion,
   fields: P,
@@ -144,6 +131,5 @@ export const fieldsIn = <P extends TProperties>(
 ): TProperties =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => inVersion(defined({ since: since[name] }), version)));
 
-/** Text that people read: no control characters. */
 export const printable = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });

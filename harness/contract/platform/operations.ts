@@ -1,4 +1,4 @@
-/** Every published resource and operation of the Platform API, in every version. */
+/** Resources and operations of the Platform API, in every version. */
 import type { SupportedVersion } from '../versions.ts';
 import { configInstanceOperations, configInstanceResource } from './config-instance.ts';
 import { configSchemaOperations, configSchemaResource } from './config-schema.ts';
@@ -34,6 +34,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...keyOperations,
 ];
 
-/** The operations that a version has. */
 export const operationsOf = (version: SupportedVersion): Operation[] =>
   OPERATIONS.filter((operation) => inVersion(operation, version));
