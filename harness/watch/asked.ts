@@ -1,16 +1,16 @@
-/** A request that was watched, as a finding shows it: without secrets, and made into words only when it is shown. */
+/** Request of watched traffic as a finding shows it: without secrets, and formatted only when it is shown. */
 import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 
-/** Where the server is, for the lines that ask it again. */
+/** Server of the watched traffic, for lines that repeat a request. */
 export interface AskedPlace {
   /** Path below which the API is, e.g. `/v0.2`; empty for the root. */
   readonly base: string;
   readonly origin: string;
   readonly socketPath?: string;
   readonly caFile?: string;
-  /** The environment variable that holds the key or the token. */
+  /** Environment variable of the key or token. */
   readonly variable: string;
 }
 
@@ -20,7 +20,7 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Belong to one connection, and curl makes them itself. */
+/** Headers of one connection, or made by curl itself. */
 const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
 const USUAL_TIMEOUT_MS = 10_000;
 /** Characters of a body in a line to paste. */

@@ -1,6 +1,6 @@
 /**
- * What the tap saw, packed into one buffer that changes threads without a copy: records of a fixed head and, for
- * pieces, their bytes.
+ * Observations of the tap, packed into one buffer that moves between threads without a copy: records with a fixed head,
+ * and the bytes of chunks.
  */
 import type { Ending, Side } from './relay.ts';
 
@@ -9,13 +9,12 @@ export type Glimpse =
   | { what: 'bytes'; connection: number; at: number; from: Side; piece: Buffer }
   | { what: 'ended'; connection: number; at: number; from: Side; how: Ending }
   | { what: 'refused'; connection: number; at: number; why: string }
-  /** Nothing more of it comes. */
   | { what: 'dropped'; connection: number; at: number };
 
 const KINDS = ['opened', 'bytes', 'ended', 'refused', 'dropped'] as const;
 const SIDES = ['client', 'server'] as const;
 const ENDINGS = ['end', 'cut'] as const;
-/** Kind, side, ending and a spare byte; connection; length; time. */
+/** Bytes of a record's head: kind, side, ending and a spare byte; connection; length; time. */
 const HEAD = 20;
 const FIRST_CAPACITY = 16 * 1024;
 
@@ -30,7 +29,6 @@ export class Batch {
     return this.#used;
   }
 
-  /** Copies it. */
   add(glimpse: Glimpse): void {
     const bytes =
       glimpse.what === 'bytes' ? glimpse.piece : glimpse.what === 'refused' ? Buffer.from(glimpse.why) : NOTHING;
@@ -46,7 +44,6 @@ export class Batch {
     this.#used += HEAD + bytes.length;
   }
 
-  /** Everything so far, and begins anew. */
   take(): { memory: ArrayBuffer; used: number } {
     const taken = { memory: this.#memory, used: this.#used };
     this.#memory = new ArrayBuffer(FIRST_CAPACITY);
@@ -62,7 +59,7 @@ export class Batch {
   }
 }
 
-/** What was packed, in order. Pieces are parts of the memory. */
+/** Records of a buffer, in order. Chunks are views into it. */
 export function* unpacked(memory: ArrayBuffer, used: number): Generator<Glimpse> {
   const bytes = Buffer.from(memory, 0, used);
   for (let start = 0; start < used; ) {

@@ -1,6 +1,6 @@
 /**
- * Finds exchanges in the bytes of one connection: requests, their answers in order, and the blocks of event streams.
- * Where a connection is no HTTP/1.1 any more, or cannot be read with certainty, it is lost: nothing more is said of it.
+ * Parses the bytes of one connection into requests, their answers in order, and blocks of event streams. A connection
+ * that is no HTTP/1.1, or is ambiguous, is lost: it is reported no further.
  */
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
 import { KeptBody } from './kept-body.ts';
@@ -8,33 +8,33 @@ import type { Ending, Side } from './relay.ts';
 import { StreamReader } from './stream-reader.ts';
 import type { Ended, Taking } from './traffic.ts';
 
-/** Requests that wait for their answers: beyond that a client does something else than to ask. */
+/** Limit of unanswered requests, above any real client. */
 const MOST_WAITING = 1000;
 
 interface Exchange {
   readonly id: number;
   readonly method: string;
-  /** Bytes of memory that its request takes, also where it is judged, until it is over. */
+  /** Bytes of memory of its request until its end, in the judge as well. */
   held: number;
   status?: number;
   body: KeptBody | undefined;
   codings: string;
   stream?: StreamReader;
-  /** The head of the last answer was interim (1xx). */
+  /** Whether the last head of an answer was interim (1xx). */
   interim: boolean;
 }
 
 export interface ReaderOptions {
   connection: number;
-  /** Numbers exchanges, over all connections. */
+  /** Number of the next exchange, over all connections. */
   number(): number;
   take: Taking;
 }
 
-/** What an object of Node takes beside its text. */
+/** Bytes of a Node object beside its text. */
 const OBJECT_BYTES = 200;
 
-/** At two bytes a character: as it is read, and as it is judged. */
+/** Bytes of memory of a head, at two a character, both here and in the judge. */
 const bytesOf = (line: string, headers: Pairs): number =>
   headers.reduce((sum, [name, value]) => sum + OBJECT_BYTES + 4 * (name.length + value.length), 4 * line.length) +
   5 * OBJECT_BYTES;
@@ -46,15 +46,13 @@ export class ConnectionReader {
   readonly #connection: number;
   readonly #options: ReaderOptions;
   readonly #parsers: Record<Side, MessageParser>;
-  /** The oldest first: it is the one that is answered. */
+  /** Oldest first: the next answer is for it. */
   readonly #waiting: Exchange[] = [];
   #asking: { id: number; body: KeptBody; codings: string } | undefined;
   #lost = false;
   #over = false;
   #clientLeft = false;
-  /** What is held of the requests that wait. */
   #requests = 0;
-  /** Of the last bytes. */
   #at = 0;
 
   constructor(options: ReaderOptions) {
@@ -76,7 +74,6 @@ export class ConnectionReader {
     };
   }
 
-  /** Bytes of memory that it takes, nearly. */
   get held(): number {
     const { client, server } = this.#parsers;
     const [answered] = this.#waiting;
@@ -89,12 +86,12 @@ export class ConnectionReader {
     if (!this.#lost) this.#parsers[from].push(piece, at);
   }
 
-  /** One side sends nothing more. */
+  /** Ends one side. */
   ended(from: Side, how: Ending, at: number): void {
     this.#at = at;
     if (from === 'client') this.#clientLeft = true;
     if (this.#over) return;
-    // A client may end its side and still wait for its answer.
+    // A client that ends its side may still wait for an answer.
     if (from === 'client' && how === 'end' && !this.#lost) this.#parsers.client.end(at);
     else {
       if (!this.#lost) this.#broken(from, how, at);
@@ -109,7 +106,7 @@ export class ConnectionReader {
     this.#cut(from, at);
   }
 
-  /** Nobody looks any more: what is under way stays open. */
+  /** Ends the watching; exchanges in progress stay open. */
   leave(at: number): void {
     if (this.#lost || this.#over) return;
     this.#over = true;
@@ -118,7 +115,7 @@ export class ConnectionReader {
     this.#options.take({ kind: 'closed', at, connection: this.#connection });
   }
 
-  /** Nothing more is said of this connection, for that reason. */
+  /** Stops reporting this connection, for the reason `why`. */
   lose(why: string, at: number): void {
     if (this.#lost || this.#over) return;
     this.#lost = true;
@@ -202,7 +199,6 @@ export class ConnectionReader {
     this.#end(exchange, exchange.stream !== undefined && this.#clientLeft ? 'client' : 'whole', at);
   }
 
-  /** The connection ends before everything was answered. */
   #cut(by: Side | undefined, at: number): void {
     const ended = by === undefined ? 'unseen' : this.#clientLeft ? 'client' : by;
     for (const exchange of [...this.#waiting]) this.#end(exchange, ended, at);

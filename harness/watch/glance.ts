@@ -1,42 +1,36 @@
-/** What a page shows of traffic as it goes on: the streams that are open and the newest exchanges, without secrets. */
+/** Current traffic for a page: open streams and the newest exchanges, without secrets. */
 
 import { joined } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 import type { Ended, Traffic } from './traffic.ts';
 
-/** An exchange, in a line. All texts are of peers, and may be anything. */
+/** Exchange in one line. All texts come from peers, and are untrusted. */
 export interface GlanceLine {
   exchange: number;
-  /** When it was asked, and for how long it has been going on, milliseconds. */
+  /** Start and duration, milliseconds. */
   at: number;
   ms: number;
   method: string;
   url: string;
-  /** As the client calls itself. */
   client: string;
-  /** Null as long as there is none. */
   status: number | null;
   events: number;
-  /** Null while it is under way. */
   ended: Ended | null;
 }
 
 export interface Glanced {
-  /** Exchanges that are under way. */
   underWay: number;
-  /** The oldest of them, the oldest first. */
   open: GlanceLine[];
-  /** That have ended since the last time. */
+  /** Exchanges that ended since the last call. */
   over: GlanceLine[];
 }
 
-/** Exchanges that are shown, of each kind. */
 const MOST = 100;
-/** Exchanges under way that are followed, of a few hundred bytes each. */
+/** Exchanges in progress that are followed, a few hundred bytes each. */
 const MOST_FOLLOWED = 10_000;
 const LONGEST_URL = 500;
 const LONGEST_NAME = 120;
-/** How many times that is kept until it is masked: of a secret that is cut in two, nothing is shown. */
+/** Factor of the length kept before masking, so that a secret at the cut is not shown in part. */
 const ROOM = 2;
 
 interface Followed {
@@ -64,7 +58,7 @@ export class Glance {
     }
   }
 
-  /** Called after what was taken is judged: by then the secrets in it are known. `now`: milliseconds since 1970. */
+  /** Called after the judging, when the secrets are known. `now`: milliseconds since 1970. */
   look(now: number): Glanced {
     const over = this.#over.splice(0).map((each) => this.#shown(each));
     const open = [...this.#open.values().take(MOST)].map((each) => this.#shown(each));
@@ -113,5 +107,5 @@ export class Glance {
   }
 }
 
-/** A text of its own: a part would keep all of it in memory. */
+/** Copies the beginning: a slice would keep the whole text in memory. */
 const beginning = (text: string, most: number): string => Buffer.from(text.slice(0, ROOM * most)).toString();

@@ -1,4 +1,4 @@
-/** Makes traffic of a HAR 1.2 document of any tool: a browser, mitmproxy, Muster itself. */
+/** Converts a HAR 1.2 document of any tool to traffic: a browser, mitmproxy, Muster itself. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
@@ -7,26 +7,24 @@ import type { Body, Ended, Taking } from './traffic.ts';
 
 interface Entry {
   at: number;
-  /** Milliseconds until the answer was whole; 0 where the document does not say it. */
+  /** Milliseconds until the whole answer; 0 if the document lacks it. */
   time: number;
   connection: number;
   method: string;
   target: string;
   sent: Pairs;
   lacksHeaders: boolean;
-  /** Whether it may have had credentials that are not among its headers. */
+  /** Whether credentials may be missing in its headers. */
   lacksCredentials: boolean;
   body: Body | undefined;
   status: number;
   received: Pairs;
-  /** Undefined where the document does not hold it. */
   text: string | undefined;
   ended: Ended;
-  /** Of the server. */
   origin: string;
 }
 
-/** How browsers made of Chromium call themselves. They leave these headers out, unless they are told to keep them. */
+/** Creator of HAR in Chromium-based browsers, which omit these headers by default. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 
@@ -35,10 +33,10 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * What the document lacks, in words; undefined where it is no HAR. `origin`: that of the server which is meant, where a
- * tool has recorded others too.
+ * Gaps of the document, in words; undefined if it is no HAR. `origin`: the server to judge, if the tool recorded
+ * several.
  *
- * @throws UsageError where it is not given, and there are several
+ * @throws UsageError if it is missing for several servers
  */
 export function trafficOfHar(
   document: unknown,
@@ -60,10 +58,10 @@ export function trafficOfHar(
     throw new UsageError(
       `--url: missing; the HAR holds requests to ${origins.size} servers, and one of them is judged`,
     );
-  // Those of Muster are all of one server, and name it as its clients do.
+  // Muster's own entries concern one server, by the name that its clients use.
   const known = isOwn || origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
-  // The end of one exchange comes before the beginning of a later one.
+  // Ordered by time, so that an exchange ends before a later one begins.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const count = (what: string, entries: number): string[] => (entries === 0 ? [] : [`${what}: ${entries}`]);
   const of = (is: (entry: Entry) => boolean): number => known.filter(is).length;
@@ -103,7 +101,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const status = Number(response['status'] ?? 0);
   const type = textOf(content['mimeType']) ?? '';
   const fields = pairsOf(response['headers']);
-  // Some tools leave headers out.
+  // Some tools omit headers.
   const received: Pairs = typeOf(fields) === '' && type !== '' ? [...fields, ['content-type', type]] : fields;
   const name = textOf(entry['connection']);
   const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
@@ -126,7 +124,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   };
 }
 
-/** A body is optional in HAR. None was sent where neither its size nor its headers tell of one. */
+/** Body of the request; none if neither its size nor its headers indicate one, because HAR makes it optional. */
 function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
   const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   return text === '' ? undefined : known(text);
@@ -137,18 +135,18 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
   return size === 0 && length === '0' && coding === undefined ? '' : undefined;
 };
 
-/** Other tools do not say who ended a stream, nor whether it was over. */
+/** End in a HAR of another tool, which records neither the side that ended a stream nor whether it ended. */
 const foreignEnd = (status: number, received: Pairs, error: unknown): Ended =>
   status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
 
 const isEventStream = (status: number, received: Pairs): boolean =>
   status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
 
-/** Muster's own recordings say who broke off. */
+/** End in Muster's own recordings, which name the side that broke off. */
 function endedOf(status: number, comment = ''): Ended {
   if (comment === 'the server broke off') return 'server';
   if (comment === 'the client broke off') return 'client';
-  // Any other remark says that its end was not seen, or not kept.
+  // Other comments stand for an unseen end.
   return status === 0 || comment !== '' ? 'unseen' : 'whole';
 }
 
@@ -162,7 +160,6 @@ const pairsOf = (value: unknown): Pairs =>
     return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
   });
 
-/** What happened in one exchange, with the time of each. */
 function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
   const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
   const end = at + time;
@@ -184,7 +181,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Takin
   ];
 }
 
-/** A body that the document does not hold is not judged. */
+/** Body; a missing one is marked as cut, so that it is not judged. */
 const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 

@@ -1,6 +1,6 @@
 /**
- * The way from the tap to the thread that judges. What the thread has not taken yet is bounded, for each connection and
- * in all: where it lags behind, connections are no longer judged. When it ends by itself, nothing is judged any more.
+ * Carries observations from the tap to the judging thread. Bounds what the thread has not taken, for each connection
+ * and in total: connections beyond are no longer judged. After the thread's own end nothing is.
  */
 import { Batch, type Glimpse } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
@@ -8,21 +8,20 @@ import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
 /**
- * The part of a processor that the judging may take: on a busy machine that is missing for the traffic. Of connections
- * beyond that, those that carry most are no longer judged.
+ * Share of a processor for the judging, since a busy machine lacks it for traffic. Beyond it, the busiest connections
+ * are no longer judged.
  */
 const MOST_BUSY = 0.125;
 /**
- * Milliseconds of a processor that the thread may take once it has taken the first batch: until its code is warm, what
- * it takes says nothing of the traffic. Loading it comes before. What is not taken meanwhile is bounded by its bytes.
+ * Milliseconds of processor time for warm-up after the first batch, in which the thread's cost says nothing about the
+ * traffic. Loading comes before; the untaken bytes are bounded.
  */
 const WARM_UP_MS = 1000;
-/** Milliseconds after which it is looked at. A burst, such as a long replay, is over by the next time. */
+/** Milliseconds between looks; a burst, such as a long replay, is over by the next one. */
 const LOOK_MS = 500;
 /**
- * Milliseconds of traffic that go to the thread together, and bytes after which it does not wait: to wake it, and to be
- * woken by its answer, costs more than to read an exchange. The more there is, the longer it keeps a processor from the
- * traffic.
+ * Milliseconds and bytes of traffic in one batch: waking the thread and handling its answer costs more than an
+ * exchange, and a larger batch keeps the processor from the traffic for longer.
  */
 const TOGETHER_MS = 2;
 const FULL_BATCH = 256 * 1024;
@@ -30,33 +29,28 @@ const MIB = 1024 * 1024;
 const MOST_OF_A_CONNECTION = 4 * MIB;
 const MOST_OF_ALL = 64 * MIB;
 
-/** A connection that is judged. */
 interface Carried {
   readonly connection: number;
-  /** Bytes that the thread has not taken. */
   untaken: number;
-  /** Bytes since the last look at what the thread takes. */
   recent: number;
 }
 
 export class JudgeLink implements Tap, AsyncDisposable {
-  /** Bytes that each side has sent, whether they are judged or not. */
+  /** Bytes sent by each side, judged or not. */
   readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #worker: JudgeWorker;
   #batch = new Batch();
   #due: NodeJS.Timeout | undefined;
-  /** Bytes of each batch that is on its way. */
   readonly #sent: Map<Carried, number>[] = [];
   #filling = new Map<Carried, number>();
   readonly #open = new Map<number, Carried>();
   #all = 0;
-  /** Connections of which one side has ended. */
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
-  /** Milliseconds of a processor after which the thread is warm. */
+  /** Milliseconds of processor time at which the thread is warm. */
   #warmAt = Number.POSITIVE_INFINITY;
-  /** What has carried anything since that look, also where it is closed by now. */
+  /** Connections with bytes since the last look, closed ones included. */
   #recent: Carried[] = [];
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
@@ -96,12 +90,12 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#forget(connection);
   }
 
-  /** A fault, wherever it was: nothing is judged any more. */
+  /** Ends all judging, on any fault. */
   fail(error: unknown): void {
     this.#worker.fail(error);
   }
 
-  /** What came of all that was seen; undefined where the thread has ended before. */
+  /** Results; undefined if the thread has ended before. */
   async conclude(): Promise<Concluded | undefined> {
     this.#flush();
     return await this.#worker.conclude();
@@ -117,7 +111,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#add({ what: 'dropped', connection, at: now() });
   }
 
-  /** Of what came lately, the part that is too much is left to itself: the connections that carry most of it. */
+  /** Sheds the excess if the thread was too busy in two looks. */
   #look(): void {
     const share = this.#worker.share() ?? 0;
     const isBusy = share > MOST_BUSY && this.#worker.spentMs > this.#warmAt;
@@ -127,7 +121,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#recent = [];
   }
 
-  /** An idle stream costs nothing, and is what there is most to learn from. */
+  /** Drops the busiest connections: an idle stream costs nothing, and shows the most. */
   #shed(part: number): void {
     let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
     for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {
@@ -137,7 +131,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     }
   }
 
-  /** Both sides have ended, or one was cut, which cuts the other. */
+  /** Forgets a connection once both sides have ended, or one was cut, which cuts the other. */
   #forget(connection: number): void {
     this.#open.delete(connection);
     this.#halfOver.delete(connection);

@@ -1,4 +1,4 @@
-/** The thread that reads and judges what the tap saw, and records it: nothing here can hold up the traffic. */
+/** Thread that parses, judges and records the tap's observations, so that none of this delays the traffic. */
 import { readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
@@ -14,41 +14,37 @@ import type { Taking, Traffic } from './traffic.ts';
 
 export type ToThread =
   | { kind: 'batch'; memory: ArrayBuffer; used: number }
-  /** What is known already. It is judged, and not kept. */
+  /** Traffic already parsed; judged, and not recorded. */
   | { kind: 'traffic'; traffic: readonly Traffic[] }
   | { kind: 'conclude' };
 
 export type FromThread =
   /**
-   * One batch, or some traffic. With the milliseconds of a processor that the thread has taken in all, where Node tells
-   * them; of traffic, also with the violations so far, by the ids of their checks.
+   * Confirms a batch, or some traffic, with the thread's total processor time in milliseconds, if Node reports it; for
+   * traffic also with the violations so far, by check id.
    */
   | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
-  /** `requirement`: for those who do not know the rules. */
+  /** `requirement`: for a receiver without the rules. */
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
   | { kind: 'live'; live: Live }
   | { kind: 'concluded'; concluded: Concluded };
 
-/** How it stands, for a page. */
 export interface Live extends Glanced {
   seen: Seen;
-  /** Rules that have something to go by. */
   decided: number;
 }
 
-/** Milliseconds between two tellings of how it stands. */
 const TELLING_MS = 500;
 
-/** What is made of the traffic beside judging it. */
+/** Consumer of traffic beside the judge. */
 export interface Keeping {
   take: Taking;
-  /** Whatever was taken is to be safe. */
   flush(): void;
   close(): void;
 }
 
-/** Serves one judge to the thread that has started this one. `report` sends a message to that. */
+/** Serves a judge to the parent thread. `report` sends it a message. */
 export function serveJudge(
   made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; glance?: Glance },
   port: MessagePort | null = parentPort,
@@ -63,7 +59,7 @@ export function serveJudge(
   if (glance !== undefined) setInterval(tell, TELLING_MS);
   let isOver = false;
   port?.on('message', (message: ToThread) => {
-    // What was on its way when the end was asked for comes too late: the recording is closed.
+    // Messages after the end come too late: the recording is closed.
     if (isOver) return;
     if (message.kind === 'batch') {
       serving.take(message);
@@ -88,13 +84,13 @@ export function serveJudge(
 
 const LESS_URGENT = 5;
 
-/** Linux gives each thread a priority of its own: where processors are few, the traffic goes first. */
+/** Lowers the thread's priority, which Linux keeps by thread: traffic goes first. */
 function yieldToTraffic(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
     setPriority(thread, Math.min(19, getPriority(thread) + LESS_URGENT));
   } catch {
-    // Elsewhere it competes with the traffic.
+    // Other systems have no priority by thread.
   }
 }
 
@@ -104,10 +100,9 @@ const liveOf = (judge: TrafficJudge, glance: Glance): Live => ({
   decided: judge.decided,
 });
 
-/** Bytes of traffic that is kept and waits to be judged, nearly. Bodies may be far larger than what came of them. */
 const MOST_PENDING = 8 * 1024 * 1024;
 
-/** Keeps what is read of a batch first, and judges it then: what breaks the judge can be judged again. */
+/** Records a batch before judging it, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: Keeping | undefined;
@@ -154,22 +149,22 @@ class Serving {
         this.#readers.fault(connection, error, traffic.at);
       }
     }
-    // What a fault has ended is told, and kept.
+    // A fault ends exchanges, which are recorded and judged too.
     if (this.#pending.length > 0) this.#settle();
   }
 }
 
-/** Older Nodes do not know it. */
+/** Undefined on older Nodes. */
 function spentMs(): number | undefined {
   const usage = process.threadCpuUsage?.();
   return usage && (usage.user + usage.system) / 1000;
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of memory that all readers may take together. */
+/** Bytes of memory of all readers together. */
 export const MOST_HELD = 64 * MIB;
 
-/** One reader for each connection, and one bound for the memory of them all. */
+/** Readers of all connections, within one bound of memory. */
 export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
   readonly #take: Taking;
@@ -184,12 +179,10 @@ export class Readers {
     this.#most = most;
   }
 
-  /** The connection of which something is read. */
   get current(): number {
     return this.#current;
   }
 
-  /** Bytes of memory that all take, nearly. */
   get held(): number {
     return this.#held;
   }
@@ -216,7 +209,7 @@ export class Readers {
     while (this.#held > this.#most) this.#loseLargest(at);
   }
 
-  /** It costs one connection, and is told with what else could not be judged. */
+  /** Loses the connection; reported with others that could not be judged. */
   fault(connection: number, error: unknown, at: number): void {
     const why = error instanceof Error ? error.message : String(error);
     this.#current = connection;
@@ -228,7 +221,6 @@ export class Readers {
     this.#readers.delete(connection);
   }
 
-  /** Nobody looks any more. */
   end(): void {
     for (const [connection, { reader }] of this.#readers) {
       this.#current = connection;
@@ -252,7 +244,7 @@ export class Readers {
     const { connection } = largest ?? { connection: this.#current };
     this.#current = connection;
     this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
-    // A lost one is forgotten by whoever takes the traffic, and holds nothing.
+    // A lost connection holds no memory, whether or not the consumer has forgotten it.
     this.forget(connection);
   }
 }

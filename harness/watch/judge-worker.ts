@@ -1,28 +1,28 @@
-/** The thread that judges, from outside: what goes to it and comes back, its end, and its part of a processor. */
+/** Parent's side of the judging thread: messages, end, and share of a processor. */
 import { Worker } from 'node:worker_threads';
 import type { FromThread, Live, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
-/** A heap that no traffic fills, since all that is kept is bounded. */
+/** MiB of heap, above what the bounded state can fill. */
 const HEAP_MB = 512;
-/** Milliseconds that the thread may be silent at the end: on a busy machine it comes last. */
+/** Milliseconds of silence at the end; a busy machine runs the thread last. */
 const CONCLUDING_MS = 30_000;
 
 type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
 
 export interface JudgeWorkerOptions {
-  /** Calls `serveJudge`. */
+  /** Module that calls `serveJudge`. */
   entry: URL;
-  /** For that. */
+  /** Data for `entry`. */
   data: unknown;
-  /** The thread has taken what was sent first of all that it had not. */
+  /** Called when the thread has taken the oldest untaken message. */
   taken(broken: Readonly<Record<string, number>>): void;
   found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
-  /** How it stands, twice a second where a page shows it. */
+  /** State for a page, twice a second. */
   live?(live: Live): void;
-  /** The thread has ended by itself, or something that it does besides has failed. */
+  /** Called when the thread has ended by itself, or a side task has failed. */
   trouble(why: string): void;
-  /** Told after the trouble with which nothing is judged any more. */
+  /** Called after `trouble` once judging has ended. */
   ended?(why: string): void;
 }
 
@@ -31,10 +31,9 @@ export class JudgeWorker implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #concluded = Promise.withResolvers<Concluded | undefined>();
   #isOver = false;
-  /** Milliseconds of a processor that the thread has taken: as it said last, and when that was looked at. */
+  /** Milliseconds of processor time of the thread: last report, and value at the last look. */
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
-  /** Runs out while the end is awaited. */
   #patience: NodeJS.Timeout | undefined;
 
   constructor(options: JudgeWorkerOptions) {
@@ -51,18 +50,17 @@ export class JudgeWorker implements AsyncDisposable {
     this.#worker.on('exit', () => this.#gone('its thread has ended'));
   }
 
-  /** Nothing is judged any more. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Milliseconds of a processor that the thread has taken since its start. */
+  /** Milliseconds of processor time of the thread since its start. */
   get spentMs(): number {
-    // Where Node does not tell the processor's time, the time that the thread was not idle stands for it.
+    // Active time of the event loop, if Node lacks processor time by thread.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
   }
 
-  /** The part of a processor that the thread has taken since the last call; undefined for the first. */
+  /** Share of a processor since the last call; undefined at the first. */
   share(): number | undefined {
     const before = this.#looked;
     const now = { spent: this.spentMs, at: performance.now() };
@@ -75,12 +73,10 @@ export class JudgeWorker implements AsyncDisposable {
     this.#worker.postMessage(message, message.kind === 'batch' ? [message.memory] : []);
   }
 
-  /** A fault, wherever it was: nothing is judged any more. */
   fail(error: unknown): void {
     this.#gone(error instanceof Error ? error.message : String(error));
   }
 
-  /** What came of all that was sent; undefined where the thread has ended before. */
   async conclude(): Promise<Concluded | undefined> {
     this.post({ kind: 'conclude' });
     this.#patience = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
@@ -117,14 +113,14 @@ export class JudgeWorker implements AsyncDisposable {
     this.#concluded.resolve(undefined);
     if (this.#isOver) return;
     this.#isOver = true;
-    // Where the thread still runs, it would only take its part of the processor.
+    // Stopped, since it would only take processor time.
     void this.#worker.terminate();
     const told = `nothing is judged from here on: ${why}`;
     try {
       this.#options.trouble(told);
       this.#options.ended?.(told);
     } catch {
-      // Nobody is left to be told.
+      // The receiver is gone.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Has the rules of a suite judge traffic, as they judge what checks see. */
+/** Judges traffic by the rules of a suite, as in a run. */
 import { createHash } from 'node:crypto';
 import { parseJson } from '../client/body.ts';
 import type { Asked, Over, RequestSeen } from '../client/happening.ts';
@@ -11,25 +11,23 @@ import { type Contradiction, History, type Judged, type Rule } from '../runner/r
 import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
-/** What came of a rule, as data without secrets. */
 export interface PlainJudged {
   sightings: number;
   broken?: { finding: Contradiction; seen: readonly { check: string; asked: Asked; text: string }[] };
   fault?: string;
 }
 
-/** How much was seen, and what was not. */
+/** Amount of traffic seen, and of traffic not judged. */
 export interface Seen {
   connections: number;
   exchanges: number;
   events: number;
-  /** Connections that could not be judged to their end, by the reason. */
+  /** Connections that were not judged to their end, by reason. */
   lost: Record<string, number>;
-  /** Answers that no rule was given, by the reason. */
+  /** Answers given to no rule, by reason. */
   unread: Record<string, number>;
 }
 
-/** What came of it all. */
 export interface Concluded {
   judged: Readonly<Record<string, PlainJudged>>;
   seen: Seen;
@@ -38,34 +36,34 @@ export interface Concluded {
 export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: AskedPlace;
-  /** Called when a rule has found its first violation, or failed itself. */
+  /** Called at a rule's first violation, or at its own failure. */
   found(id: string, judged: PlainJudged): void;
-  /** Also counts the violations after the first. Then `judged` has none, and `found` alone tells the first. */
+  /** Counts further violations too. `judged` then has no violation, and only `found` gives the first. */
   counts?: boolean;
   /** Ids of the checks that `decided` counts. Default: all. */
   chosen?: ReadonlySet<string>;
 }
 
-/** Who asked, as reports name it. */
+/** Name of the requester in reports. */
 const WHO = 'traffic';
 /**
- * Credentials that are masked in any encoding: those of whoever came first, and as many that the server has let in.
- * Others are masked as they are, and where a name tells them.
+ * Credentials masked in any encoding: those of the first clients, and as many that the server accepted. Others are
+ * masked unchanged, and by name.
  */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Reasons are a few; what a peer sends in them is not. */
+/** Reasons counted, and characters of each: a peer's text may have any length. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
-/** What rules read. All else would be kept as long as they remember the request. */
+/** Headers that rules read. Others would stay in memory as long as a rule remembers the request. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
-/** Characters of an address, or of a field that rules read: whoever sends more is no client of this API. */
+/** Characters of an address or a header for rules; longer ones are from no client of this API. */
 const LONGEST_READ = 8192;
-/** Characters of a field that are shown, and of a name of a client. */
+/** Characters shown of a header, and of a client's name. */
 const LONGEST_FIELD = 2000;
 const LONGEST_AGENT = 300;
 
@@ -73,9 +71,8 @@ interface Exchange {
   readonly request: RequestSeen & { body?: string | undefined };
   readonly asked: WatchedAsked;
   readonly connection: number;
-  /** Below the path of the API. */
   readonly isOfApi: boolean;
-  /** Empty where not all headers are known: an answer is judged as far as that needs no request. */
+  /** Empty if headers are missing: an answer is then judged without its request. */
   readonly told: { readonly request?: RequestSeen };
   readonly stream: object;
   parser?: SseParser;
@@ -86,7 +83,7 @@ interface Exchange {
 export class TrafficJudge {
   readonly redactor = new TrafficRedactor();
   readonly seen: Seen = { connections: 0, exchanges: 0, events: 0, lost: {}, unread: {} };
-  /** Violations by the ids of their checks; where they are not counted, 1 for those with any. */
+  /** Violations by check id; 1 for any number if they are not counted. */
   readonly broken: Record<string, number> = {};
   readonly #options: JudgeOptions;
   readonly #history: History;
@@ -103,13 +100,11 @@ export class TrafficJudge {
     this.#happened = this.#history.of(WHO);
   }
 
-  /** What came of all rules so far, by the ids of their checks. */
   judged(): Record<string, PlainJudged> {
     const ids = this.#options.checks.filter(({ rule }) => rule !== undefined).map(({ id }) => id);
     return Object.fromEntries(ids.map((id) => [id, this.#plain(this.#history.judged(id))]));
   }
 
-  /** Rules that have something to go by so far. */
   get decided(): number {
     const { checks, chosen } = this.#options;
     return checks.filter(({ id }) => chosen?.has(id) !== false && this.#history.judged(id).sightings > 0).length;
@@ -120,7 +115,7 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      // Nobody knows when it closes: for rules it stays open.
+      // Its end is unknown: for rules it stays open.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
@@ -131,7 +126,7 @@ export class TrafficJudge {
     }
   }
 
-  /** What a finding shows is made for the first alone: it takes longer than to judge. */
+  /** Formats only the first finding, which takes longer than judging. */
   #ended(id: string, judged: Judged): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
@@ -193,7 +188,7 @@ export class TrafficJudge {
     }
   }
 
-  /** The fields become text again, so that one parser decides what a block means. */
+  /** Serialises the fields again, so that one parser defines the meaning of a block. */
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
     const { asked, stream, told, isOfApi } = exchange;
@@ -216,7 +211,7 @@ export class TrafficJudge {
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
       if (text === undefined) {
-        // What a HAR does not hold has no hash either, and is counted where the file is read.
+        // A body that a HAR lacks has no hash either; it is counted when the file is read.
         if (body?.cut?.sha256 !== '') count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
       } else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
@@ -229,7 +224,7 @@ export class TrafficJudge {
     this.#happened({ kind: 'over', asked, request, over });
   }
 
-  /** Anybody can send a word as a credential, which then would be masked wherever it stands. */
+  /** Skips ordinary words: a client may send one as a credential, and it would be masked everywhere. */
   #keepSecret(secret: string): void {
     if (isOrdinary(secret) || this.#secrets.has(secret)) return;
     this.redactor.addWord(secret);
@@ -269,7 +264,7 @@ export class TrafficJudge {
   }
 }
 
-/** A text of its own: a part would keep all of it in memory. */
+/** Copies a text: a slice would keep the whole text in memory. */
 const own = (text: string): string => Buffer.from(text).toString();
 const beginning = (text: string | undefined): string | undefined =>
   text === undefined || text.length <= LONGEST_SHOWN ? text : own(text.slice(0, LONGEST_SHOWN));
@@ -279,7 +274,7 @@ type Fields = Readonly<Record<string, string>>;
 const only = (names: ReadonlySet<string>, fields: Fields): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (names.has(name) ? [[name, own(value)]] : [])));
 
-/** As reports show them. */
+/** Headers cut for reports. */
 const shownOf = (fields: Fields): Fields =>
   Object.values(fields).every(({ length }) => length <= LONGEST_FIELD)
     ? fields
@@ -291,27 +286,25 @@ const shownOf = (fields: Fields): Fields =>
       );
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
-/** Rules remember many: each is as short as any other, and tells no secret. */
+/** Identity of a client, hashed: rules remember many, and it must not contain a secret. */
 const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...rest }: Fields): string =>
   hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
-/** What a proxy adds. Its connections are those of all its clients, and do not end when those of a client do. */
+/** Headers of a proxy, whose connections serve all its clients and outlive theirs. */
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
-/** A User-Agent may be long. It is only compared. */
+/** Shortens a long User-Agent, which is only compared. */
 const named = (agent = ''): Fields =>
   agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
 
-/** What the fields of a request tell of it. */
 interface Asking {
   readonly secrets: readonly string[];
   readonly read: Fields;
-  /** Characters of the longest of those. */
   readonly longest: number;
   readonly isForwarded: boolean;
   readonly client: string;
   readonly shown: Fields;
 }
 
-/** Reads fields once: those that came before are the same object, and cost nothing any more. */
+/** Caches results by header object, because repeated headers are the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
   return (fields) => {
@@ -333,7 +326,6 @@ const askingOf = readOnce((headers): Asking => {
   };
 });
 
-/** The fields of an answer, and those of them that rules read. */
 interface Answering {
   readonly headers: Fields;
   readonly read: Fields;
@@ -344,7 +336,7 @@ const answeringOf = readOnce((pairs): Answering => {
   return { headers, read: only(READ_OF_ANSWERS, headers) };
 });
 
-/** That of a recording is masked. */
+/** Credentials of a request, unless they are masked, as in a recording. */
 const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>
   [key, /^Bearer +(\S+)$/i.exec(authorization)?.[1]]
     .filter((secret) => secret !== undefined)

@@ -1,13 +1,13 @@
-/** Keeps a body as it comes: whole up to a bound, and beyond it the first bytes and a hash of all. */
+/** Keeps a body: whole up to a bound, beyond it the first bytes and a hash of the whole. */
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { CODINGS } from '../client/codings.ts';
 import { Bytes } from '../common/bytes.ts';
 import type { Body } from './traffic.ts';
 
-/** A page of a hundred items of usual size has a tenth of it. */
+/** Bytes, ten times a page of a hundred items of usual size. */
 const MOST_KEPT = 4 * 1024 * 1024;
-/** Of a body that is not whole, nobody reads more. */
+/** Bytes kept of a body that is too large to keep. */
 const BEGINNING = 64 * 1024;
 
 export class KeptBody {
@@ -15,12 +15,11 @@ export class KeptBody {
   #hash: Hash | undefined;
   #size = 0;
 
-  /** Bytes of memory that it takes. */
   get held(): number {
     return this.#bytes.capacity;
   }
 
-  /** Forgets it, and gives the memory back at once. */
+  /** Drops the body, and frees the memory at once. */
   clear(): void {
     this.#bytes.clear();
   }
@@ -40,7 +39,7 @@ export class KeptBody {
     this.#bytes.append(beginning);
   }
 
-  /** What has come, without its content codings; undefined for nothing. */
+  /** Body without its content codings; undefined if it is empty. */
   taken(codings = ''): Body | undefined {
     const size = this.#size;
     if (size === 0) return undefined;
@@ -68,7 +67,7 @@ function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
   return isText ? { text } : { base64: bytes.toString('base64') };
 }
 
-/** Undefined where a coding is unknown, or the body is not in it. */
+/** Undefined for an unknown coding, or an invalid body. */
 function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
   let body = bytes;
   for (const coding of codings.split(',').toReversed()) {

@@ -1,14 +1,14 @@
 /**
- * Files of a recording. Only whole lines are appended, so that whatever ends this process leaves a file that can be
- * read. A file that is full is put aside, the oldest of them is removed.
+ * Files of a recording. Appends only whole lines, so that the file stays readable however the process ends. Rotates
+ * full files, and removes the oldest.
  */
 import { closeSync, existsSync, ftruncateSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 
-/** Files beside the one that is written to: `FILE.1` is the newest of them. */
+/** Rotated files; `FILE.1` is the newest. */
 const ASIDE = 4;
 
-/** Only a regular file is put aside: a device, a pipe or a link would be gone for whoever uses it by its name. */
+/** Rejects devices, pipes and links, which rotation would take from their users. */
 export function mustBeFiles(path: string): void {
   const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
   const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
@@ -18,15 +18,15 @@ export function mustBeFiles(path: string): void {
 export class RecordFile {
   readonly #path: string;
   readonly #limit: number;
-  /** Text that each file begins and ends with. `end` is written after each piece, and over by the next one. */
+  /** Text at the beginning and end of each file. `end` follows each piece, and the next piece overwrites it. */
   readonly #form: { begin(part: number): string; end: string };
-  /** Undefined once it is closed: its number may belong to a socket by then. */
+  /** Undefined once closed, because its number may then belong to a socket. */
   #file: number | undefined;
   #part = 1;
   #size = 0;
   #isEmpty = true;
 
-  /** A file at `path` is put aside: it may be the recording of what has ended the last watch. Throws Error. */
+  /** Rotates a file at `path`, which may be the recording of the last watch. Throws Error. */
   constructor(path: string, limit: number, form: { begin(part: number): string; end: string }) {
     this.#path = path;
     this.#limit = limit;
@@ -35,12 +35,11 @@ export class RecordFile {
     this.#begin();
   }
 
-  /** Nothing has been appended to this file. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** Throws the error of the system. */
+  /** Throws the system's error. */
   append(text: string): void {
     const bytes = Buffer.from(text + this.#form.end);
     try {
@@ -53,7 +52,7 @@ export class RecordFile {
     this.#isEmpty = false;
   }
 
-  /** The file has its size, and the next piece belongs to another one. Throws the error of the system. */
+  /** Rotates the file if it is full. Throws the system's error. */
   turn(): boolean {
     if (this.#size < this.#limit) return false;
     this.close();
@@ -87,8 +86,8 @@ export class RecordFile {
   }
 
   /**
-   * A disk that is full takes a part of a piece. Of lines that is worth keeping; an end is written again, where it was
-   * and so needs no more room.
+   * Restores the end after a failed write: a full disk takes part of a piece. A line's beginning is worth keeping; an
+   * end is rewritten in place, which needs no space.
    */
   #takeBack(): void {
     const end = Buffer.from(this.#form.end);

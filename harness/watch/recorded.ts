@@ -1,31 +1,26 @@
-/**
- * What a recording holds: lines of JSON. The first one says of what it is, each other one is a piece of traffic as in
- * `traffic.ts`, without secrets.
- */
+/** Recording: lines of JSON. The first describes it, each other one is traffic as in `traffic.ts`, without secrets. */
 
 import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 import type { Body, Traffic } from './traffic.ts';
 
-/** The first line. */
 export interface RecordingHead {
-  /** Version of the form. */
+  /** Version of the format. */
   muster_watch: 1;
-  /** Muster's version. */
   muster: string;
   api: 'device' | 'platform';
-  /** How the server was reached: `unix`, `loopback` or `url`. */
+  /** Way to the server: `unix`, `loopback` or `url`. */
   way: string;
   /** Path below which the API is. */
   base: string;
-  /** As reports show it. */
+  /** Address in reports. */
   address: string;
   started_at: string;
-  /** Which file of the recording it is, from 1. */
+  /** Number of the file in the recording, from 1. */
   part: number;
 }
 
-/** The same without secrets. What is no text is left out: nobody can tell whether a secret is in it. */
+/** Traffic without secrets. Drops bodies that are no text, since they may hold a secret. */
 export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
   if (traffic.kind === 'request')
     return {
@@ -54,7 +49,7 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Ids and names are no bodies. */
+/** Masks data as a body, and other fields as text. */
 const fieldWithout = (name: string, value: string, redactor: TrafficRedactor): string =>
   name === 'data' ? redactor.body(value, false) : redactor.text(value);
 
@@ -63,7 +58,7 @@ function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body
   return { ...kept, size, ...(cut !== undefined && { cut }) };
 }
 
-// Reading one, which anybody may have written.
+// Reading: recordings are untrusted.
 
 type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
@@ -85,7 +80,7 @@ const isBody = (value: unknown): boolean =>
 
 const ENDED = ['whole', 'server', 'client', 'unseen'];
 
-/** The members of each kind beside `kind` and `at`. */
+/** Members of each kind beside `kind` and `at`. */
 const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
   opened: { connection: isNumber },
   refused: { connection: isNumber, why: isText },
@@ -103,7 +98,7 @@ const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (valu
   lost: { connection: isNumber, why: isText },
 };
 
-/** A line of a recording; undefined for anything else. */
+/** Traffic of a line; undefined for any other value. */
 export function trafficIn(value: unknown): Traffic | undefined {
   if (!isFields(value) || !isNumber(value['at'])) return undefined;
   const form = Object.hasOwn(FORMS, String(value['kind'])) ? FORMS[value['kind'] as Traffic['kind']] : undefined;
@@ -111,7 +106,7 @@ export function trafficIn(value: unknown): Traffic | undefined {
   return value as unknown as Traffic;
 }
 
-/** The first line of a recording; undefined for anything else. */
+/** Head of a recording; undefined for any other value. */
 export function headIn(value: unknown): RecordingHead | undefined {
   if (!isFields(value) || value['muster_watch'] !== 1) return undefined;
   const { api, way, base, address } = value;

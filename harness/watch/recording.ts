@@ -1,4 +1,4 @@
-/** Writes what is seen to a file: as lines of JSON, or as HAR 1.2 where the name ends so. Never a secret. */
+/** Records traffic to a file, as lines of JSON, or as HAR 1.2 by the file's name. Never records a secret. */
 import { extname } from 'node:path';
 import { limitIn } from '../client/errors.ts';
 import { type HarExchange, harEntry } from '../client/har-entry.ts';
@@ -12,15 +12,14 @@ import { type Traffic, wholeText } from './traffic.ts';
 
 export interface RecordOptions {
   path: string;
-  /** Bytes of one file. */
   limit: number;
   head: Omit<RecordingHead, 'part'>;
   redactor: TrafficRedactor;
-  /** Told once, when nothing more can be written. */
+  /** Called once, when recording has failed. */
   trouble(why: string): void;
 }
 
-/** Throws the error of the system where the file cannot be made. */
+/** Throws the system's error if the file cannot be made. */
 export function recordTo(options: RecordOptions): Keeping {
   const isHar = extname(options.path).toLowerCase() === '.har';
   const writing = isHar ? harWriting(options) : lineWriting(options);
@@ -46,7 +45,6 @@ export function recordTo(options: RecordOptions): Keeping {
 }
 
 interface Writing extends Keeping {
-  /** Nothing more can be written. */
   abandon(): void;
 }
 
@@ -54,13 +52,13 @@ function closed(file: RecordFile): void {
   try {
     file.close();
   } catch {
-    // What made it fail is told.
+    // The first failure is reported.
   }
 }
 
 function lineWriting({ path, limit, head, redactor }: RecordOptions): Writing {
   const file = new RecordFile(path, limit, { begin: (part) => `${JSON.stringify({ ...head, part })}\n`, end: '' });
-  // What comes together is written together: one call of the system for a line would cost more than the line.
+  // Written in batches: a system call for each line would cost more than the line.
   let lines = '';
   const flush = (): void => {
     if (lines === '') return;
@@ -82,10 +80,9 @@ function lineWriting({ path, limit, head, redactor }: RecordOptions): Writing {
   };
 }
 
-/** Characters that wait to be written. */
 const MOST_TOGETHER = 65_536;
 
-/** Characters of a stream that an entry holds, and of all streams that are open. */
+/** Characters kept of a stream, and of all open streams. */
 const LONGEST_STREAM = 1024 * 1024;
 const MOST_STREAMS = 16 * LONGEST_STREAM;
 const IS_CUT = 'only the first events are kept';
@@ -95,17 +92,16 @@ interface Entry {
   at: number;
   connection: number;
   stream: string;
-  /** The stream had more. */
   isCut: boolean;
 }
 
-/** Exchanges that are not over, and the characters that their streams hold. */
+/** Exchanges in progress, with the characters of their streams. */
 interface Open {
   entries: Map<number, Entry>;
   characters: number;
 }
 
-/** The file is whole after each entry. */
+/** HAR, valid after each entry. */
 function harWriting({ path, limit, head, redactor }: RecordOptions): Writing {
   const creator = { name: 'muster', version: head.muster };
   const comment = `muster watch ${head.api}: ${head.address}`;
@@ -124,7 +120,7 @@ function harWriting({ path, limit, head, redactor }: RecordOptions): Writing {
     take: (traffic) => take(withoutSecrets(traffic, redactor)),
     flush: () => {},
     close() {
-      // What is still open has no end that would write it.
+      // Ends open exchanges, since only an end writes them.
       for (const exchange of open.entries.keys()) take({ kind: 'over', at: now, exchange, ended: 'unseen' });
       file.close();
     },
@@ -134,12 +130,11 @@ function harWriting({ path, limit, head, redactor }: RecordOptions): Writing {
 
 const END = ']}}';
 
-/** The entry of an exchange that is over with this. */
 function entryOf(traffic: Traffic, open: Open): object | undefined {
   if (traffic.kind === 'request') {
     const { at, connection, method, target, headers } = traffic;
     const fields = joined(headers);
-    // Clients of a proxy name the whole address.
+    // Clients of a proxy send the whole address.
     const url = /^https?:/i.test(target) ? target : `http://${fields['host'] ?? 'localhost'}${target}`;
     const exchange: HarExchange = { method, url, request_headers: fields, duration_ms: 0 };
     open.entries.set(traffic.exchange, { exchange, at, connection, stream: '', isCut: false });
@@ -161,7 +156,7 @@ function entryOf(traffic: Traffic, open: Open): object | undefined {
   return finished(traffic, entry);
 }
 
-/** After a gap nothing more is kept: an event that is missing in the middle would look like one that was not sent. */
+/** Keeps nothing after a gap: a missing event in the middle would look like one that was not sent. */
 function keepFrame(fields: Pairs, entry: Entry, open: Open): void {
   if (entry.isCut) return;
   const text = `${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;

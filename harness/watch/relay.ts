@@ -1,6 +1,6 @@
 /**
- * Stands between clients and a server, and forwards every byte as it came, in both directions. A tap gets a look at the
- * bytes. It can neither change nor hold up anything: a fault of it ends the looking, and never the traffic.
+ * Relays every byte between clients and a server, unchanged and in both directions. A tap sees the bytes, and cannot
+ * change or delay them: its fault ends the watching, never the traffic.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -8,55 +8,49 @@ import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
 import { isTorn, minded } from './tls-end.ts';
 
-/** Who sent something. */
 export type Side = 'client' | 'server';
 
-/** How a side came to its end: it sends nothing more, or its connection broke. */
+/** End of a side: it sends no more, or its connection broke. */
 export type Ending = 'end' | 'cut';
 
-/** What looks at the traffic. `piece` is lent: who wants to keep it copies it. */
+/** Observer of the traffic. `piece` is reused: copy it to keep it. */
 export interface Tap {
   opened(connection: number): void;
   bytes(connection: number, from: Side, piece: Buffer): void;
   ended(connection: number, from: Side, how: Ending): void;
-  /** No connection to the server could be made. */
   refused(connection: number, why: string): void;
 }
 
-/** A unix socket, or a port. */
 export type Place = { readonly path: string } | { readonly host: string; readonly port: number };
 
-/** Where the server is. */
 export interface Upstream {
   readonly place: Place;
-  /** TLS, with certificate authorities (PEM) beside those of the system, and the name that its certificate has. */
+  /** TLS with certificate authorities (PEM) beside those of the system, and the name in its certificate. */
   readonly tls?: { readonly ca?: string; readonly servername?: string };
 }
 
 export interface RelayOptions {
   listen: Place;
-  /** TLS for clients, PEM. */
   tls?: { readonly cert: string; readonly key: string };
-  /** Asked for each connection: an agent may come back at another port. Throws where none is known. */
+  /** Called for each connection, because an agent may return at another port. Throws if none is known. */
   upstream(): Upstream;
   tap: Tap;
-  /** Told once what the tap threw; from then on it is not called. */
+  /** Called once with the tap's error; afterwards the tap is not called. */
   faulty(error: unknown): void;
-  /** Told of each connection to the server that could not be made, and of each that was. */
+  /** Called for each failed and each successful connection to the server. */
   outages?: {
     refused(why: string): void;
     reached(): void;
-    /** Of a TLS handshake of a client that failed. */
+    /** Called for a failed TLS handshake of a client. */
     handshakeFailed?(why: string): void;
   };
 }
 
-/** Many clients may come at once. */
+/** Pending connections of a burst of clients. */
 const BACKLOG = 4096;
 /**
- * Connections that only their client keeps, as a pool does with those that its server has ended. Most such servers have
- * closed: what still comes is answered by a reset, as it is for a relay that has closed. One that has not may still
- * read, so the relay keeps some, those first whose client has sent something lately.
+ * Connections kept after the server has ended but not the client, as in a pool. Most such servers are closed, and
+ * answer further bytes with a reset, as a closed relay does; one may still read, so the most recently active are kept.
  */
 const MOST_LINGERING = 32;
 
@@ -64,9 +58,9 @@ export class Relay implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: RelayOptions;
   readonly #sockets = new Set<Socket>();
-  /** What clients have opened, also where their handshake is not over yet. */
+  /** Client connections, with unfinished handshakes too. */
   readonly #accepted = new Set<Socket>();
-  /** Clients that know that their server has ended, with its side; the one that was silent longest first. */
+  /** Clients whose server has ended, with the server's socket; longest silent first. */
   readonly #lingering = new Map<Socket, Socket>();
   #connections = 0;
   #tap: Tap | undefined;
@@ -90,31 +84,30 @@ export class Relay implements AsyncDisposable {
     });
   }
 
-  /** Resolves when clients can come. Rejects with the error of the system. */
+  /** Resolves when clients can connect. Rejects with the system's error. */
   static async open(options: RelayOptions): Promise<Relay> {
     const relay = new Relay(options);
     await new Promise<void>((resolve, reject) => {
       relay.#server.once('error', reject);
       relay.#server.listen({ ...options.listen, backlog: BACKLOG }, resolve);
     });
-    // A connection that cannot be accepted, for want of descriptors, costs no other one.
+    // A failed accept, as for want of descriptors, affects no other connection.
     relay.#server.on('error', () => {});
     return relay;
   }
 
-  /** The port that was given, where 0 was asked for; 0 on a unix socket. */
+  /** Port in use if 0 was requested; 0 on a unix socket. */
   get port(): number {
     const address = this.#server.address();
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
-  /** Connections that are open, each of both sides. */
+  /** Open connections, each of two sockets. */
   get open(): number {
     // One side may be closed already.
     return Math.ceil(this.#sockets.size / 2);
   }
 
-  /** Cuts all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of [...this.#sockets, ...this.#accepted]) socket.destroy();
@@ -167,12 +160,12 @@ export class Relay implements AsyncDisposable {
     client.on('data', last);
     client.once('close', () => this.#lingering.delete(client));
     if (this.#lingering.size <= MOST_LINGERING) return;
-    // What is on its way to a server still arrives.
+    // Bytes on their way to a server still arrive.
     const [silent] = [...this.#lingering].filter(([, its]) => its.writableLength === 0);
     if (silent === undefined) return;
     const [longest, its] = silent;
     this.#lingering.delete(longest);
-    // The server first: whoever still reads there sees an end, and no reset.
+    // Server first, so that one that still reads sees an end instead of a reset.
     its.destroy();
     longest.destroy();
   }
@@ -185,7 +178,7 @@ export class Relay implements AsyncDisposable {
       this.#look((tap) => tap.ended(connection, from, how));
     };
     source.on('data', (piece: Buffer) => {
-      // What the other side no longer takes is read all the same, as by a server that has gone.
+      // Reads on if the other side is closed, like a server that has gone.
       if (sink.writable && !sink.write(piece)) source.pause();
       this.#look((tap) => tap.bytes(connection, from, piece));
     });
@@ -193,7 +186,7 @@ export class Relay implements AsyncDisposable {
     source.once('end', () => {
       const isCut = isTorn(source);
       ended(isCut ? 'cut' : 'end');
-      // Without TLS, an end says nothing of the kind.
+      // A sink without TLS cannot show an unclean end.
       if (isCut && sink instanceof tls.TLSSocket) tear(sink);
       else sink.end();
     });
@@ -216,7 +209,7 @@ export class Relay implements AsyncDisposable {
     try {
       what();
     } catch {
-      // Who is told may fail; the next client comes all the same.
+      // A failing callback does not affect the next client.
     }
   }
 
@@ -231,7 +224,10 @@ export class Relay implements AsyncDisposable {
   }
 }
 
-/** A limit of this machine is no doing of the server. Only of an attempt to connect Node names the address. */
+/**
+ * Message of a failure: a limit of this machine first, since the server is not at fault. Node names the address only
+ * for connecting.
+ */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
 
@@ -242,12 +238,12 @@ function dial({ place, tls: secure }: Upstream): Socket {
   return minded(tls.connect(options));
 }
 
-/** What it was sent arrives, and then it ends without a word of TLS. */
+/** Ends after pending bytes, without a TLS close. */
 function tear(socket: Socket): void {
   socket.write('', () => socket.destroy());
 }
 
-/** The other side broke off, and this one is to see it. Only TCP knows a reset. */
+/** Passes on a break as a reset, which only TCP has. */
 function reset(socket: Socket): void {
   if (socket.destroyed) return;
   try {

@@ -1,6 +1,6 @@
 /**
- * Reads a recording again: lines of JSON as `recording.ts` writes them, or HAR 1.2 of any tool. What it holds is data:
- * nothing in it is asked, run or opened.
+ * Reads a recording: lines of JSON by `recording.ts`, or HAR 1.2 of any tool. Its content is data: no part of it is
+ * requested, run or opened.
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,6 @@ import { trafficOfHar } from './har-traffic.ts';
 import { headIn, type RecordingHead, trafficIn } from './recorded.ts';
 import type { Taking } from './traffic.ts';
 
-/** What a recording lacks, in words. */
 export interface Replayed {
   lacks: string[];
 }
@@ -18,16 +17,16 @@ export interface Replayed {
 const MOST_SHOWN = 80;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** The first line of a recording of Muster; undefined for any other file. Throws UsageError where it cannot be read. */
+/** Head of a recording of Muster; undefined for any other file. Throws UsageError if it cannot be read. */
 export async function headOf(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path)) return headIn(parsed(line));
   return undefined;
 }
 
 /**
- * Gives all traffic of a file to `take`, in its order. `origin`: of HAR of other tools, only what that server is asked.
+ * Passes the traffic of a file to `take`, in order. `origin`: only requests to this server, from a HAR of another tool.
  *
- * @throws UsageError that names the file and what is accepted
+ * @throws UsageError with the file and the accepted formats
  */
 export async function replay(path: string, take: Taking, origin?: string): Promise<Replayed> {
   return (await headOf(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);

@@ -1,16 +1,16 @@
-/** Reads an event stream block by block, and keeps the bytes of the block that is not whole yet. */
+/** Parses an event stream by blocks, and keeps the bytes of the unfinished one. */
 
 import { type SseFrame, SseParser } from '../client/sse-parser.ts';
 import { Bytes } from '../common/bytes.ts';
 import type { Pairs } from '../common/http-parser.ts';
 
-/** Of a block that is torn, nobody reads more. */
+/** Bytes kept of an incomplete block. */
 const LONGEST_TORN = 4096;
 
 export class StreamReader {
   readonly #parser: SseParser;
   readonly #tail = new Bytes(LONGEST_TORN);
-  /** Where in the stream the last whole block or comment ends. */
+  /** Offset after the last whole block or comment. */
   #end = 0;
 
   /** Throws BlockTooLarge from `push`. */
@@ -38,12 +38,11 @@ export class StreamReader {
     this.#tail.append(piece.subarray(Math.max(0, this.#end - before)));
   }
 
-  /** Bytes of memory that it takes. */
   get held(): number {
     return this.#parser.held + this.#tail.capacity;
   }
 
-  /** What came of a block that was not whole; undefined for nothing. */
+  /** Bytes of an unfinished block; undefined if there are none. */
   get torn(): string | undefined {
     return this.#parser.unfinished && this.#tail.length > 0 ? this.#tail.view().toString('utf8') : undefined;
   }

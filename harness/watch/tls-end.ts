@@ -1,19 +1,19 @@
 /**
- * How TLS ended. A side that ends says so in TLS (close_notify); one that has not may have been cut off in the middle.
- * Node tells both alike. What it does not document is asked once for each connection, and where it is not so, every end
- * counts as said.
+ * Detects an unclean end of TLS: a side that ends cleanly sends close_notify; otherwise it may have been cut off. Node
+ * does not distinguish them. Uses undocumented state, once a connection; without it every end counts as clean.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 const torn = new WeakSet<Socket>();
 
-/** Whether its other side ended and did not say so. For what `minded` was called with. */
+/** Whether its peer ended without close_notify. For sockets passed to `minded`. */
 export const isTorn = (socket: Socket): boolean => torn.has(socket);
 
 export function minded(socket: TLSSocket): TLSSocket {
   const push = socket.push.bind(socket);
-  // The event comes later, when what was read before has been taken: by then, the socket below may have ended as well.
+  // Checked here, because the event comes only after the read bytes are taken, when the socket below may have ended
+  // too.
   socket.push = (piece, encoding) => {
     if (piece === null && hasEndedBelow(socket)) torn.add(socket);
     return push(piece, encoding);
@@ -21,7 +21,7 @@ export function minded(socket: TLSSocket): TLSSocket {
   return socket;
 }
 
-/** After a word of TLS the socket below reads on, or is paused. To start again is refused, except at its end. */
+/** After close_notify the socket below reads on, or is paused. Restarting it fails, except at its end. */
 function hasEndedBelow(socket: TLSSocket): boolean {
   const { _handle: handle } = socket as unknown as {
     _handle?: { reading?: boolean; _parent?: { readStart?(): number } };
