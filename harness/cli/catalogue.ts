@@ -8,7 +8,6 @@ import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
 type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
 
-/** Declaration of a check, with defaults filled in. */
 export type CataloguedCheck = Required<Pick<Check<never>, Told>> & {
   waits: boolean;
   /** Whether it only judges exchanges of other checks. */
@@ -38,7 +37,6 @@ export async function loadSuites(): Promise<Suite<never>[]> {
   return [deviceSuite, platformSuite, systemSuite, clientSuite] as unknown as Suite<never>[];
 }
 
-/** Rules that only `muster watch` has. */
 export async function loadWatched(): Promise<Watched[]> {
   const [{ watchedRules: ofDevice }, { watchedRules: ofPlatform }, { everyWatchedRule }] = await Promise.all([
     import('../../suites/device/watched.ts'),

@@ -46,10 +46,10 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Seconds; a timer takes at most 24 days and fires at once above, and no check needs nearly as much. */
+/** Seconds, above any need of a check. A timer of more than 24 days fires at once. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
-/** Limit of timers: at most 24 days; above that they fire at once. */
+/** Duration, within the 24 days of a timer: a longer one fires at once. */
 export const LONGEST_RUN = '24h';
 
 export const commonOptions = {
@@ -124,7 +124,6 @@ export const targetOnly = (options: GivenOptions): GivenOptions =>
 
 export type CheckTable = OptionTable & typeof commonOptions;
 
-/** Values beside the options that opening a target needs. */
 export type Opening = Required<Pick<TargetOptions, 'redactor' | 'signal' | 'patienceMs' | 'notify'>> &
   Pick<TargetOptions, 'userAgent'>;
 
@@ -154,7 +153,6 @@ type OptionsFor<T extends Fields> = {
   [Name in keyof T as OptionName<Name, T[Name]>]: OptionSpec & OptionOf<Value<T[Name]>>;
 };
 
-/** Options of all fields with help. */
 export function optionsFor<T extends Fields>(fields: T): OptionsFor<T> {
   const options = Object.entries<Field>(fields).flatMap(([name, field]) =>
     field.help === undefined ? [] : [[optionName(name, field), optionSpec(field, field.help)]],

@@ -364,7 +364,6 @@ export function prepareEvidence(
       }
     },
     excuses: (result: CheckResult): boolean => baseline !== undefined && excuses(baseline, result, today),
-    /** Applies the baseline to the outcomes. */
     settle(results: CheckResult[]): CheckResult[] {
       if (baseline === undefined) return results;
       if (update) updated = updatedBaseline(results, baseline, today, scope);

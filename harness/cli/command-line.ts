@@ -26,7 +26,6 @@ import { VERSION } from './version.ts';
 /** Word with which the scripts of `muster completion` ask; the typed words follow. */
 const COMPLETING = '--get-yargs-completions';
 
-/** Command to run, or the requested text: help, version, completions. */
 export type Invocation = ParsedCommand | { text: string };
 
 /** Throws UsageError with every mistake. `folder`: start of the search for the config file; absent: no config file. */
@@ -375,7 +374,6 @@ function rangeText({ whole, above, from, to }: Range = {}): string {
   return `${kind} from ${from}${to === undefined ? ' on' : ` to ${to}`}`;
 }
 
-/** Mistake for a word in place of a command; `known` lists the commands. */
 function unknownCommand(path: readonly string[], word: string, known: readonly string[]): UsageError {
   const near = nearest(word, known);
   const ending = near === undefined ? `; there are ${known.join(', ')}` : `; did you mean ${near}?`;

@@ -1,3 +1,4 @@
+/** Commands in the order of the help. Each is loaded when it is named. */
 import type { AnyCommand } from './options.ts';
 
 export interface CommandEntry {

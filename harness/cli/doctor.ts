@@ -23,7 +23,6 @@ import { Patience } from '../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../targets/launch/container.ts';
 import { OLDEST_NODE, VERSION } from './version.ts';
 
-/** Group without which no check can run. */
 export const NEEDED = 'Checks';
 const CONTAINERS = 'Agents in containers (--image)';
 const FLEETS = 'Fleets';
@@ -35,7 +34,6 @@ interface Probe {
   name: string;
   /** Result in words. Throws or rejects with the problem. */
   probe(): string | Promise<string>;
-  /** Remedy for a failure; absent for a fact. */
   todo?: string;
 }
 
@@ -52,7 +50,6 @@ class Silent extends Error {}
 const PATIENCE_MS = 5000;
 /** Bytes that a check needs for logs, config files and a report. */
 const FREE_BYTES = 16 * 2 ** 20;
-/** Robots of `npm start`. */
 const ROBOTS = 200;
 
 const PROBES: readonly Probe[] = [
@@ -179,7 +176,6 @@ async function runtime(): Promise<string> {
   return `answers: ${serverVersion} on ${operatingSystem}, ${architecture}`;
 }
 
-/** Cost of robots with an uplink in roll-outs, and the resources of this machine. */
 function fleet() {
   const cost = robotCost({ phases: [{ do: 'rollout', over: '0s' }] });
   const dir = baseDirFor(ROBOTS * cost.memoryDiskBytes);

@@ -8,7 +8,6 @@ interface Named {
   file: string;
 }
 
-/** Name that lists all. */
 const LIST = 'list';
 const MOST_NEAR = 5;
 
@@ -80,7 +79,6 @@ export function listOf(all: readonly Omit<Named, 'file'>[], width = widest(all))
 
 const widest = (all: readonly Pick<Named, 'name'>[]): number => Math.max(...all.map(({ name }) => name.length));
 
-/** Lists by section of the specification, taken from the file names. */
 function bySection(all: readonly Named[]): string {
   const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
   return [...sections].map(([section, some]) => `${section}\n${listOf(some, widest(all))}`).join('\n');

@@ -44,7 +44,6 @@ export function tokensFrom(file: string, robots: number): OwnDevice[] {
   );
 }
 
-/** PEM of an RSA key, given directly or as a path. */
 function keyFrom(source: Source, line: number, given: string): string {
   const accepted = 'an RSA private key as PEM, or the path of its file, from the folder of this file';
   let pem: string;
@@ -140,7 +139,7 @@ function rowOf(source: Source, line: number, fields: readonly [string, unknown][
   return row;
 }
 
-/** Records by RFC 4180; skips empty lines and those that begin with `#`. */
+/** Records by RFC 4180; skips empty lines, and comments that begin with `#`. */
 function recordsIn(source: Source, text: string): { line: number; cells: string[] }[] {
   try {
     const records = parse(text, {

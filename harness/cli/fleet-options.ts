@@ -1,3 +1,4 @@
+/** Options of `muster fleet`, and their conversion into a run. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -108,7 +108,6 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   ]);
 }
 
-/** End of the summary: place of the report or the reason for its absence, and meaning of the exit code. */
 export function endingText(ending: { code: Ending } & ({ out: string } | { unwritten: string }), paint: Paint): string {
   const { code } = ending;
   const words =

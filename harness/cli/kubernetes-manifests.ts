@@ -51,7 +51,6 @@ export interface ClusterRun {
   namespace?: string | undefined;
   image: string;
   secret: string;
-  /** Existing claim, or the request of a new one. */
   volume: { claim: string } | { storage: string; storageClass?: string | undefined };
   /**
    * Way of results to the pod that merges: a volume that all pods share, or the network, with a volume for that pod

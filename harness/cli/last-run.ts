@@ -52,7 +52,6 @@ function folderIn({ XDG_STATE_HOME: state = '' }: Environment): string {
   return join(base, 'muster', 'runs');
 }
 
-/** File of a target as reached from this folder. `options`: of the run, without secrets. */
 function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   const sorted = Object.entries(partsOf(options).reaching).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = createHash('sha256').update(JSON.stringify([api, process.cwd(), sorted]));

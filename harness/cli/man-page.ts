@@ -96,7 +96,6 @@ function optionLines(name: string, spec: OptionSpec): string[] {
   return item(tag, [spec.describe, ...notesOf(spec)].join('. '));
 }
 
-/** Constraints of an option, beside its description. */
 export function notesOf(spec: OptionSpec): string[] {
   const shown = shownDefault(spec);
   return [

@@ -5,10 +5,8 @@ const PACKAGE = readPackage();
 /** Version of the package: beside the sources in a checkout, one level up when compiled. */
 export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
-/** Oldest Node that runs Muster, e.g. `22.22`. */
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
 
-/** Address of the site; undefined if the package names none. */
 export const HOMEPAGE: string | undefined = PACKAGE.homepage;
 
 function readPackage(): { version?: string; homepage?: string; engines?: { node?: string } } {

@@ -66,7 +66,7 @@ export function describeSuite<Context>(
         }
       });
     };
-    // Order of the runner: concurrent ones, single ones, and last those that disturb the target.
+    // Order of the runner: checks that disturb the target come last.
     register('shared');
     register('exclusive');
     register('disruptive');

@@ -24,7 +24,7 @@ export interface Watched {
 }
 
 /**
- * Files of a target: those that its command names, its artifact, its target file, and those of --watch-file.
+ * Files of a target: the ones that its command names, its artifact, its target file, and the values of --watch-file.
  *
  * @throws UsageError if there is none, or one of --watch-file is missing
  */
@@ -83,7 +83,6 @@ async function onceMore(once: () => Promise<number>, say: (text: string) => void
   }
 }
 
-/** Watches files, and folders recursively. */
 class Changes implements Disposable {
   readonly #files: readonly string[];
   readonly #folders: FSWatcher[] = [];

@@ -48,7 +48,7 @@ const MIB = 1024 * 1024;
 const LARGEST_BODY = 16 * MIB;
 /** Bytes up to which bodies are read concurrently. */
 const SMALL_BODY = MIB;
-/** Limits of JSON in levels and values, far above any answer: as objects it would fill the memory. */
+/** Limits of JSON in levels and values, far above any answer: more objects would fill the memory. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 

@@ -1,3 +1,5 @@
+/** Errors of requests without an answer, by whose fault they are. */
+
 /** Connection failed: decides nothing about the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
@@ -59,7 +61,6 @@ const CLOSED = 'the connection was closed before a whole answer came';
 const NOT_MADE = 'the connection was closed before its TLS handshake was over';
 const UNTRUSTED = 'its certificate is signed by an authority that is not trusted here; --ca FILE names one to trust';
 
-/** Readable words for codes of a connection. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such socket',
   ECONNREFUSED: 'connection refused',
@@ -85,7 +86,6 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const CONNECTING_WORDS: Readonly<Record<string, string>> = { ECONNRESET: NOT_MADE, EPIPE: NOT_MADE };
 
-/** Wraps any failure before the connection. */
 export const notConnected = (error: unknown): Unreachable =>
   new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
@@ -139,7 +139,6 @@ const isBadHttp = (error: unknown): boolean =>
     (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
   );
 
-/** Error in words, with readable words for codes of a connection. */
 export function describe(error: unknown): string {
   if (error instanceof Unreachable) return error.message;
   const code = codeOf(error);

@@ -8,7 +8,6 @@ export interface Asked {
   method: string;
   url: string;
   status?: number;
-  /** Reason for a missing answer. */
   error?: string;
   duration_ms: number;
   curl: string;
@@ -33,7 +32,7 @@ export interface RequestSeen {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined until it is whole, and if it is unknown. Empty if there is none. */
   readonly body?: string | undefined;
-  /** Shared by the requests of a connection; `open` is the state of that connection. */
+  /** One object for each connection; behind a proxy one for each request, which stays open. */
   readonly connection: { readonly open: boolean };
   /** Identity of clients of one kind; several clients may share it. */
   readonly client: string;

@@ -263,7 +263,6 @@ async function readAnswers(
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
 
-/** `GET /v0.2/events HTTP/1.1` at the start of a request. */
 const REQUEST_LINE = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/;
 
 function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'> {

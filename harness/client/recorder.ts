@@ -39,7 +39,6 @@ export interface DriveStep {
 
 export type Step = { readonly drive: DriveStep } | { readonly exchange: Recorded };
 
-/** Exchange with the unshortened bodies. */
 interface Kept {
   readonly exchange: Recorded;
   readonly whole: Partial<Record<'request_body' | 'response_body', Whole>>;
@@ -58,7 +57,6 @@ export interface Snapshot {
   readonly marks: readonly Mark[];
 }
 
-/** Names of counts in `least`, by kind of mark. */
 const COUNTED = {
   requests: 'request',
   events: 'frame',
@@ -111,7 +109,6 @@ const withoutTimes = ({ duration_ms: _, response_headers: __, request_headers, .
 export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
   [url, ...Object.values(request_headers), request_body, status, response_body, error].join('\n');
 
-/** Exchanges of one check, and the drives between them, redacted. */
 export class Recorder {
   readonly redactor: Redactor;
   #exchanges: Kept[] = [];
@@ -296,7 +293,6 @@ export class Recorder {
     this.#forgetWholes();
   }
 
-  /** Drops whole bodies above the limit, except in snapshots. */
   #forgetWholes(): void {
     let left = KEPT_BYTES;
     this.#exchanges = this.#exchanges
@@ -308,7 +304,6 @@ export class Recorder {
       .toReversed();
   }
 
-  /** Ends an exchange without a whole answer; `text` is the reason. */
   failed(exchange: Recorded, text: string): void {
     exchange.error = this.redactor.excerpt(text, URL_LIMIT);
     this.ended(exchange);

@@ -1,3 +1,5 @@
+/** Converts parts of requests and answers between HTTP and programs. */
+
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;

@@ -39,7 +39,6 @@ export const frameBytes = ({ fields }: SseFrame): number =>
 
 export const commentBytes = ({ text }: SseComment): number => OBJECT_BYTES + 2 * text.length;
 
-/** Framing of the stream, apart from its content. */
 export interface SseFraming {
   bom: boolean;
   lf: number;
@@ -139,7 +138,6 @@ export class SseParser {
     return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }
 
-  /** `Last-Event-ID` of a client after the last whole block. */
   get lastEventId(): string {
     return this.#lastEventId;
   }

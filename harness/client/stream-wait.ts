@@ -22,9 +22,7 @@ export class StreamEnded extends Error {
 }
 
 interface Awaited {
-  /** Number that grows towards the goal. */
   progress(): number;
-  /** Announces bytes and the end of the stream. */
   changes: Changes;
   ended(): string | undefined;
   describe(reason: string): string;

@@ -79,7 +79,6 @@ export class Timeline {
     if (more !== undefined) mark.what = cut(`${mark.what} ${more}`, KEPT_STEPS);
   }
 
-  /** Turns a request into a stream; the result adds marks to it. */
   stream(request: Mark): StreamMarks {
     this.#streams += 1;
     const number = this.#streams;

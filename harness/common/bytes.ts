@@ -37,7 +37,6 @@ export class Bytes {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Drops the first `count` bytes. */
   drop(count: number): void {
     this.#buffer.copyWithin(0, count, this.#length);
     this.#length -= count;

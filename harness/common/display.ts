@@ -1,3 +1,7 @@
+/**
+ * Shows the progress of a command on at least 60 columns: rows beside labels and progress bars, redrawn on a terminal
+ * and elsewhere written now and then, and permanent lines.
+ */
 import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
 
@@ -82,7 +86,6 @@ export class Display {
   }
 }
 
-/** Rate, and the remaining time at that rate. */
 export const pace = (perSecond: number, left: number): string =>
   perSecond > 0 && left > 0
     ? `  ${Number(perSecond.toPrecision(2))}/s, ${readableDuration((1000 * left) / perSecond)} left`

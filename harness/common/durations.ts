@@ -14,7 +14,6 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
 /** Regular expression of `durationMs`, for schemas. */
 export const DURATION_FORM = `^\\d+(\\.\\d+)?(${Object.keys(MILLISECONDS).join('|')})$`;
 
-/** Accepted durations in words, for messages. */
 export const DURATION_WORDS = 'a number and a unit, e.g. 500ms, 30s, 5m (units ns, us, ms, s, m, h, d)';
 
 /**

@@ -19,7 +19,6 @@ export interface MessageSink {
   /** Called with a complete head. Returns the rule for its body; undefined stops parsing. */
   head(head: Head, at: number): BodyRule | undefined;
   body(piece: Buffer, at: number): void;
-  /** Called at the end of a message. */
   end(at: number): void;
   /** Called once with the reason why parsing stopped. */
   wrong(why: string): void;
@@ -43,7 +42,6 @@ export class MessageParser {
     this.#sink = sink;
   }
 
-  /** Whether it is between two messages. */
   get idle(): boolean {
     return this.#state === 'head' && this.#kept.length === 0;
   }
@@ -219,7 +217,6 @@ function fieldsIn(text: string): Pairs | string {
   return headers;
 }
 
-/** Values of a field, on one line or several. */
 export const valuesOf = (headers: Pairs, name: string): string[] =>
   headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 

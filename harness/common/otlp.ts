@@ -29,7 +29,6 @@ export const ERROR = 2;
 const SENDING_MS = 10_000;
 const PATHS = { traces: '/v1/traces', metrics: '/v1/metrics' } as const;
 
-/** Random id of `bytes` bytes, in hex. */
 export const newId = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 /** Nanoseconds since 1970 of a time of `performance.now()`. */
@@ -55,11 +54,9 @@ export function spansMessage(version: string, spans: readonly Span[]): object {
 /** Sends a message. Rejects with the reason of a refusal. */
 export type Send = (signal: keyof typeof PATHS, message: object) => Promise<void>;
 
-/** Whether it is an address instead of a file. */
 export const isAddress = (where: string): boolean => /^[a-z]+:\/\//i.test(where);
 
 export interface OtlpOptions {
-  /** Address of a collector, or a file. */
   where: string;
   option: string;
   headers?: Readonly<Record<string, string>>;

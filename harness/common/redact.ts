@@ -124,7 +124,7 @@ const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
 /** Name, text or mark of readable JSON. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** May contain a JWT. */
+/** Candidate for a JWT. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 /** Characters of secrets without a form of their own. */
@@ -235,7 +235,6 @@ function withoutParameter(parameter: string, name: string, value: string, at: nu
   return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
 }
 
-/** Whether the member with this name token is a secret; its value follows the colon. */
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
   const textAt = (at: number): string => tokens[at]?.[0].replaceAll('"', '') ?? '';
   const [name, value] = [textAt(index), textAt(index + 2)];
@@ -288,7 +287,6 @@ function decoded(text: string): string {
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
-/** Name of a field or option that holds a credential. */
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 
 /** Finds the secrets behind a credential's name or scheme, the first group, unless they are part of a longer word. */

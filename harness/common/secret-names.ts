@@ -2,7 +2,6 @@
 
 export const MASK = '***';
 
-/** Endings of secrets' names. */
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
   'passphrase|passcode|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
@@ -11,7 +10,6 @@ const ENDINGS = [
 ].join('|');
 const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
-/** Whether a value of this name is a secret. */
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
 /** One word or a few, such as `limited` or `dev-key`, which occur in unrelated text. */

@@ -104,7 +104,6 @@ export function sparkline(values: readonly number[]): string {
 }
 const BARS = '▁▂▃▄▅▆▇█';
 
-/** Frame of a spinner; `count` increases with each drawing. */
 export const spinner = (count: number): string => SPINNER[count % SPINNER.length] ?? '';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 

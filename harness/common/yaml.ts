@@ -12,7 +12,6 @@ const MOST_VALUES = 1_000_000;
 
 const TOO_DEEP = 'it is nested too deeply';
 
-/** Invalid YAML, with the message of the first mistake. */
 export class YamlError extends Error {
   override name = 'YamlError';
   readonly mistakes: readonly YamlMistake[];

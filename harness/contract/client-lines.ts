@@ -48,7 +48,6 @@ const LINES = {
     saw: Type.Literal('item'),
     item: Type.Object({ id: Type.String() }, { description: 'The item with its members' }),
   }),
-  /** Answer to a ping. */
   pong: Type.Object({
     saw: Type.Literal('pong'),
     code: Type.String({ description: 'Member code of the answer' }),

@@ -1,6 +1,6 @@
 /**
  * Demands of the specification, a sentence each, by their first or decisive words. A requirement decides the sentences
- * that its clause quotes, and those that name it here.
+ * that its clause quotes, and the sentences that name it here.
  */
 
 export interface Sentence {

@@ -64,7 +64,6 @@ export const objectShape = <P extends TProperties>(
   options?: TObjectOptions,
 ): Shape<TObject<P>> => shape(name, Type.Object(members, options));
 
-/** Object with exactly these members. */
 export const exact = <P extends TProperties>(members: P) => Type.Object(members, { additionalProperties: false });
 
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>

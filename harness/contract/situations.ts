@@ -71,7 +71,6 @@ export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: '
 
 /** Seconds of `Retry-After`. */
 export const ASKED_FOR = 4;
-/** Adds `Retry-After` to a refusal. */
 export const asking = (refusal: Refusal, seconds: number): Refusal => ({
   ...refusal,
   headers: { 'retry-after': String(seconds) },

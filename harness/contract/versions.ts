@@ -46,7 +46,6 @@ export function versionNamed(codename: SupportedCodename): SupportedVersion {
   return SUPPORTED_VERSIONS[SUPPORTED_CODENAMES.indexOf(codename)] ?? NEWEST_VERSION;
 }
 
-/** Whether `version` is `since` or later, by release order. */
 export function atLeast(version: PlatformVersion, since: Codename): boolean {
   const first = PLATFORM_VERSIONS.findIndex((id) => codenameOf(id) === since);
   return PLATFORM_VERSIONS.indexOf(version) >= first;
@@ -95,5 +94,4 @@ export const DIALECT_NAMES: Record<Dialect, DialectNames> = {
   },
 };
 
-/** API version that an agent sends on its own interface. */
 export const AGENT_API_VERSION = 'v0.4';

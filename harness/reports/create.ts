@@ -1,3 +1,4 @@
+/** Makes reporters from `--report FORMAT[=FILE]`. */
 import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { isOneFile, prepareFile } from '../common/user-files.ts';

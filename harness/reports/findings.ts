@@ -113,7 +113,6 @@ export const SYMBOLS: Record<Outcome, string> = {
   fixed: '⚑',
 };
 
-/** Outcomes, worst first. */
 export const BY_WEIGHT = [
   'fail',
   'blocked',
@@ -215,7 +214,6 @@ export function counterexample({ counterexample: value }: CheckResult): string |
 /** Characters of a command: a shell may reject longer ones. */
 const TRY = 4000;
 
-/** Lines of the script that drives the target and repeats the requests. */
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
   script === undefined ? undefined : printable(script).trimEnd().split('\n');
 

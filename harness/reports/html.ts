@@ -337,7 +337,6 @@ ${followers(consequences)}${held(blocked)}</div></details>
 /** Anchor inside a closed element, so that a browser opens it, with or without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
-/** Clause of the specification, with a link to its section on the page. */
 export function clause(
   { clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>,
   isOnPage = true,
@@ -355,7 +354,6 @@ function scripted(result: CheckResult): Markup {
   return folded(`Drive and ask again: a script of ${lines.length} lines`, copied(lines.join('\n')));
 }
 
-/** Consequences of a finding, a closed card each. */
 function followers(consequences: readonly CheckResult[]): Markup {
   if (consequences.length === 0) return NOTHING;
   const cards = consequences.map((lead) => findingCard({ lead, consequences: [], blocked: [] }, false));

@@ -234,12 +234,11 @@ export function readJson(file: string): unknown {
   }
 }
 
-/** Whether a JSON value looks like a report of a check, of any version. */
 export const looksLikeReport = (value: unknown): value is OldReport =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
 /**
- * Report with all of today's members: those that older versions lack are derived.
+ * Report with all of today's members; derives the ones that older versions lack.
  *
  * @throws UsageError with the file and the first invalid members
  */

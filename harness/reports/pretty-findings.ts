@@ -18,7 +18,6 @@ import {
 } from './findings.ts';
 import type { ReporterOptions } from './format.ts';
 
-/** Style of the report: colours, width in columns, and detail. */
 export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
   paint: Paint;
   columns: number;
@@ -68,7 +67,6 @@ export function findings(report: Report, outcome: 'warn' | 'fail', options: Pret
   );
 }
 
-/** Way to look at a target that Muster started and ended. */
 function ended({ api }: Report, groups: readonly FindingGroup[]): string {
   if (api === 'client')
     return (

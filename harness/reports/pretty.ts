@@ -81,7 +81,6 @@ export class Progress {
     this.#ended.push(outcome);
   }
 
-  /** Marks a check as tried again alone. */
   again(id: string): void {
     this.#running.clear();
     this.#waiting = 'trying again alone';
@@ -239,7 +238,6 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
   ];
 }
 
-/** Amount of watched traffic, and the parts that were not judged. */
 function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): string[] {
   if (seen === undefined) return [];
   const { connections, exchanges, events, gaps } = seen;
@@ -345,7 +343,6 @@ function reasons(
   );
 }
 
-/** Standard error of the target in the first of these checks that has any. */
 function wroteIn(checks: readonly CheckResult[], ids: readonly string[], columns: number): string[] {
   const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
   return first === undefined ? [] : wrap(printable(`it wrote, in ${first.id}:\n${first.stderr}`), columns);

@@ -94,7 +94,6 @@ function troubleOf(report: Report): string[] {
   );
 }
 
-/** Hint at a smaller profile, which claims less. */
 function smallerThan({ api, profile }: Report): string {
   const smaller = PROFILES[api].slice(
     0,
@@ -153,7 +152,6 @@ export function decided(coverage: Coverage): string {
 const reasonsOf = (undecided: Coverage['undecided']): string[] =>
   undecided.map(({ checks: number, why, add }) => `${number} ${why}${add === undefined ? '' : ` (add ${add})`}`);
 
-/** Whether checks were left out because the target could not be driven. */
 export const isUndriven = ({ undecided }: Coverage): boolean =>
   undecided.some(({ needs }) => needs?.includes('drive') === true);
 

@@ -27,7 +27,6 @@ export interface Field {
   readonly option?: string | false;
   /** Name in a target file, if it differs from the row's with underscores; `false` for a field without. */
   readonly file?: string | false;
-  /** Whether it holds a path relative to its target file. */
   readonly isPath?: boolean | ((value: string) => boolean);
   /** Environment variable from which the command line also takes this secret. */
   readonly variable?: string;
@@ -121,7 +120,6 @@ export const controlFields = {
   },
 } as const satisfies Fields;
 
-/** Shell lines and declarations in place of a control API. */
 const commandFields = {
   drive: {
     description:
@@ -141,7 +139,6 @@ const commandFields = {
   configRoot: { description: 'Folder below which config files are written', isPath: true },
 } as const satisfies Fields;
 
-/** Muster's own platform, in which an agent enrols. */
 export const ownPlatformFields = {
   dialect: { type: oneOf(DIALECTS), help: 'Header names' },
   port: {

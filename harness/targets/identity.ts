@@ -91,7 +91,6 @@ function isExecutable(file: string): boolean {
 
 const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
 const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;
-/** Token of a simple command: a redirection, a word, or space. */
 const TOKEN = new RegExp(`(?<redirection>${REDIRECTION.source})|(?<word>${WORD.source})|[ \\t]+`, 'sy');
 
 /**

@@ -60,7 +60,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // Starts over control if the process still runs: a rig may outlive its agent.
+      // Starts through control if the process still runs: a rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined

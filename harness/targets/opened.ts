@@ -49,7 +49,6 @@ export interface PlatformContext extends TargetHooks {
   /** Ids of devices that do and do not answer a ping. Present with `online-device` / `offline-device`. */
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
-  /** Forbids checks to write. */
   readonly readOnly: boolean;
   /** Milliseconds a check waits for something that should happen at once. */
   readonly patienceMs: number;

@@ -59,7 +59,6 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
     ...started,
-    /** Declared capabilities; detected ones are added. */
     capabilities,
     at: named ?? filled?.at,
     fields,

@@ -78,7 +78,6 @@ export class TargetLife {
   #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
-  /** Checks that failed once because the target stood still. */
   readonly #metStill = new Set<string>();
   #hangs = false;
   /** Exit of a process that left the target to another one, which serves. */
@@ -138,7 +137,6 @@ export class TargetLife {
     return new TargetEnded(`it ended after ${one}${this.#suspected.join(', ')}: ${how}`);
   }
 
-  /** Waits for this check's turn and the end of all others. */
   async #alone(run: Running): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#turn;
@@ -291,7 +289,6 @@ export class TargetLife {
     return how === this.#handedOver ? undefined : how;
   }
 
-  /** End of the target a moment ago; undefined while it serves. */
   async #howEnded(signal: AbortSignal, { isBroken }: { isBroken: boolean }): Promise<Ending | undefined> {
     if (this.#options.isStopped?.() === true) return undefined;
     const wait = { firstPauseMs: LOOK_MS, signal };
@@ -323,7 +320,7 @@ export class TargetLife {
     );
   }
 
-  /** Resolves with whether the target serves again, by itself or started by Muster. */
+  /** Waits for the target to come back by itself, else starts it. Resolves with whether it serves again. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
     const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;
@@ -350,12 +347,10 @@ export class TargetLife {
 /** Milliseconds that this process has been held up since its start. */
 const heldUpMs = (): number => performance.now() - runningMs();
 
-/** Error of a request without a connection. */
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
 /** Message of a timed-out wait for an answer, its rest, or an event. */
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
-/** Error without a listener. */
 const GONE = /connection refused|no such socket/;
 
 /** Whether an answer was broken off a moment ago: by the error, or in the exchanges of the check. */
@@ -372,7 +367,6 @@ const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
 const wasGivenUp = ({ exchanges }: Recorder): boolean =>
   exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
 
-/** Whether one of the last requests was refused a connection. */
 const wasRefused = ({ exchanges }: Recorder): boolean => exchanges.slice(-MOST_ASKED).some((one) => !wasSent(one));
 
 function requestOf(recorder: Recorder): string | undefined {
@@ -388,7 +382,7 @@ function requestOf(recorder: Recorder): string | undefined {
     : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
 }
 
-/** Repeats a recorded request; masked headers are those that the client adds itself. */
+/** Repeats a recorded request without its masked headers, which the client adds itself. */
 async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   const { method, url, raw, request_headers, request_body } = recorded;
   const asking = http.with({ timeoutMs: ANSWER_MS, recorder: new Recorder(http.recorder.redactor) });

@@ -86,7 +86,6 @@ export class ConnectionReader {
     if (!this.#lost) this.#parsers[from].push(piece, at);
   }
 
-  /** Ends one side. */
   ended(from: Side, how: Ending, at: number): void {
     this.#at = at;
     if (from === 'client') this.#clientLeft = true;
@@ -115,7 +114,6 @@ export class ConnectionReader {
     this.#options.take({ kind: 'closed', at, connection: this.#connection });
   }
 
-  /** Stops reporting this connection, for the reason `why`. */
   lose(why: string, at: number): void {
     if (this.#lost || this.#over) return;
     this.#lost = true;

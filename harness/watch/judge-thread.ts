@@ -37,7 +37,6 @@ export interface Live extends Glanced {
 
 const TELLING_MS = 500;
 
-/** Consumer of traffic beside the judge. */
 export interface Keeping {
   take: Taking;
   flush(): void;

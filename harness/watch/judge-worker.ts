@@ -13,7 +13,6 @@ type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
 export interface JudgeWorkerOptions {
   /** Module that calls `serveJudge`. */
   entry: URL;
-  /** Data for `entry`. */
   data: unknown;
   /** Called when the thread has taken the oldest untaken message. */
   taken(broken: Readonly<Record<string, number>>): void;

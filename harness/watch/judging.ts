@@ -17,7 +17,6 @@ export interface PlainJudged {
   fault?: string;
 }
 
-/** Amount of traffic seen, and of traffic not judged. */
 export interface Seen {
   connections: number;
   exchanges: number;
@@ -274,7 +273,6 @@ type Fields = Readonly<Record<string, string>>;
 const only = (names: ReadonlySet<string>, fields: Fields): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (names.has(name) ? [[name, own(value)]] : [])));
 
-/** Headers cut for reports. */
 const shownOf = (fields: Fields): Fields =>
   Object.values(fields).every(({ length }) => length <= LONGEST_FIELD)
     ? fields
@@ -291,7 +289,6 @@ const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...res
   hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
 /** Headers of a proxy, whose connections serve all its clients and outlive theirs. */
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
-/** Shortens a long User-Agent, which is only compared. */
 const named = (agent = ''): Fields =>
   agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
 

@@ -7,7 +7,7 @@ import type { Body } from './traffic.ts';
 
 /** Bytes, ten times a page of a hundred items of usual size. */
 const MOST_KEPT = 4 * 1024 * 1024;
-/** Bytes kept of a body that is too large to keep. */
+/** Bytes kept of a body above `MOST_KEPT`. */
 const BEGINNING = 64 * 1024;
 
 export class KeptBody {

@@ -5,13 +5,11 @@ import type { TrafficRedactor } from '../common/redact.ts';
 import type { Body, Traffic } from './traffic.ts';
 
 export interface RecordingHead {
-  /** Version of the format. */
   muster_watch: 1;
   muster: string;
   api: 'device' | 'platform';
   /** Way to the server: `unix`, `loopback` or `url`. */
   way: string;
-  /** Path below which the API is. */
   base: string;
   /** Address in reports. */
   address: string;

@@ -95,7 +95,6 @@ interface Entry {
   isCut: boolean;
 }
 
-/** Exchanges in progress, with the characters of their streams. */
 interface Open {
   entries: Map<number, Entry>;
   characters: number;

@@ -1,3 +1,4 @@
+/** `muster explain`: demands of a requirement, check, capability or profile, and coverage of all sentences. */
 import process from 'node:process';
 import type { Defect } from '../../../simulators/defects/define.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';

@@ -73,7 +73,6 @@ function fleetIn(file: string): FleetResult {
 
 interface FleetFormat {
   name: string;
-  /** `terminal`: whether the text goes to stdout. */
   text(result: FleetResult, out: string, terminal: boolean): string;
 }
 

@@ -1,3 +1,4 @@
+/** `muster watch device` and `muster watch platform`. */
 import { exitCodesText } from '../../common/usage.ts';
 import { type Command, command, type OptionTable } from '../options.ts';
 import { type WatchArguments, watchDeviceOptions, watchPlatformOptions } from '../watching/options.ts';

@@ -191,7 +191,6 @@ async function agentSettings(
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/** Prints the environment only for an agent started by hand. */
 const announcer =
   (started: boolean) =>
   (text: string): void =>
@@ -232,7 +231,6 @@ async function openAgent(
   return trouble === undefined ? opened : { ...opened, unreachable: trouble };
 }
 
-/** Device target whose agent enrols in a platform of Muster's own, which ends with it. */
 export async function openEnrolledDevice(
   target: DeviceTargetOptions,
   options: Omit<ControlPlatformOptions, 'announce'> & Partial<Pick<ControlPlatformOptions, 'announce'>>,

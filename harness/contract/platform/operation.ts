@@ -44,7 +44,6 @@ export interface Filter extends Span {
 
 export interface Resource {
   kind: ResourceKind;
-  /** Name of its schema in the published document. */
   name: string;
   collection: string;
   prefix: string;
@@ -117,7 +116,6 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
   };
 }
 
-/** Reference to a schema of the published document. */
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
 /** Request body. Unknown fields are refused, so that a typing error is not taken for an omission. */

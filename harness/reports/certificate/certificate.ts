@@ -31,7 +31,6 @@ import {
 export interface OwnSuites {
   version: string;
   suites: SuitesDigest;
-  /** Ids of all checks of a profile in a requirement set. */
   checkIds(api: string, profile: string, requirements: string): readonly string[];
   /** `sha256:…` of a requirement set of an API; undefined if this Muster lacks the date. */
   requirementsDigest(api: string, date: string): string | undefined;
@@ -201,7 +200,6 @@ export interface Claims {
 export const verdictOf = ({ result, muster }: Predicate): string =>
   `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
 
-/** Decisions on the checks of the profile, one a line. */
 export const decisionsIn = ({ predicate }: Statement): string[] =>
   predicate.muster.verdicts
     .filter(({ in_profile }) => in_profile === true)
@@ -311,7 +309,6 @@ function requirementsDigest({ configuration, muster }: Predicate): string {
   return digest === undefined ? '' : ` (sha256:${digest})`;
 }
 
-/** Whether a check decided nothing about the target. */
 const isOpen = ({ outcome }: JudgedCheck): boolean => outcome === 'not_applicable' || outcome === 'undecided';
 
 function tally({ failedTests, muster: { verdicts } }: Predicate): string {

@@ -137,13 +137,11 @@ export class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Pre-authentication encoding: the signed bytes. */
 export function preAuthenticationEncoding(payloadType: string, payload: Buffer): Buffer {
   const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `;
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-/** Signed envelope of a payload. */
 export function seal(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
   const made: Envelope = {

@@ -41,7 +41,6 @@ const verdict = exact({
   saw: Type.Optional(Type.Record(text, Type.Integer())),
 });
 
-/** Shape of a certificate. */
 export const statement = shape(
   'certificate',
   exact({

@@ -91,7 +91,6 @@ const fieldsOf = (said: Said | undefined): [label: string, text: string][] =>
     return text === undefined ? [] : [[label, cutTo(printable(text), VALUE)]];
   });
 
-/** Expected and actual, once for entries with the same finding. */
 const findingLines = (findings: RequirementRow['findings'], paint: Paint, columns: number): string[] =>
   grouped(findings, (said) => JSON.stringify(comparable(said ?? {}))).flatMap(([numbers, said]) =>
     fieldsOf(said).flatMap(([label, text], index) =>

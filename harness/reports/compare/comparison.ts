@@ -35,7 +35,7 @@ export interface ChoiceRow {
 export interface Changes {
   /** Index of the later entry. */
   to: number;
-  /** Checks of the requirement set, those that both decided, and the flaky ones among them. */
+  /** Numbers of checks: in the requirement set, decided in both entries, and flaky among the latter. */
   checks: number;
   both: number;
   flaky: number;
@@ -177,7 +177,7 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
   });
 }
 
-/** Choices by check and name. Several values of one name are sorted into one. */
+/** Choices by check and name. Several values of one name become one, sorted. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
   const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);

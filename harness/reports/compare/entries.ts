@@ -8,7 +8,6 @@ import type { Api, CheckResult, Observed, Report } from '../../runner/types.ts';
 import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
-/** Implementation at a point in time. */
 export interface Entry {
   /** Heading of its column: `agent 1.3.0`, or the distinct part of its file or command. Unique after `labelled`. */
   label: string;

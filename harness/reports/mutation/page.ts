@@ -14,7 +14,6 @@ import {
 } from './report.ts';
 import { lastWords, sinceLines } from './since.ts';
 
-/** Colour of each state: a name of `palette.css`. */
 const TONES: Readonly<Record<MutationState, string>> = {
   killed: 'pass',
   timed_out: 'pass',

@@ -32,7 +32,6 @@ export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   not_run: 'not run',
 };
 
-/** States that follow from a run of the tests on a server. */
 const VERDICTS: readonly MutationState[] = ['killed', 'timed_out', 'survived', 'known', 'accepted', 'brittle'];
 export const isVerdict = (state: MutationState): boolean => VERDICTS.includes(state);
 
@@ -101,7 +100,6 @@ const since = Type.Object(
 );
 export type MutationSince = Static<typeof since>;
 
-/** Shape of `--report json`. */
 export const mutationReportShape = objectShape(
   'MutationReport',
   {

@@ -4,7 +4,6 @@ import { isFinding, isVerdict, type MutationReport, type MutationSubject, STATE_
 /** Names in a line; each format lists all subjects elsewhere. */
 const NAMED = 6;
 
-/** Lines about changes, subjects with only an earlier verdict, and differences of that run. */
 export function sinceLines({ since, subjects, first_run: first, flaky }: MutationReport): string[] {
   if (since === undefined) return [];
   const { file, started_at: at, differs } = since;

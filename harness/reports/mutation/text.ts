@@ -133,7 +133,6 @@ function earlier({ subjects }: MutationReport, { paint, columns }: Style): strin
   ];
 }
 
-/** Subjects by reason, the most frequent first; `verbose` adds names. */
 function byReason(title: string, state: MutationState, { subjects }: MutationReport, style: Style): string[] {
   const { paint, columns, verbose } = style;
   const all = inState(subjects, state);

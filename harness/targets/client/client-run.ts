@@ -120,8 +120,8 @@ export async function findClientImage(image: string, notify: (text: string) => v
 }
 
 /**
- * Whether a host name or address belongs to this machine, tested by listening on it: the list of network interfaces
- * omits those that are down.
+ * Whether a host name or address belongs to this machine, tested by listening on it: a list of network interfaces
+ * lacks the ones that are down.
  */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();

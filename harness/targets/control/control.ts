@@ -1,6 +1,6 @@
 /**
  * Drives an agent: a call is data, and a control makes it. Controls that speak to an agent have a file each in this
- * folder; `layers.ts` has those that wrap another control.
+ * folder; `layers.ts` has the controls that wrap another one.
  */
 import {
   type ControlCompacted,
@@ -56,7 +56,6 @@ export abstract class Control {
   abstract info(signal?: AbortSignal): Promise<ControlInfo>;
   abstract call(call: ControlCall, signal?: AbortSignal): Promise<Answer>;
 
-  /** Shell line that repeats a call; undefined if there is none. */
   line(_call: ControlCall): string | undefined {
     return undefined;
   }

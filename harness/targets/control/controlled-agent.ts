@@ -15,7 +15,6 @@ import { type CallName, type Control, ControlError, ControlLate } from './contro
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
 const ANSWER_MS = 1000;
-/** Answers of a proxy whose agent is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
 
 export interface AgentPlace {

@@ -28,7 +28,6 @@ export type Drive =
   | { kind: 'remove'; id: string }
   | { kind: 'publish'; first: bigint; last: bigint };
 
-/** Drive that left the log unchanged. */
 export interface Unseen {
   drive: Drive;
   mark: LogMark | undefined;

@@ -115,7 +115,6 @@ export class EventWatch implements AsyncDisposable {
   }
 }
 
-/** Whether the stream broke off or could not be reached, as in a restart of the agent. */
 const isLost = (error: unknown): error is Error =>
   error instanceof Unreachable ||
   error instanceof NoAnswer ||

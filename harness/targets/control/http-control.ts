@@ -19,7 +19,6 @@ import {
 /** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
 const CALL_MS = 60_000;
 
-/** Environment variable with the token of a control API. */
 export const CONTROL_TOKEN = 'MUSTER_CONTROL_TOKEN';
 const WANTED = `. Its token is taken from ${CONTROL_TOKEN}, or from the file of --control-token`;
 

@@ -103,7 +103,6 @@ export function processControl(restarter: Restarter): Control {
   });
 }
 
-/** Fills the log of an agent that compacts only by itself. */
 export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
   log: string;
   line: string;

@@ -24,7 +24,6 @@ export interface FileEntry extends FileInfo {
 export interface TargetFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   read(path: string): Promise<Buffer | undefined>;
-  /** At most `bytes` bytes from offset `from`. */
   readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
   /** Entries of a folder, with `deep` also of its subfolders. Empty if there is no such folder. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;

@@ -19,7 +19,6 @@ export interface StartOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Identity of the image or executable that Muster ran. */
 export interface Ran {
   readonly of: 'image' | 'executable';
   readonly name?: string;
@@ -40,7 +39,6 @@ export interface Started {
   readonly kind: 'command' | 'image';
   readonly at: TransportAddress;
   readonly control?: string;
-  /** Present if Muster can stop and start the target. */
   readonly restart?: Restarter;
   readonly ran: Ran;
   readonly files?: TargetFiles;

@@ -125,7 +125,6 @@ const TCP_BUFFER_BYTES = 4_500_000;
 /** Port 1 of loopback has no server. */
 const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
 
-/** Port and token as the discovery file gave them. */
 export class LoopbackConnection implements Connection {
   readonly kind = 'loopback';
   readonly discovery: string;
@@ -291,7 +290,6 @@ export function readCa(file: string | undefined): string | undefined {
   return pem;
 }
 
-/** Ordered by preference. */
 export const TRANSPORTS = [unix, loopback, url] as const;
 
 type NamesOf<T> = T extends { fields: infer Fields } ? keyof Fields : never;

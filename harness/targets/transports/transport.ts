@@ -15,7 +15,6 @@ import type { Capability } from '../../contract/capabilities.ts';
 export interface TransportField {
   readonly help: string;
   readonly description: string;
-  /** Whether it holds a path relative to its target file. */
   readonly isPath?: boolean;
   /** Environment variable for this secret in the `curl` lines of a report. */
   readonly variable?: string;
@@ -39,13 +38,11 @@ export interface Transport<Field extends string = string> {
   readonly fields: Readonly<Record<Field, TransportField>>;
   /** Field with the address, also in the ready line of a started agent. */
   readonly addressField: Field;
-  /** Option with its value, e.g. `--socket PATH`. */
   readonly usage: string;
   /** File name in a private folder of the run for `{<addressField>}` in a command. Absent: no such placeholder. */
   readonly placeholder?: string;
   /** Called before the start of an agent at `address`. Throws Error if the agent could not serve there. */
   prepare?(address: string): Promise<void>;
-  /** Whether `address` accepts connections now. */
   accepts(address: string): Promise<boolean>;
   /** Name for messages of an agent's service at `address`. */
   served(address: string): string;
@@ -61,7 +58,6 @@ export interface Connection {
   readonly problem?: string | undefined;
   /** Advice for a target without an answer; ends with a `curl` line. */
   readonly hint: string;
-  /** Capabilities of a target on this transport. */
   readonly capabilities: readonly Capability[];
   /** Bytes above all that the operating system buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
