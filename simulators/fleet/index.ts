@@ -24,19 +24,19 @@ import type { UplinkKind } from './scenario/uplinks.ts';
 /** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
-  /** Without it, robots have no uplink. */
+  /** Default: robots have no uplink. */
   platform?: PlatformAddress;
-  /** How robots reach the platform. Default `agent`. */
+  /** Default `agent`. */
   uplink?: Exclude<UplinkKind, 'calls'>;
-  /** Worker processes; 0, the default: everything in this process. */
+  /** Worker processes. Default 0: everything in this process. */
   workers?: number;
-  /** Drives everything that is random. Default 1. */
+  /** Drives everything random. Default 1. */
   seed?: number;
-  /** Size of the robots' RSA keys. Default 2048; less only where the platform accepts it. */
+  /** RSA key size, bits. Default 2048; smaller only if the platform accepts it. */
   keyBits?: number;
   /** Folder that keeps the robots' keys for the next fleet. Default: a folder that `stop` removes. */
   stateDir?: string;
-  /** Robots are called `<prefix>-000042`. Default `robot`. */
+  /** Robots are named `<prefix>-000042`. Default `robot`. */
   namePrefix?: string;
   /** Clients on each robot that read its event stream. Default 1. */
   subscribers?: number;
@@ -44,13 +44,13 @@ export interface StartFleetOptions {
   over?: string;
   /** Serves a page to watch and drive the fleet, from before the robots start until `stop`. Default: none. */
   ui?: FleetPage & { onServed(url: string): void };
-  /** Cancels the start: everything is stopped at once, and `startFleet` rejects with the signal's reason. */
+  /** Cancels the start: stops everything at once and rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
   onViolation?(violation: Violation): void;
 }
 
-/** `done` of `of` robots have their keys, or are online. */
+/** `done` of `of` robots have keys or are online. */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -66,16 +66,14 @@ export interface RolloutOptions {
   share?: string;
   /** Spreads the POSTs over this duration. Default: all at once. */
   over?: string;
-  /** A robot that has not read its event by then has missed the roll-out. Default `60s`. */
+  /** Deadline of each robot to read its event. Default `60s`. */
   within?: string;
 }
 
 export interface RolloutResult {
   /** Milliseconds from the POST on the platform to the event read by a client on the robot, ascending. */
   latencies: number[];
-  /** Percentiles of `latencies`. */
   summary: Summary;
-  /** Names of the robots that missed the roll-out. */
   missed: string[];
   rows: RolloutRow[];
 }
@@ -85,23 +83,22 @@ export interface RunningFleet extends AsyncDisposable {
   /** Path of the Unix socket of a robot's Device API. Throws RangeError. */
   robotSocket(index: number): string;
   robotName(index: number): string;
-  /** Waits while somebody has the fleet paused on its page. */
+  /** Waits while the page has the fleet paused. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Lets subscribers catch up, then resolves with every violation since the start. */
+  /** Lets subscribers catch up, then resolves with all violations so far. */
   verify(): Promise<Violation[]>;
-  /** Durations and counters so far. */
   measured: Fleet['measured'];
   /**
-   * What a run of `muster fleet` would leave as `result.json`, of all phases so far. `version`: of Muster. The page
-   * shows the last one once the fleet stops.
+   * Result of all phases so far, as `result.json` of `muster fleet`. `version`: of Muster. The page shows the latest
+   * once the fleet stops.
    */
   result(version: string): Promise<FleetResult>;
-  /** Ends the robots and removes their files; `abandon` does not wait for anything. Idempotent. */
+  /** Ends the robots and removes their files; `abandon` does so without waiting. Idempotent. */
   stop(how?: StopMode): Promise<void>;
 }
 
 /**
- * Starts a fleet; resolves when every robot is online. Rejects, with everything stopped and removed, when the platform
+ * Starts a fleet; resolves once every robot is online. Rejects, with everything stopped and removed, if the platform
  * refuses a robot or a robot is not online after two minutes.
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
@@ -171,7 +168,6 @@ async function bringUp(fleet: Fleet, { robots, over = '0s', signal }: StartFleet
   if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online: ${error}`);
 }
 
-/** Loaded on demand: most fleets have none. */
 async function openConsole(
   { robots, namePrefix }: StartFleetOptions,
   ui: NonNullable<StartFleetOptions['ui']>,
@@ -220,7 +216,7 @@ function newFleet(
   });
 }
 
-/** What thresholds a fleet without a scenario has, as soon as it rolls out. */
+/** Threshold of a fleet without a scenario, from its first roll-out. */
 const NONE_MISSED = 'rollout.missed.count==0';
 
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {

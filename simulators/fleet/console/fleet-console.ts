@@ -1,4 +1,4 @@
-/** The console of a fleet: its run as a document, and what a person can do to it. */
+/** Serves the page of a running fleet: its progress, and actions for the user. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,14 +24,11 @@ import type { FleetRecord } from '../run/record.ts';
 import { classOf } from '../scenario/classes.ts';
 import { type Phase, shareOf } from '../scenario/scenario.ts';
 
-// Looks at one robot: through its Device API, and at the end of its event log.
-
 const LOG = 'events.jsonl';
-/** Events that are shown. */
 const EVENTS = 50;
 const PATIENCE_MS = 2_000;
 
-/** Throws RangeError when there is no such robot. */
+/** Throws RangeError for an unknown robot. */
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
   const socket = fleet.robotSocket(index);
   const answer = await ask(socket, `${DEVICE_API_PREFIX}/deployments/current`);
@@ -55,12 +52,12 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
       );
     });
     request.once('timeout', () => request.destroy(new Error('no answer')));
-    // One that is down has no socket.
+    // A robot that is down has no socket.
     request.once('error', () => resolve(undefined));
   });
 }
 
-/** The last events of a log, which holds a few hundred; none when there is no log yet. */
+/** Reads the whole log, which holds a few hundred events. */
 function tailOf(path: string): RobotDetail['events'] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   return text.split('\n').flatMap(eventIn).slice(-EVENTS);
@@ -72,34 +69,28 @@ function eventIn(line: string): RobotDetail['events'] {
     const { deployment_id: deployment = '' } = data as Record<string, unknown>;
     return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
   } catch {
-    // The last line is not whole yet.
+    // The last line may be half-written.
     return [];
   }
 }
 
-/** Seconds that a page shows: two hours. */
+/** Seconds of history on the page: two hours. */
 const SECONDS_KEPT = 7_200;
 const MOST_TROUBLE = 20;
 
 interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thresholds' | 'namePrefix'> {
-  /** Where the results will be, if anywhere. */
   out?: string;
   ui?: FleetPage;
-  /** Takes the address of the page. */
   onServed(url: string): void;
-  /** Ends the run, where a page may do so. */
   onEnd?(): void;
 }
 
-/** The page of a fleet that somebody starts. */
 export interface FleetPage {
-  /** 0: any free one. */
+  /** Port; 0 picks a free one. */
   port: number;
-  /** Pages that show what belongs to the fleet. */
   links?: { label: string; url: string }[];
 }
 
-/** What is done by hand, where there is little room. */
 const SHORT: Readonly<Record<string, string>> = {
   rollout: 'roll-out',
   partition: 'cut off',
@@ -108,7 +99,7 @@ const SHORT: Readonly<Record<string, string>> = {
   ramp: 'robots added',
 };
 
-/** Between two phases, a person or the next call decides when it goes on. */
+/** Between two phases the run waits for the user or the next call. */
 const phaseOf = ({ phase, phases, phaseStartedMs }: FleetRecord): string =>
   phaseStartedMs === undefined && phases.at(-1)?.do === phase ? 'waiting' : phase;
 
@@ -144,11 +135,11 @@ export class FleetConsole {
     });
   }
 
-  /** Takes the states of robots that have changed. */
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
   /**
-   * Serves the page until the stack is disposed of, and tells its address. Rejects with PreflightError when it cannot.
+   * Serves the page until `stack` is disposed of, and passes its URL to `onServed`. Rejects with PreflightError if the
+   * port cannot be used.
    */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
@@ -163,12 +154,10 @@ export class FleetConsole {
     onServed(served.url);
   }
 
-  /** Takes how many robots have their keys. */
   keys(done: number, total: number): void {
     this.#feed.set({ phase: `making keys, ${done} of ${total}` });
   }
 
-  /** Takes a second of the run. `remainingMs`: until the schedule ends; null without one. */
   second(tick: Tick, remainingMs: number | null): void {
     const record = this.#fleet?.record;
     if (record === undefined) return;
@@ -207,7 +196,6 @@ export class FleetConsole {
     this.#showBands();
   }
 
-  /** Takes the result of the run. */
   end(result: FleetResult): void {
     const {
       outcome,
@@ -264,7 +252,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // A phase may take minutes: the answer only says that it has begun.
+    // A phase may take minutes, so the answer only confirms its start.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

@@ -1,4 +1,4 @@
-/** Carries out the actions of a scenario on robots, and measures them. */
+/** Runs the actions of a scenario on robots, and measures them. */
 
 import { join } from 'node:path';
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -22,40 +22,37 @@ import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
 import { traceparentOf } from './traced.ts';
 
-// Follows roll-outs from the POST on the platform to the event read on the robot, and splits the duration into legs.
+// Follows each roll-out from the POST to the event read on the robot, and times its legs.
 
 interface Pending {
   robot: Robot;
   deploymentId: string;
-  /** Intended time of the POST. */
+  /** Intended time of the POST, shared clock, milliseconds. */
   posted: number;
   record: Recorder;
   row: RolloutRow;
-  /** Whether the robot reports to the platform; a polling uplink cannot. */
+  /** Whether the robot reports its status to the platform; a polling uplink cannot. */
   reports: boolean;
   settle(): void;
 }
 
-/** Of those that never arrive, so many are remembered. */
 const MOST_MISSED = 100_000;
 
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
-  /** Those that were missed: an event that comes late tells them from one that never comes. */
   readonly #missed = new Map<string, Pending>();
   #late: LateRollout[] = [];
-  /** How each robot stands with the newest roll-out to it. */
   readonly states = new Map<number, RolloutState>();
 
   /**
-   * Fills in the row. Resolves when the robot's first subscriber has read the event and the platform has the robot's
+   * Fills in the row. Resolves once the robot's first subscriber has read the event and the platform has the robot's
    * report, or at `deadline` (shared clock).
    */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
-    // The robot may have been faster than the answer to the POST.
+    // The robot may be faster than the answer to the POST.
     this.progress(key, options.robot.timings.of(key));
     await wait.promise;
     const ended = this.#pending.get(key);
@@ -66,14 +63,12 @@ class Rollouts {
     if (this.#missed.size > MOST_MISSED && oldest !== undefined) this.#missed.delete(oldest);
   }
 
-  /** The roll-outs that arrived late since the last call. */
   takeLate(): LateRollout[] {
     const late = this.#late;
     this.#late = [];
     return late;
   }
 
-  /** Call when a step of the deployment has happened. */
   progress(deploymentId: string, timing: DeploymentTiming): void {
     if (timing.read === 0) return;
     this.#arrivedLate(deploymentId, timing);
@@ -112,34 +107,30 @@ class Rollouts {
   }
 }
 
-/** `code` of a ping that the device has answered (section 2.5). */
+/** `code` of a ping that the device answered (section 2.5). */
 const SUCCESS = 'success';
 const DEFAULT_DOWN_MS = 1000;
 const MAX_ERRORS = 5;
-/** Time for a robot to come online, after its start or after the end of an outage. */
 const ONLINE_TIMEOUT_MS = 120_000;
 const PAGE = 100;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
-/** An action under way, and where it records. */
 export interface Action {
   kind: ActionKind;
   robot: Robot;
   phase: Phase;
-  /** Index of the phase. */
   index: number;
-  /** How often the scenario was carried out before. */
+  /** Earlier passes of the scenario. */
   round: number;
-  /** Intended time on the shared clock. */
+  /** Intended time on the shared clock, milliseconds. */
   intended: number;
-  /** Intended time after the phase began. */
+  /** Intended time since the start of the phase, milliseconds. */
   at: number;
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
-  /** One of many that are due at the same moment, because the scenario asks for them `over: 0s`. */
+  /** Due together with many others, because the scenario says `over: 0s`. */
   burst: boolean;
-  /** Draws the page of a `list` or an `expand`. */
   pages?: Random | undefined;
 }
 
@@ -147,17 +138,15 @@ interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
   deadlines: Deadlines;
-  /** The keys of the robots; undefined when they need none. */
+  /** Undefined if the robots need no keys. */
   keys: KeyStore | undefined;
   /** Called when local descriptors, ports or buffers run out. */
   onExhausted(): void;
 }
 
-/** The actions of one host's robots. */
 export class Actions {
   readonly #options: ActionsOptions;
   readonly #deadlines: Deadlines;
-  /** Roll-outs that have neither arrived nor been missed. */
   readonly #open = new Set<RolloutRow>();
   #outcome: PhaseOutcome | undefined;
   readonly rollouts = new Rollouts();
@@ -167,7 +156,7 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
-  /** Never rejects: failures are counted, and the messages of the first few are kept. */
+  /** Never rejects: counts failures and keeps the first few messages. */
   async carryOut(action: Action): Promise<void> {
     if (!beginsWithRequest(action.kind)) recordLateness(action);
     try {
@@ -246,25 +235,22 @@ export class Actions {
       if (!this.#standsIn || !(error instanceof PlatformFailure && UNANSWERED.has(error.status))) throw error;
       return 'unanswered';
     });
-    // Whether a device that exists without a robot is online, nobody here knows.
+    // An existing device may be offline without the fleet's knowing.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
   }
 
-  /** Whether robots stand for devices that exist without them. */
   get #standsIn(): boolean {
     return this.#options.config.scenario.uplink === 'calls';
   }
 
-  /** The outcome of a phase that begins. `byHand`: it is not the scenario's. */
   begin(byHand: boolean): PhaseOutcome {
     const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [], late: [] };
     if (!byHand) this.#outcome = outcome;
     return outcome;
   }
 
-  /** The outcome of the scenario's phase as it is now. */
   soFar(): PhaseOutcome | undefined {
     const outcome = this.#outcome;
     if (outcome === undefined) return undefined;
@@ -274,7 +260,6 @@ export class Actions {
     };
   }
 
-  /** A page of devices, the same with their deployments, or a single device. */
   async #read(action: Action): Promise<void> {
     const { kind, robot, pages } = action;
     const { robots, offer = {} } = this.#options.config;
@@ -303,7 +288,7 @@ export class Actions {
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
       const { traced, scenario } = this.#options.config;
-      // What is done by hand comes after the phases of the scenario, and has no trace.
+      // A phase by hand is numbered after the scenario's phases and carries no trace.
       const traceparent =
         index < scenario.phases.length ? traceparentOf(traced, { phase: index, round, robot: robot.index }) : undefined;
       const { id: deploymentId } = await this.#http(action, (client, sending) =>
@@ -346,7 +331,7 @@ export class Actions {
     }
   }
 
-  /** Measures when the request was on its way, and in `target` how long the platform took for an answer that counts. */
+  /** Records the lateness when the request leaves and, as `target`, the platform's time for an answer that `counts`. */
   async #sent<T>(
     action: Action,
     target: DurationName,
@@ -363,7 +348,7 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // What was never sent was late until it was given up.
+      // A request that never left is late until it was given up.
       if (at === undefined) recordLateness(action);
     }
   }
@@ -396,7 +381,6 @@ export class Actions {
   }
 }
 
-/** Records how late the action began: at `at`, now by default. */
 function recordLateness(
   { record, intended, burst }: Pick<Action, 'record' | 'intended' | 'burst'>,
   at = monotonicMs(),
@@ -406,7 +390,7 @@ function recordLateness(
 
 const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ?? 0) : 0);
 
-/** Whether the action begins with a request: its lateness is recorded when that is sent. */
+/** Actions that begin with a request record their lateness when it leaves. */
 const beginsWithRequest = (kind: ActionKind): boolean =>
   kind === 'rollout' || Object.values(TRAFFIC).some(({ action }) => action === kind);
 

@@ -1,8 +1,7 @@
 /**
- * One robot that starts ahead of its fleet, so that a failure of all robots shows within seconds, with the option that
- * mends it. A failure that would keep every other robot away too ends the canary at once: a refusal, or an address
- * where nobody or the wrong server listens. A failure that may pass (a slow, restarting or throttling platform) does
- * not.
+ * Starts one robot ahead of its fleet, so that a failure common to all robots shows within seconds, with the option
+ * that fixes it. Ends at once on a failure that would stop every robot: a refusal, or an address with no server or the
+ * wrong one. Keeps trying on a failure that may pass: a slow, restarting or throttling platform.
  */
 import { defined } from '../../../harness/common/defined.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
@@ -16,12 +15,12 @@ import type { CanaryOutcome, HostConfig } from './host.ts';
 const TIMEOUT_MS = 10_000;
 /** A single refused connection may be a restart of the server. */
 const PERMANENT_FAILURES = 2;
-/** The smallest key that a platform accepts unless it says otherwise. */
+/** Smallest RSA key that platforms usually accept, bits. */
 const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits' | 'offer'>;
 
-/** Decides from the failures of one robot whether others would come online. */
+/** Decides from the failures of one robot whether the others could come online. */
 export class Canary {
   readonly #config: CanaryConfig;
   readonly #region: string | undefined;
@@ -29,20 +28,18 @@ export class Canary {
   #permanentFailures = 0;
   #last: Error | undefined;
 
-  /** `region`: that of the robot, where it has one. */
   constructor(config: CanaryConfig, region?: string) {
     this.#config = config;
     this.#region = region;
   }
 
-  /** Call when an attempt failed that will be retried. */
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
     if (this.#permanentFailures >= PERMANENT_FAILURES) this.#fatal.resolve(error);
   }
 
-  /** `started` settles when the robot is online or refused. Never rejects. */
+  /** `started` settles once the robot is online or refused. Never rejects. */
   async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
     const deadline = deadlines.at(monotonicMs() + TIMEOUT_MS);
     try {
@@ -80,7 +77,6 @@ const brokerRemedy = (region: string | undefined): string =>
   `${region === undefined ? '--mqtt ' : `--region ${region}=`}mqtt://HOST:PORT sets the address of the broker ` +
   '(`muster simulate platform` prints it as "mqtt" when it is ready)';
 
-/** What a failure means for other robots, and the option that mends it, where there is one. */
 function judged(
   name: string,
   error: Error,
@@ -104,7 +100,6 @@ function addressRemedy({ platform }: CanaryConfig, region: string | undefined): 
   return `--region ${region}=URL sets the address of its robots (now ${agentUrl})`;
 }
 
-/** By what the platform says is wrong. */
 function provisionRemedy(error: ApiError, { keyBits, offer = {} }: CanaryConfig, robot: number): string | undefined {
   const own = offer.own?.[robot];
   if (error.status === 409) {
@@ -124,12 +119,12 @@ function provisionRemedy(error: ApiError, { keyBits, offer = {} }: CanaryConfig,
   );
 }
 
-/** Of a set-up call alone: the agent's own requests are sent again by the agent. */
+/** Applies to set-up calls only: the agent retries its own requests. */
 const mayPass = (error: Error): boolean => error instanceof PlatformFailure && isPassing(error.status);
 
 const isPermanent = (error: Error): boolean =>
   (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
 
-/** What a connection says of itself, and no answer that came over it. */
+/** Failures of the connection itself, before any answer. */
 export const isOfNetwork = (error: Error): boolean =>
   error instanceof NetworkError || (error instanceof BrokerError && !isPermanent(error));

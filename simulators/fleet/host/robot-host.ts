@@ -1,4 +1,4 @@
-/** A host of robots in this process: carries out the phases of a scenario and measures. */
+/** Hosts robots in this process: runs the phases of a scenario, and measures. */
 
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -33,9 +33,7 @@ import {
   type StopMode,
 } from './host.ts';
 
-// Defects that are planted in robots of a fleet.
-
-/** Imported on demand, because the defects are many and rarely used. */
+/** Imported on demand: defects are many and rarely used. */
 async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<number, DeviceDefect>> {
   const wanted = members.filter((robot) => defects[robot] !== undefined);
   if (wanted.length === 0) return new Map();
@@ -45,7 +43,6 @@ async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<num
 
 const TICK_MS = 1000;
 const STATES_EVERY_MS = 250;
-/** Time for subscribers to catch up at the end of a run. */
 const CATCH_UP_MS = 5000;
 
 export class RobotHost implements Host {
@@ -63,16 +60,12 @@ export class RobotHost implements Host {
   #actions: Actions | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
-  /** The letters that the coordinator has of robots. */
   readonly #told = new Map<number, string>();
   #defects = new Map<number, DeviceDefect>();
   readonly #listeners = new Map<string | undefined, RobotListener>();
   #canary: Canary | undefined;
-  /** The robot that was last in trouble. */
   #trouble: Robot | undefined;
-  /** Kinds of trouble that the coordinator has heard of. */
   readonly #disturbed = new Set<DisturbanceKind>();
-  /** Actions under way that were due all at once. */
   #burst = 0;
 
   constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
@@ -116,7 +109,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // What starts after the stop would go on for ever, and hold the process.
+    // A ticker started after the stop would run for ever and keep the process alive.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
@@ -194,7 +187,7 @@ export class RobotHost implements Host {
     const { seed, robots, members, trace, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
-    // A worker that replaces another one starts its robots within a phase of another kind.
+    // A replacement worker starts its robots within a phase of another kind.
     const told = label ?? phaseLabel(index, scenario.phases[index]?.do ?? phase.do);
     if (byHand !== true) {
       this.#metrics.beginPhase(told, phase.measure !== false);
@@ -246,7 +239,7 @@ export class RobotHost implements Host {
   async finish(): Promise<LateRollout[]> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
     const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
-    // After the timeout, `finish` reports what was not read.
+    // After the timeout, `finish` reports unread events.
     await poll('subscribers to catch up', () => done() || undefined, {
       timeoutMs: CATCH_UP_MS,
       firstPauseMs: 50,
@@ -292,8 +285,8 @@ export class RobotHost implements Host {
   }
 
   /**
-   * Removes the files of the robots, and the folders above that are empty then. The last host of a fleet so removes the
-   * fleet's folder. Call after `stop`.
+   * Removes the robots' files and the parent folders left empty, so that the last host of a fleet removes the fleet's
+   * folder. Call after `stop`.
    */
   removeFiles(): void {
     const { robotsDir, socketsDir, keep } = this.#config;
@@ -303,13 +296,12 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Another host still has files there, or has already removed it.
+          // Another host still has files there or has already removed it.
         }
       }
     }
   }
 
-  /** Undefined when the robots need none on disk before they start. */
   get #keys(): KeyStore | undefined {
     const { stateDir, keyBits, namePrefix, scenario } = this.#config;
     if (this.#makeUplink === undefined || !uplinksIn(scenario).includes('agent')) return undefined;
@@ -343,7 +335,6 @@ export class RobotHost implements Host {
     return robot;
   }
 
-  /** One for all robots of a class. */
   #listenerOf(index: number): RobotListener {
     const robotClass = classOf(this.#config.scenario, index);
     const known = this.#listeners.get(robotClass);
@@ -370,11 +361,10 @@ export class RobotHost implements Host {
     progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
   };
 
-  /** `robot`: one of its class, where that is known. */
   #disturbance(kind: DisturbanceKind, error: Error, robot?: number): void {
     const { scenario } = this.#config;
     const record = this.#metrics.of(robot === undefined ? undefined : classOf(scenario, robot));
-    // What a network of the scenario does is the scenario's doing.
+    // Trouble caused by a network of the scenario is planned.
     const network = robot === undefined ? undefined : networkOf(scenario, robot);
     const isPlanned = network !== undefined && interrupts(network) && isOfNetwork(error);
     record.count(isPlanned ? 'network.troubles' : kind);
@@ -395,7 +385,7 @@ export class RobotHost implements Host {
       robots,
       interval,
       load: this.#sampler.take(),
-      // A burst asks for all that the machine has: to be busy with it is no fault.
+      // A burst takes the whole machine by design, so its load is no fault.
       judged: this.#metrics.measuring && this.#burst === 0,
       ...defined({ trouble: trouble === undefined ? undefined : masked(trouble, this.#config.platform) }),
     };

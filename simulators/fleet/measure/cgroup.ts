@@ -1,27 +1,21 @@
-/**
- * What the control group of this process, in a container or not, leaves it: memory and processor time, by cgroup v1 and
- * v2.
- */
+/** Memory and processor limits of this process's control group, cgroup v1 and v2. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
-/** v1 says "no limit" as the largest number of pages. */
+/** cgroup v1 writes "no limit" as the largest number of pages. */
 const NO_LIMIT = 2 ** 60;
 
 export interface MemoryLimit {
   limitBytes: number;
-  /** What a process may still take; file cache that the kernel would give back counts as free. */
+  /** Bytes still available; file cache that the kernel can reclaim counts as free. */
   freeBytes: number;
-  /** Processes that the kernel has ended at this limit; `undefined` where it does not say. */
+  /** Processes killed by the kernel at this limit; undefined if not reported. */
   kills: number | undefined;
 }
 
-/**
- * The tightest limit on memory of this process. `undefined`: there is none. `root`, `own`: in place of the system's
- * own.
- */
+/** Tightest memory limit of this process; undefined without one. `root`, `own`: replace the system's files. */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -34,11 +28,11 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
   return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
 
-/** Processors that the processes of a fleet can keep busy, 1 at least. */
+/** Processors that a fleet can keep busy, at least 1. */
 export const processors = (limit = cpuLimit()): number =>
   Math.min(availableParallelism(), Math.max(1, Math.floor(limit ?? Number.POSITIVE_INFINITY)));
 
-/** Processors that this process may keep busy. `undefined`: as many as there are. */
+/** Processors that this process may use; undefined without a limit. */
 export function cpuLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): number | undefined {
   const first = foldersOf(root, own, 'cpu').map((folder) => {
     const [quota, period] = ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => readText(join(folder, name)));
@@ -52,9 +46,8 @@ export function cpuLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? '')
 }
 
 /**
- * The folder of this process's group and those above it, each of which limits it; the controller `''` is that of v2. In
- * a container the path may be one of the host: then only the top of what is mounted exists, and is the container's own
- * group.
+ * Folders of this process's group and its parents, each of which limits it; controller `''` is v2. In a container the
+ * path may be the host's: then only the top of the mount exists, and is the container's own group.
  */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
@@ -89,7 +82,6 @@ function readNumber(file: string): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** A file of the system; undefined where it is not Linux, or has no such file. */
 export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -98,10 +90,9 @@ export function readText(file: string): string | undefined {
   }
 }
 
-/** E.g. `256 MiB`. */
 export const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20).toLocaleString('en')} MiB`;
 
-/** Tells whether the kernel has ended a process at the limit since this was made. */
+/** Detects kills by the kernel at the memory limit since construction. */
 export class MemoryKills {
   readonly #look: () => MemoryLimit | undefined;
   readonly #before: number;
@@ -111,7 +102,7 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Why a process that ended by SIGKILL probably did; empty when memory was not the cause. */
+  /** Likely cause of a SIGKILL, to append to a message; empty unless it was the memory limit. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

@@ -1,4 +1,4 @@
-/** Memory and processor time of processes of this machine, as its system counts them. */
+/** Memory and processor time of local processes, as the system reports them. */
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -10,36 +10,34 @@ import { Type } from '../../../harness/contract/type.ts';
 import { mebibytes } from './cgroup.ts';
 
 /**
- * PSS: pages that processes share count once, in parts. RSS: they count in each process, so a sum over processes says
- * too much. Neither has what the kernel keeps for sockets and files.
+ * PSS divides shared pages among processes; RSS counts them in each, so a sum of RSS is too high. Neither includes
+ * kernel memory of sockets and files.
  */
 const MEMORY_KINDS = ['PSS', 'RSS'] as const;
 type MemoryKind = (typeof MEMORY_KINDS)[number];
 
-/** What a process holds now, and has taken since its start. */
 export interface Usage {
   bytes: number;
   kind: MemoryKind;
-  /** Processor time of user and system, seconds. */
   cpuSeconds: number;
 }
 
-/** By pid. A process that has ended is left out, and so is every process where the system does not say. */
+/** Usage by pid; omits ended processes, and all processes on a system that does not report them. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = process.platform === 'linux' ? await Promise.all(pids.map(fromProc)) : await fromPs(pids);
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
-/** Ticks a second of the times in /proc, on every architecture that Node runs on. */
+/** Ticks a second of times in /proc, on every architecture that Node supports. */
 const CLOCK_TICKS_PER_SECOND = 100;
-/** Where user time stands among the fields after the name; system time follows. */
+/** Index of user time among the fields after the name; system time follows. */
 const USER_TIME_FIELD = 11;
 
-/** Read beside the event loop: the kernel walks every page of the process, which takes milliseconds for a large one. */
+/** Reads asynchronously: the kernel walks every page of the process, which takes milliseconds for a large one. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name is in parentheses, and may hold some.
+    // The name is in parentheses and may contain parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const cpuSeconds = (Number(fields[USER_TIME_FIELD]) + Number(fields[USER_TIME_FIELD + 1])) / CLOCK_TICKS_PER_SECOND;
     const pss = kibibytesIn(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''), 'Pss');
@@ -56,7 +54,7 @@ function kibibytesIn(text: string, name: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** Of POSIX systems without /proc, e.g. macOS. */
+/** Usage by `ps`, for POSIX systems without /proc, e.g. macOS. */
 export async function fromPs(pids: readonly number[]): Promise<(Usage | undefined)[]> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,rss=,time=', '-p', pids.join(',')]).catch(() => ({
     stdout: '',
@@ -68,18 +66,15 @@ export async function fromPs(pids: readonly number[]): Promise<(Usage | undefine
   });
 }
 
-/** `1-02:03:04`, `02:03:04` or `3:04.56`. */
+/** Parses `1-02:03:04`, `02:03:04` or `3:04.56`. */
 function secondsOf(time: string): number {
   const [clock = '', days = '0'] = time.split('-').toReversed();
   return clock.split(':').reduce((sum, part) => sum * 60 + Number(part), Number(days) * 24);
 }
 
-// What the processes of a run cost: memory and processor by what they are for, and of one robot.
-
 const ROLES = ['parent', 'workers', 'platform'] as const;
-/** What a process of a run is for. The platform is Muster's own, where the run started it. */
+/** Role of a process in a run. `platform`: Muster's own, if the run started it. */
 export type Role = (typeof ROLES)[number];
-/** In the order in which people ask for them. */
 const PARTS = [...ROLES, 'whole'] as const;
 type PartName = (typeof PARTS)[number];
 
@@ -97,10 +92,7 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/**
- * Sampled by the parent while the run goes on: /proc on Linux, `ps` elsewhere. The kernel's memory and files are not in
- * it.
- */
+/** Sampled by the parent during the run: /proc on Linux, `ps` elsewhere. Excludes kernel memory and files. */
 export const runCosts = Type.Object({
   memory: oneOf(MEMORY_KINDS, 'PSS: shared pages count once. RSS, where PSS cannot be read: in each process'),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
@@ -114,8 +106,8 @@ export const runCosts = Type.Object({
 export type RunCosts = Static<typeof runCosts>;
 
 /**
- * The sum over shards, whose peaks need not have been at the same moment: no less than what all of them took. What one
- * robot costs is the mean over robots. Undefined when a shard has none, as results of older versions.
+ * Sums shards, whose peaks may be at different moments: an upper bound. Costs of one robot are means over robots.
+ * Undefined if a shard has no costs, as in results of older versions.
  */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
@@ -146,13 +138,11 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
   );
 }
 
-/** The parts that there are; undefined without the parent. */
 function partsBy(partOf: (name: PartName) => CostPart | undefined): RunCosts['parts'] | undefined {
   const [parent, workers, platform, whole] = [partOf('parent'), partOf('workers'), partOf('platform'), partOf('whole')];
   return parent && whole && { parent, ...defined({ workers, platform }), whole };
 }
 
-/** Weighted; null without a value. */
 function mean(values: readonly (readonly [value: number | null, weight: number])[]): number | null {
   const known = values.flatMap(([value, weight]) => (value === null || weight === 0 ? [] : [{ value, weight }]));
   const weight = known.reduce((total, entry) => total + entry.weight, 0);
@@ -161,23 +151,19 @@ function mean(values: readonly (readonly [value: number | null, weight: number])
     : Math.round(known.reduce((total, entry) => total + entry.value * entry.weight, 0) / weight);
 }
 
-/** The parts that there are, in the order in which people ask for them; `whole` last. */
 export const costParts = ({ parts }: RunCosts): [name: PartName, part: CostPart][] =>
   PARTS.flatMap((name) => (parts[name] === undefined ? [] : [[name, parts[name]]]));
 
-/** For people: 12,345. */
 export const thousands = (value: number): string => value.toLocaleString('en');
 
-/** For people. */
 export const kibibytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 
-/** One line for people. */
 export function costLine(costs: RunCosts): string {
   const { whole } = costs.parts;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   const each = [
     ...(whole.robot_whole_bytes === null ? [] : [`a robot ${kibibytes(whole.robot_whole_bytes)}`]),
-    // Too few robots to see it beside what the processes do anyway.
+    // Too few robots leave the growth hidden or negative.
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${kibibytes(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
@@ -188,36 +174,31 @@ export function costLine(costs: RunCosts): string {
   ].join(' · ');
 }
 
-// Looks now and then at what the processes of a run take, so that its result can say what a robot costs.
-
-/** A process of the run. */
 export interface RunProcess {
   pid: number;
   role: Role;
 }
 
-/** What is looked at. */
 export interface CostSources {
-  /** The processes that there are now. */
   processes(): readonly RunProcess[];
-  /** Robots that are online now. */
   online(): number;
 }
 
-/** One moment. */
 interface Moment {
-  /** Robots that had been online by then. */
   robots: number;
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** During a ramp every tick, if that is cheap. */
+/** Interval during a ramp, if samples are cheap. */
 const TICK_MS = 1000;
 const LOOK_EVERY_MS = 5000;
-/** A look takes longer the more memory there is to look at: at most one part in so many of the time. */
+/** Pause after a sample, in multiples of its duration: sampling takes at most 1 % of the time. */
 const PAUSE_PER_LOOK = 100;
 
-/** Call `start`, then `ramp` around the phase that starts the robots; `costs` is what came of it. */
+/**
+ * Samples memory and processor time of a run's processes. Call `start`, then `ramp` around the phase that starts the
+ * robots, then read `costs`.
+ */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -233,14 +214,12 @@ export class CostSampler implements AsyncDisposable {
   #looking: Promise<void> = Promise.resolve();
   #ended = false;
 
-  /** An interrupt ends it too. */
   start(sources: CostSources, signal?: AbortSignal): void {
     this.#sources = sources;
     signal?.addEventListener('abort', () => this.end(), { once: true });
     this.#timer ??= setInterval(() => this.#onTime(), TICK_MS).unref();
   }
 
-  /** Does `work`, which brings the robots up. */
   async ramp<T>(work: () => Promise<T>): Promise<T> {
     await this.look();
     this.#ramp.push(...(this.#last === undefined ? [] : [this.#last]));
@@ -254,28 +233,22 @@ export class CostSampler implements AsyncDisposable {
     }
   }
 
-  /** Takes a sample now. */
   look(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look());
     return this.#looking;
   }
 
-  /**
-   * Counts no look from now on, not even one that has begun: the processes are about to end, and some may have ended
-   * already.
-   */
+  /** Discards later samples, even one under way, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
   }
 
-  /** Resolves when nothing is looked at any more. */
   [Symbol.asyncDispose](): Promise<void> {
     this.end();
     return this.#looking;
   }
 
-  /** So far; undefined where the system does not say. */
   get costs(): RunCosts | undefined {
     const [peak, last] = [this.#peak, this.#last];
     if (peak === undefined || last === undefined) return undefined;
@@ -322,7 +295,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Robots that a storm has cut off are still held.
+    // Robots cut off by a storm still take memory.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;
@@ -344,12 +317,12 @@ export class CostSampler implements AsyncDisposable {
   }
 }
 
-/** Points needed for a line; with fewer, the first and the last decide. */
+/** Samples needed for a fitted line; with fewer, the first and the last decide. */
 const LINE_POINTS = 3;
 
 /**
- * Bytes a robot: the slope of the least-squares line through the samples with robots, because the first robot brings
- * code with it. Null without two different numbers of robots.
+ * Bytes a robot: slope of the least-squares line through samples with robots, because the first robot also loads code.
+ * Null if the number of robots never changes.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);

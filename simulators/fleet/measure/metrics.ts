@@ -1,12 +1,11 @@
 /**
- * The measurements of a worker: durations and counters by name. Durations are HDR histograms: whole microseconds up to
- * an hour, three significant digits, exact when merged.
+ * Measurements of a worker: durations and counters by name. Durations are HDR histograms of whole microseconds up to an
+ * hour, with three significant digits; they merge exactly.
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import type { Static } from 'typebox';
 import { Type } from '../../../harness/contract/type.ts';
 
-/** Durations, and what they are called where people read them. */
 export const DURATION_NAMES = {
   'rollout.ms': 'roll-out, POST to event read',
   'rollout.late.ms': 'roll-out that came late',
@@ -66,7 +65,7 @@ export const COUNTERS = [
   'subscriber.violations',
   'exhausted',
 ] as const;
-/** `http.status.503` counts failed requests that were answered with that status. */
+/** `http.status.503` counts failed requests answered with that status. */
 type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): boolean => DURATIONS.some((known) => known === name);
@@ -75,12 +74,11 @@ export const isCounter = (name: string): boolean =>
 
 const HIGHEST_MICROSECONDS = 3_600_000_000;
 
-/** Percentiles of one metric of `result.json`, in `unit`. */
 export const summaryFields = Type.Object({
   count: Type.Integer(),
   p50: Type.Number(),
   p90: Type.Number(),
-  // Results of older versions lack it.
+  // Absent in results of older versions.
   p95: Type.Optional(Type.Number()),
   p99: Type.Number(),
   p999: Type.Number(),
@@ -89,7 +87,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: 3 for results; 2 suffice for a curve, and take a tenth of the bytes between processes. */
+/** `digits`: 3 for results; 2 suffice for curves and take a tenth of the bytes between processes. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -101,12 +99,12 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Records a duration; negative ones (a clock was turned back) as 0, those over an hour as an hour. */
+/** Records a duration, clamped to 0 (a clock was turned back) and one hour. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
 
-/** Milliseconds that `percent` of the durations did not exceed; 0 without any. */
+/** Milliseconds that `percent` of the durations do not exceed; 0 for an empty histogram. */
 export const percentileMs = (times: Histogram, percent: number): number =>
   times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
 
@@ -126,21 +124,21 @@ export function summary(times: Histogram): Summary {
 
 export const encode = (from: Histogram): string => encodeIntoCompressedBase64(from);
 
-/** Throws when the text is not an encoded histogram. */
+/** Throws if the text is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // A decoded histogram has only the range of its content; one of full range can record further values.
+  // A decoded histogram covers only its content; a full-range one can record more.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;
 }
 
-/** Adds every count of `from`. Exact, because both have the same buckets. */
+/** Adds every count of `from`; exact, because both have the same buckets. */
 export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }
 
-/** The durations in the first and not in the second; undefined where the second has more. */
+/** Durations in the first but not in the second; undefined if the second has more. */
 export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
   const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
   merge(rest, now);
@@ -150,14 +148,12 @@ export function difference(now: Histogram, before: Histogram | undefined): Histo
   return rest;
 }
 
-/** An action records here from its start to its end, even when the phase has ended in between. */
 export interface Recorder {
-  /** A duration in milliseconds. */
   time(name: DurationName, ms: number): void;
   count(name: CounterName, by?: number): void;
 }
 
-/** All measurements so far, as JSON: base64 HDR histograms and counters. */
+/** All measurements so far as JSON: base64 HDR histograms and counters. */
 export interface Snapshot {
   histograms: Record<string, string>;
   counters: Record<string, number>;
@@ -166,15 +162,14 @@ export interface Snapshot {
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
 /**
- * The part of a run to which a figure belongs: the class of the robot, and the number and kind of the phase in which
- * the action began, e.g. `3-storm`.
+ * Labels of a figure: class of the robot, and number and kind of the phase in which the action began, e.g. `3-storm`.
  */
 export interface Labels {
   class?: string | undefined;
   phase?: string | undefined;
 }
 
-/** The name of a figure of a part of a run, e.g. `rollout.ms{class=arm,phase=3-storm}`. */
+/** Name of a labelled figure, e.g. `rollout.ms{class=arm,phase=3-storm}`. */
 export function labelled(name: string, labels: Labels): string {
   const parts = (['class', 'phase'] as const).flatMap((key) =>
     labels[key] === undefined ? [] : [`${key}=${labels[key]}`],
@@ -182,10 +177,8 @@ export function labelled(name: string, labels: Labels): string {
   return parts.length === 0 ? name : `${name}{${parts.join()}}`;
 }
 
-/** The label of the phase with this index. */
 export const phaseLabel = (index: number, kind: string): string => `${index + 1}-${kind}`;
 
-/** The opposite of `labelled`. */
 export function unlabelled(text: string): { name: string; labels?: Labels } {
   const start = text.indexOf('{');
   if (start < 0) return { name: text };
@@ -200,11 +193,9 @@ export function unlabelled(text: string): { name: string; labels?: Labels } {
 
 const isPart = (name: string): boolean => name.includes('{');
 
-/** The figures of the whole run. */
 export const ofWhole = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(figures).filter(([name]) => !isPart(name)));
 
-/** Those of its parts. */
 export const ofParts = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(figures).filter(([name]) => isPart(name)));
 
@@ -214,24 +205,20 @@ export class Metrics implements Recorder {
   readonly #counters = new Map<string, number>();
   readonly #onInterval: boolean;
   #phase: string | undefined;
-  /** Of the current phase, by class. */
   #recorders = new Map<string | undefined, Recorder>();
-  /** False during a warm-up. */
   measuring = true;
 
-  /** `intervals`: also keeps what is new since the last `takeInterval`, for curves. */
+  /** `intervals`: also keeps durations since the last `takeInterval`, for curves. */
   constructor({ intervals = false } = {}) {
     this.#onInterval = intervals;
   }
 
-  /** Call as a phase begins: what starts from now on belongs to it. */
   beginPhase(phase: string, measuring: boolean): void {
     this.#phase = phase;
     this.measuring = measuring;
     this.#recorders = new Map();
   }
 
-  /** The recorder of an action that starts now, of a robot of this class. */
   of(robotClass?: string): Recorder {
     if (!this.measuring) return DISCARD;
     let recorder = this.#recorders.get(robotClass);
@@ -242,7 +229,6 @@ export class Metrics implements Recorder {
     return recorder;
   }
 
-  /** Records for the whole run, and for a part of it. */
   #recorderOf(labels: Labels): Recorder {
     if (labelled('', labels) === '') return this;
     const names = new Map<string, string>();
@@ -257,7 +243,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // With two digits: there are many parts.
+        // Two digits, because parts are many.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {
@@ -280,10 +266,7 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /**
-   * Durations since the last call, and counters since the start. A duration that belongs to a part is in that part
-   * alone.
-   */
+  /** Durations since the last call, counters since the start. A labelled duration appears under its label only. */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();
@@ -306,7 +289,6 @@ function encodeAll(map: Map<string, Histogram>): Record<string, string> {
   );
 }
 
-/** Figures by name, put together from several parts: sums, unless `by` says otherwise. */
 export function combined(
   parts: Iterable<Readonly<Partial<Record<string, number>>>>,
   by = (a: number, b: number) => a + b,
@@ -321,7 +303,6 @@ export function combined(
   return all;
 }
 
-/** The exact sum of the parts, in any number and order. */
 export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const histograms = new Map<string, Histogram>();
   const counters = combined(parts.map((part) => part.counters));
@@ -338,7 +319,6 @@ export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   };
 }
 
-/** Percentiles of every histogram of a snapshot. */
 export function summariesOf(snapshot: Snapshot): Record<string, Summary> {
   return Object.fromEntries(Object.entries(snapshot.histograms).map(([name, text]) => [name, summary(decode(text))]));
 }

@@ -1,17 +1,12 @@
-/** Samples the load of this process, to decide whether it kept up. */
+/** Samples the load of this process, to decide whether the generator kept up. */
 import { readdirSync } from 'node:fs';
 import { readText } from './cgroup.ts';
 
-/** The load of one process over one interval. */
 export interface LoadSample {
-  /** Longest delay of the event loop, milliseconds. */
   loop_max_ms: number;
-  /** Processor time of this process; 1 is one core. */
+  /** Processor time; 1 is one core. */
   cpu: number;
-  /**
-   * Share of the time that the event loop's thread was ready and waited for a processor; 0 where the system does not
-   * say.
-   */
+  /** Share of time that the main thread was ready but waited for a processor; 0 if not reported. */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -20,10 +15,7 @@ export interface LoadSample {
 
 const TICK_MS = 10;
 
-/**
- * Not `monitorEventLoopDelay`, because its `reset` forgets when the loop last turned and so loses a stall across two
- * intervals.
- */
+/** Replaces `monitorEventLoopDelay`, whose `reset` forgets the last turn and so misses a stall across two intervals. */
 export class SaturationSampler {
   #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -42,7 +34,6 @@ export class SaturationSampler {
     this.#ticker = undefined;
   }
 
-  /** The load since the last call. */
   take(): LoadSample {
     if (this.#ticker !== undefined) this.#tick();
     const used = process.cpuUsage(this.#cpu);
@@ -65,19 +56,17 @@ export class SaturationSampler {
 
   #tick(): void {
     const now = performance.now();
-    // To whole microseconds.
     const delayMs = Math.max(Math.round((now - this.#turned - TICK_MS) * 1000), 1) / 1000;
     this.#longestMs = Math.max(this.#longestMs, delayMs);
     this.#turned = now;
   }
 }
 
-/** Wait of the main thread since its start: the second field of its scheduler statistics, nanoseconds. */
+/** Waiting time of the main thread since its start: second field of its scheduler statistics, nanoseconds. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }
 
-/** 0 where the system does not say. */
 function openDescriptors(): number {
   try {
     return readdirSync('/proc/self/fd').length;
@@ -86,7 +75,7 @@ function openDescriptors(): number {
   }
 }
 
-/** The soft limit of this process; 0 where the system does not say. */
+/** Soft limit of open files; 0 if not reported. */
 export function descriptorLimit(): number {
   return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
 }

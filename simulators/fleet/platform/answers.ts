@@ -1,28 +1,24 @@
-/** A sample of the platform's answers for whoever judges them: whole exchanges without secrets, within a budget. */
+/** Samples the platform's answers for judging: whole exchanges without secrets, within a budget of bytes. */
 import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type PlatformAddress, withoutKey } from './client.ts';
 
-/** A request to the Platform API, and its whole answer. */
 export interface Exchange {
-  /** When it was asked for, milliseconds since 1970, and how long it took. */
+  /** Start of the request, milliseconds since 1970; `ms`: its duration. */
   at: number;
   ms: number;
   method: string;
-  /** Path and query below the base URL. */
   path: string;
-  /** Those of the request. The API key is masked. */
+  /** Request headers, API key masked. */
   headers: Readonly<Record<string, string>>;
-  /** Body of the request. */
   sent?: string;
   status: number;
-  /** Those of the answer that say what it is. */
+  /** Answer headers that describe the body. */
   answered: Readonly<Record<string, string>>;
   body: string;
-  /** The phase in which the answer came. */
   phase: string;
 }
 
-/** What a host tells: how many whole answers it got since it last told, and one of them. */
+/** Notice from a host: whole answers since the last notice, and one sampled exchange. */
 export interface AnswersTold {
   answers: number;
   exchange?: Exchange;
@@ -30,26 +26,24 @@ export interface AnswersTold {
 
 interface SamplerOptions {
   platform: PlatformAddress;
-  /** What it may tell, bytes a second. */
   bytesPerSecond: number;
   phase(): string;
   tell(told: AnswersTold): void;
 }
 
-/** What an exchange takes beside its bodies, bytes. */
+/** Overhead of an exchange besides its bodies, bytes. */
 const EACH = 2000;
 
-/** What an exchange takes of a sample, bytes. */
 export const weightOf = ({ body, sent = '' }: Pick<Exchange, 'body' | 'sent'>): number =>
   EACH + body.length + sent.length;
 
-/** A larger body would hold up the process while it is passed on. */
+/** Largest body sampled, bytes: a larger one would stall the process while it is passed on. */
 const MOST_BODY = 2 ** 20;
-/** So many of a kind are told however busy it is: a rare request is as worth judging as a frequent one. */
+/** Exchanges of each kind sampled regardless of the budget, so that rare requests are judged too. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
-/** Their answers are secrets. */
+/** Answers under this path are secrets. */
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {
@@ -66,12 +60,10 @@ export class AnswerSampler {
     this.#left = options.bytesPerSecond;
   }
 
-  /** Tells what was not told yet. */
   flush(): void {
     if (this.#answers > 0) this.#tell({});
   }
 
-  /** Takes each whole answer. */
   readonly take: NonNullable<PlatformHttpOptions['onAnswer']> = (request, answer, ms) => {
     this.#answers += 1;
     const { method, path, body: sent = '' } = request;
@@ -111,16 +103,16 @@ export class AnswerSampler {
       this.#kinds.set(kind, known + 1);
       return true;
     }
-    // One that is larger than what is left delays the next ones: so its size decides nothing.
+    // An exchange larger than the rest of the budget delays the next ones, so that size decides nothing.
     return this.#left > 0;
   }
 }
 
-/** Whoever asks again has the key. */
+/** Masked: whoever repeats the request has the key. */
 const shownHeader = ([name, value]: [string, string]): [string, string] =>
   /^x-api-key$/i.test(name) ? ['x-api-key', '***'] : [name, value];
 
-/** Collection, depth and action: ids would make every request a kind of its own. */
+/** Kind by collection, depth and action, because ids would make every request unique. */
 function kindOf(method: string, path: string, status: number): string {
   const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');
   return `${status} ${method} ${collection} ${more.length} ${more[1] ?? ''}`;
@@ -129,8 +121,8 @@ function kindOf(method: string, path: string, status: number): string {
 type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
 
 /**
- * Whether its body is known whole, and as text. One that ends with its connection looks the same when it was cut, and
- * no coding was asked for.
+ * Whether the body is known to be whole, and as text. A body that ends with its connection may be cut, and no content
+ * coding was requested.
  */
 function isReadable({ headers, bytes }: Answer): boolean {
   const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;

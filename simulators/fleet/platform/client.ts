@@ -1,6 +1,6 @@
 /**
- * Where the platform of a fleet is, and the fleet's requests to it: releases, deployments, pings, list pages,
- * provisioning tokens.
+ * Address of the fleet's platform, and the fleet's requests: releases, deployments, pings, list pages, provisioning
+ * tokens.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,14 +26,11 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-// How a platform fails a fleet, and whether the same request may succeed later.
-
-/** The platform gave no usable 2xx answer. The message does not contain the API key. */
+/** The platform gave no usable 2xx answer. The message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
-  /** HTTP status; 0 when no answer came. */
   readonly status: number;
-  /** Milliseconds that the platform asks to wait; undefined when it does not say. */
+  /** Delay that the platform asks for, milliseconds; undefined if it names none. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
     super(message, options);
@@ -43,20 +40,20 @@ export class PlatformFailure extends Error {
 }
 
 const PASSING = new Set([408, 425, 429]);
-/** What a platform does not implement now, it will not a minute later. */
+/** Server errors that last: the platform does not implement the request. */
 const LASTING = new Set([501, 505]);
 
-/** Whether a busy, throttling or restarting platform answers so. 0: it did not answer. */
+/** Whether a retry may succeed: the platform is busy, throttling or restarting. 0: no answer. */
 export const isPassing = (status: number): boolean =>
   status === 0 || PASSING.has(status) || (status >= 500 && !LASTING.has(status));
 
-/** How platforms answer a ping that the device did not, where they do not with a 200 and a `code`. */
+/** Statuses of a ping that the device left unanswered, on platforms that do not say so by 200 and `code`. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
-/** Nobody listens, or the certificate names somebody else: waiting changes nothing. */
+/** Errors that waiting cannot cure: nothing listens, or the certificate names another host. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
 
-/** Whether the address or the trust behind an error is wrong, as far as one attempt can tell. */
+/** Whether address or trust is wrong, as far as one attempt can tell. */
 export function isPermanent(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     const each: unknown[] = at instanceof AggregateError ? at.errors : [at];
@@ -65,24 +62,22 @@ export function isPermanent(error: unknown): boolean {
   return false;
 }
 
-// Calls that prepare a run are sent again while the platform is busy: no figure depends on them, and without them the
-// whole run would be lost. What a scenario measures is never sent again.
+// Set-up calls are retried while the platform is busy: no figure depends on them, and without them the run is lost.
+// Measured requests are sent once.
 
-/** Jitter, so that shards that were refused together do not come back together. */
+/** Jitter keeps shards that were refused together from returning together. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
-/** For one call with all its attempts. */
 const LIMIT_MS = 60_000;
 
 interface SetUpOptions {
-  /** Ends the wait; the call then rejects with its reason. */
+  /** Ends the wait; the call rejects with its reason. */
   signal: AbortSignal;
-  /** Milliseconds for all attempts. Default 60 000. */
   limitMs?: number;
 }
 
 /**
- * Sends until the platform takes it. `send` gets the number of the attempt, from 0. Rejects with the PlatformFailure of
- * the last attempt: at once for one that stays, and when the next attempt would come after the limit.
+ * Retries until the platform accepts the request; `send` gets the attempt, from 0. Rejects with the last
+ * PlatformFailure: at once if it lasts, or if the next attempt would come after the limit.
  */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
@@ -109,9 +104,11 @@ function gaveUp(error: PlatformFailure, attempts: number, limitMs: number): Plat
   return new PlatformFailure(status, words, { cause: error, retryAfterMs });
 }
 
-/** The API key travels over the channel between processes, never in arguments or the environment. */
+/**
+ * Address of a platform. The API key crosses to workers over the channel between processes, never in arguments or the
+ * environment.
+ */
 export interface PlatformAddress {
-  /** Base URL of the Platform API. */
   url: string;
   /** Base URL of the agent API, without `/agent/v1`. */
   agentUrl: string;
@@ -122,67 +119,58 @@ export interface PlatformAddress {
   dialect?: Dialect;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
-  /** Addresses for the robots of a region, by its name, in place of those above. */
+  /** Addresses that replace the above for robots of a region, by region. */
   regions?: Readonly<Record<string, Partial<Pick<PlatformAddress, 'url' | 'agentUrl' | 'mqttUrl'>>>>;
 }
 
-/**
- * `text` of a platform as people may see it: without the API key, which it may repeat, and without control characters.
- */
+/** Text of a platform, safe to show: without the API key, which it may repeat, and without control characters. */
 export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
   redactor.add(platform?.apiKey);
   return printable(redactor.text(text));
 }
 
-/** The same for a text that is to keep its form, such as a body. */
+/** Masks the API key and keeps control characters, e.g. in a body. */
 export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiKey'>): string {
   redactor.add(apiKey);
   return redactor.text(text);
 }
 
-/** A process loads one platform. */
 const redactor = new Redactor();
 
 interface PlatformClientOptions
   extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'>,
     Pick<PlatformHttpOptions, 'onAnswer'> {
-  /** Connections to the platform at most. Default 256. */
+  /** Most connections to the platform. Default 256. */
   connections?: number | undefined;
-  /** Called with the milliseconds that a connection took to open. */
   onOpened?(ms: number): void;
-  /** Called when a measured request has to wait, because all connections are in use. */
+  /** Called when a measured request waits because all connections are in use. */
   onCrowded?(): void;
-  /** Milliseconds for a set-up call with all its attempts. Default: a minute. */
   setUpMs?: number;
 }
 
-/** How a measured request is sent. `traceparent`: a header, where the request is traced. */
 export interface Sending extends Pick<ApiRequest, 'onSent' | 'patient'> {
   traceparent?: string | undefined;
 }
 
-/** A release that can be deployed to any device, and how. */
+/** Release deployable to any device, and the way to deploy it. */
 export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
-  /** A deployment is created with device, release and description alone: the platform refuses more. */
+  /** Deploys with device, release and description alone: the platform rejects more. */
   plain?: true | undefined;
-  /** A new deployment is staged, and a second request deploys it. */
+  /** New deployments are staged; a second request deploys them. */
   staged?: true | undefined;
 }
 
-/** How a new deployment stands. */
 export interface Created {
   id: string;
   target_status?: string;
 }
 
 interface PageRequest {
-  /** Default: devices. */
   collection?: string | undefined;
   limit: number;
   offset: number;
-  /** What is to be there beside the items or in each. */
   expand?: string | undefined;
 }
 
@@ -195,8 +183,8 @@ const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 const token = shape('token', Type.Object({ token: Type.String() }));
 
 /**
- * Every request rejects with PlatformFailure. Tokens and releases are set-up: they are sent again while the platform is
- * busy, for up to a minute. Deployments, pings and pages are measured, and sent once.
+ * Every request rejects with PlatformFailure. Tokens and releases are set-up, retried for up to a minute; deployments,
+ * pings and pages are measured and sent once.
  */
 export class PlatformClient {
   readonly #http: PlatformHttp;
@@ -221,14 +209,13 @@ export class PlatformClient {
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }
 
-  /** A provisioning token: `POST /provisioning_tokens`. */
   async provisioningToken(): Promise<string> {
     return (await this.#setUp(() => this.#post('/provisioning_tokens', {}, token))).token;
   }
 
   /**
-   * Creates a release with one config instance; the config type is created on first use. `label` is the version of the
-   * release and must be unique on the platform.
+   * Creates a release with one config instance; creates the config type on first use. `label`: version of the release,
+   * unique on the platform.
    */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
@@ -236,7 +223,7 @@ export class PlatformClient {
     if (types.data.length === 0) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
-        // Another shard, or an attempt that was not answered, has created it.
+        // Created by another shard or by an unanswered attempt.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
@@ -249,7 +236,7 @@ export class PlatformClient {
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
     };
     const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
-    // An attempt that was not answered may have used its version up.
+    // An unanswered attempt may have used up its version.
     const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
     const release = await this.#setUp((attempt) =>
       this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),
@@ -259,7 +246,6 @@ export class PlatformClient {
     return { releaseId: release.id, configInstanceIds: [instanceId] };
   }
 
-  /** Deploys a release to a device. */
   async deploy(
     deviceId: string,
     { releaseId, configInstanceIds, plain, staged }: ReleaseFixture,
@@ -274,34 +260,30 @@ export class PlatformClient {
     return made;
   }
 
-  /** Deploys a deployment that is staged. */
   async act(deploymentId: string): Promise<void> {
     await this.#post(`/deployments/${encodeURIComponent(deploymentId)}/deploy`, {}, resource);
   }
 
-  /** Resolves with the `code` of the answer: `success`, or why the ping failed. */
+  /** Resolves with the `code` of the answer: `success`, or the reason for the failure. */
   async ping(deviceId: string, sending?: Sending, nanos = PING_TIMEOUT_MAXIMUM_NANOS / 2): Promise<string> {
     const path = `/devices/${encodeURIComponent(deviceId)}/ping`;
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  /** Reads one page of a collection; resolves with the number of items on it. */
   async listPage({ collection = 'devices', limit, offset, expand }: PageRequest, sending?: Sending): Promise<number> {
     const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
     return (await this.#get(`/${collection}?${query}`, page, sending)).data.length;
   }
 
-  /** Reads one device. */
   async readDevice(deviceId: string, sending?: Sending): Promise<void> {
     await this.#get(`/devices/${encodeURIComponent(deviceId)}`, resource, sending);
   }
 
-  /** What preflight asks, to learn what there is; sent once. */
+  /** Sends one request of preflight, without retries. */
   ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: AnswerShape<T>): Promise<T> {
     return this.#send({ headers: this.#headers, ...request }, answer);
   }
 
-  /** Requests under way, and waits between attempts, end. */
   close(): Promise<void> {
     this.#closed.abort(new PlatformFailure(0, 'the fleet stopped before the platform took its set-up'));
     return this.#http.close();

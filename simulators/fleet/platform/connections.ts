@@ -1,7 +1,7 @@
 /**
- * The connections of a load generator to one platform. Each carries one request at a time, and some are opened ahead of
- * need, so that their number follows the load and no request waits for the answer to another. A request that has to
- * wait is counted.
+ * Connections of a load generator to one platform. Each carries one request at a time; spares open ahead of need, so
+ * that their number follows the load and no request waits for the answer to another. A request that has to wait is
+ * counted.
  */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
@@ -9,15 +9,11 @@ import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform
 import { encodeRequest, RequestConnection, readTogether } from './request-connection.ts';
 
 interface ConnectionsOptions {
-  /** Scheme, host and port. */
   origin: string;
-  /** Connections at most. */
   most: number;
-  /** Milliseconds without a byte of an answer. */
   timeoutMs: number;
-  /** Called with the milliseconds that a connection took to open. */
   onOpened?(ms: number): void;
-  /** Called when a request has to wait because all connections are in use, and no more may be opened. */
+  /** Called when a request waits because the limit of connections is reached. */
   onCrowded?(): void;
 }
 
@@ -26,12 +22,8 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/**
- * What is asked for all at once shares so many connections: it wants to be done soon, not to connect thousands of
- * times.
- */
+/** Connections shared by patient requests: a burst should finish soon rather than connect thousands of times. */
 const TOGETHER = 256;
-/** Idle connections to have, beside a quarter of those that are open. */
 const SPARE = 8;
 const MOST_SPARE = 256;
 
@@ -39,17 +31,12 @@ const CLOSED = 'the connections were closed';
 
 export class Connections implements Sender {
   readonly #options: ConnectionsOptions;
-  /** Value of the field Host. */
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /**
-   * The next request takes the last one, which was used most recently; the server closes those at the front that stay
-   * unused.
-   */
+  /** Used as a stack, so that the rarely used ones at the front time out on the server. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
-  /** Patient requests, behind all others. */
   readonly #patient: Waiting[] = [];
   #opening = 0;
   #closed = false;
@@ -61,7 +48,7 @@ export class Connections implements Sender {
     this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
-  /** A `patient` request may wait for a connection; that is not counted. */
+  /** A `patient` request waits for a connection without being counted. */
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
     let bytes: string | Buffer;
     try {
@@ -99,7 +86,6 @@ export class Connections implements Sender {
     }
   }
 
-  /** Opens what waits and what is to be spare, a few at a time. */
   #openAhead(): void {
     const { most } = this.#options;
     const together = Math.min(this.#patient.length, Math.max(0, Math.min(TOGETHER, most) - this.#open.size));
@@ -123,10 +109,7 @@ export class Connections implements Sender {
     });
   }
 
-  /**
-   * The oldest request that waits fails. Without one, the connection was opened ahead of need, and its failure is told
-   * to nobody.
-   */
+  /** Fails the oldest waiting request; a connection opened ahead of need fails silently. */
   #failOne(error: Error): void {
     const waiting = this.#waiting.shift() ?? this.#patient.shift();
     if (waiting === undefined) return;

@@ -1,30 +1,25 @@
 /**
- * Which routes of a Platform API a fleet needs, by uplink and by what its scenario asks for. Preflight goes through
- * this table, and help and documentation show it. Run this file after a change: it writes the table of
- * `fixtures/scenarios/README.md`.
+ * Table of the Platform API routes that a fleet needs, by uplink and by scenario. Preflight, help and documentation use
+ * it. Run this file after a change: it updates the table in `fixtures/scenarios/README.md`.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/uplinks.ts';
 
-/** What of a scenario needs a route: any phase, traffic of that name, or a roll-out. */
+/** Part of a scenario that needs a route: any phase, one kind of traffic, or a roll-out. */
 export type Part = 'always' | Traffic | 'rollout';
 
 interface Route {
-  /** Method and path below the base URL. */
   route: string;
-  /** The section of the specification that names it; absent where none does. */
   section?: string;
   of: Partial<Record<UplinkKind, Part>>;
-  /** What is read of its answer. */
   fields: string;
-  /** What does where it is missing. */
+  /** Replacement if the route is missing. */
   instead: string;
-  /** The fleet does that by itself. */
+  /** Whether the fleet uses the replacement by itself. */
   own?: true;
 }
 
-/** In the order in which preflight asks. */
 export const ROUTES = {
   devices: {
     route: 'GET /devices',
@@ -124,7 +119,7 @@ export type RouteName = keyof typeof ROUTES;
 
 const ROWS = Object.entries(ROUTES) as [RouteName, Route][];
 
-/** The routes that robots with these uplinks need for these parts of a scenario, in the order of the table. */
+/** Routes that robots with these uplinks need for these parts of a scenario, in table order. */
 export const routesFor = (uplinks: readonly UplinkKind[], parts: ReadonlySet<Part>): [RouteName, Route][] =>
   ROWS.filter(([, { of }]) =>
     uplinks.some((uplink) => {
@@ -137,7 +132,6 @@ const SHOWN = ['calls', 'polling', 'agent'] as const satisfies UplinkKind[];
 const partWord = (part: Part | undefined): string =>
   part === undefined ? '' : part === 'always' ? 'always' : part in TRAFFIC ? `\`${part}\`` : 'roll-outs';
 
-/** The table in Markdown. */
 export function routesTable(): string {
   const head = ['route', 'section', ...SHOWN.map((uplink) => `\`${uplink}\``), 'what is read', 'where it is missing'];
   const rows = ROWS.map(([, { route, section = '–', of, fields, instead, own }]) => [
@@ -153,7 +147,6 @@ export function routesTable(): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-/** The same for a terminal: two lines for each route. */
 export function routesText(): string {
   const plain = (text: string): string => text.replaceAll('`', '');
   const rows = ROWS.map(([, { route, section, of, fields, instead, own }]) => {
@@ -171,11 +164,9 @@ export function routesText(): string {
   );
 }
 
-/** The document that shows the table, and the marks around it. */
 export const ROUTES_FILE = new URL('../../../fixtures/scenarios/README.md', import.meta.url);
 const MADE = /(<!-- made by routes\.ts -->\n)[\s\S]*?(\n<!-- end -->)/;
 
-/** The document with the table as it is now. */
 export const withRoutes = (document: string): string =>
   document.replace(MADE, (_, before: string, after: string) => `${before}\n${routesTable()}\n${after}`);
 

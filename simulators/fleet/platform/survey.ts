@@ -1,6 +1,6 @@
 /**
- * Preflight of a platform: asks each route that the robots and the scenario need, and finds what to use in place of one
- * that is missing.
+ * Preflight of a platform: tries each route that the robots and the scenario need, and finds a replacement for a
+ * missing one.
  */
 
 import { defined } from '../../../harness/common/defined.ts';
@@ -23,56 +23,46 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
-/** What a file of the user's has for one robot: the platform knows the robot by its key, or gives it a device. */
+/** One row of `--tokens`: a key that the platform knows, or a token to provision with. */
 export interface OwnDevice {
-  /** In the file. */
   line: number;
-  /** For provisioning. */
   token?: string;
-  /** RSA private key, PEM. */
   key?: string;
 }
 
-/** What there is in place of routes that a platform lacks, and the devices that robots stand for. */
+/** Replacements for routes that the platform lacks, and the devices that robots stand for. */
 export interface Offer {
-  /** Ids of devices, of robot 0 first. Robots of `calls` beyond them share; others find theirs by name. */
+  /** Device ids, robot 0 first. Robots of `calls` beyond the list share its devices; others find theirs by name. */
   devices?: string[];
-  /** What the user has for each robot, of robot 0 first. */
   own?: OwnDevice[];
-  /** A line of a shell that prints the token of one robot. */
   tokenCommand?: string;
-  /** What is listed where devices cannot be. */
   collection?: string;
-  /** Single devices cannot be read: a page of one is. */
+  /** Reads pages of one device, because single devices cannot be read. */
   readsPages?: true;
-  /** What `expands` asks for. */
   expand?: string;
-  /** None can be created: this one is deployed. */
   releaseId?: string;
-  /** See `ReleaseFixture`. */
   plain?: true;
   staged?: true;
-  /** A new deployment stays staged: robots deploy one that is. */
+  /** Robots deploy a staged deployment, because a new one stays staged. */
   takesStaged?: true;
 }
 
 export interface Survey {
   offer: Offer;
-  /** What stands in for what, in words. */
   notes: string[];
 }
 
-/** The platform lacks what the scenario needs; the message names each route and what would do. */
+/** The platform lacks a needed route; the message names each, and the replacement that would do. */
 export class LackingError extends Error {
   override name = 'LackingError';
 }
 
-/** The platform did not answer, or not now. */
+/** The platform did not answer, or is busy. */
 export class SilentError extends Error {
   override name = 'SilentError';
 }
 
-/** The platform does not take the key. */
+/** The platform rejects the key. */
 export class KeyError extends Error {
   override name = 'KeyError';
 }
@@ -80,24 +70,18 @@ export class KeyError extends Error {
 export interface SurveyOptions {
   address: PlatformAddress;
   scenario: Pick<Scenario, 'uplink' | 'classes' | 'phases'>;
-  /** Of the whole fleet. */
   robots: number;
-  /** See `robotName`. */
   namePrefix: string;
-  /** Index of a robot of this shard. */
   first: number;
-  /** Devices that the user names. */
   devices?: readonly string[] | undefined;
-  /** Tokens or keys that the user has, or how tokens are made. */
   own?: readonly OwnDevice[] | undefined;
   tokenCommand?: string | undefined;
   signal: AbortSignal;
 }
 
-/** Time for a platform that resets connections or restarts. One that is merely busy shows later, in the result. */
+/** Milliseconds for a platform that resets connections or restarts. A busy one shows in the result. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
-/** A device that is not online may take so long. */
 const PING_NANOS = 100_000_000;
 
 const anything = shape('JSON document', Type.Unknown());
@@ -115,11 +99,9 @@ const expandedList = shape(
   Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
 );
 const anyList = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
-/** Traffic that reads lists. */
 const LISTING = ['lists', 'reads', 'expands'] as const;
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 
-/** The parts of a scenario that decide which routes it needs. */
 function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
   const traffic = TRAFFIC_NAMES.filter((name) => phases.some((phase) => phase[name] !== undefined));
   const rollsOut = phases.some((phase) => phase.do === 'rollout');
@@ -127,8 +109,8 @@ function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
 }
 
 /**
- * Rejects with SilentError, KeyError or LackingError. A roll-out to robots that poll is tried with one deployment to
- * the first of them; what else is created are that robot's device and a release.
+ * Rejects with SilentError, KeyError or LackingError. Tries roll-outs to polling robots with one deployment to the
+ * first of them, for which it creates that robot's device and a release if needed.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { signal, scenario } = options;
@@ -166,7 +148,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   );
 }
 
-/** Resolves with why a route is missing, in words that follow its name; undefined when it is there. */
+/** Resolves with the reason that a route is missing, to follow its name; undefined if it exists. */
 type Ask = () => Promise<string | undefined>;
 
 class Surveyor {
@@ -174,17 +156,12 @@ class Surveyor {
   readonly #client: PlatformClient;
   readonly parts: ReadonlySet<Part>;
   readonly offer: Offer = {};
-  /** What stands in for what, in words. */
   readonly notes: string[] = [];
-  /** Why devices cannot be listed. */
   #unlisted: PlatformFailure | undefined;
-  /** Some device that exists. */
   #some: string | undefined;
-  /** That of the first robot, which polls. */
   #own: string | undefined;
   #fixture: ReleaseFixture | undefined;
   #noRelease = false;
-  /** A deployment that was created and is staged. */
   #stagedId: string | undefined;
 
   constructor(options: SurveyOptions) {
@@ -202,7 +179,7 @@ class Surveyor {
     return this.#client.close();
   }
 
-  /** Whether the platform answers and accepts the key. Missing scopes and routes show later. */
+  /** Checks that the platform answers and accepts the key; missing scopes and routes show later. */
   async reach(): Promise<void> {
     const { address, signal } = this.#options;
     try {
@@ -221,7 +198,7 @@ class Surveyor {
     return this.#asks[name]();
   }
 
-  /** For what there is nothing to take instead, and what is accepted. */
+  /** Needs without a replacement, with the options that would help. */
   get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
@@ -250,7 +227,7 @@ class Surveyor {
   readonly #asks: Record<RouteName, Ask> = {
     devices: () => this.#findDevices(),
     read: async () => {
-      // Without a device, nothing can be told of the route.
+      // Without a device the route cannot be tried.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, withId));
@@ -286,7 +263,6 @@ class Surveyor {
     return this.#client.ask({ method: 'GET', path: `/devices?limit=${limit}${query}&offset=${offset}` }, deviceList);
   }
 
-  /** Devices of the list, until there are enough. */
   async #walk(enough: (devices: ReadonlyMap<string, unknown>) => boolean): Promise<Map<string, unknown>> {
     const { signal } = this.#options;
     const names = new Map<string, unknown>();
@@ -313,7 +289,7 @@ class Surveyor {
         : answered(this.#unlisted);
     if (!isNamed) return why;
     if (!LISTING.some((part) => this.parts.has(part))) return undefined;
-    // The only collection that the specification shows.
+    // The only other collection in the specification's examples.
     const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, anyList));
     if (other.why !== undefined) return why;
     this.offer.collection = 'config_instances';
@@ -321,7 +297,6 @@ class Surveyor {
     return undefined;
   }
 
-  /** The ids of devices, for each robot one where there are so many. */
   async #known(): Promise<string[]> {
     const { robots } = this.#options;
     const names = await this.#walk(({ size }) => size >= robots);
@@ -382,7 +357,7 @@ class Surveyor {
 
   async #tryToDeploy(): Promise<string | undefined> {
     const [device, release] = [this.#own, this.#fixture];
-    // Robots with the agent protocol have no device yet. That a body is refused shows that there is a route.
+    // Robots with the agent protocol have no device yet; a rejected body proves that the route exists.
     if (device === undefined || release === undefined) {
       const request = { method: 'POST', path: '/deployments', body: {} } as const;
       return (await look(this.#client.ask(request, anything), INVALID)).why;
@@ -390,7 +365,7 @@ class Surveyor {
     const attempt = (plain: boolean) =>
       look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
     const full = await attempt(false);
-    // It may know fewer fields than are published.
+    // The platform may know fewer fields than the published API.
     const made = full.refused === true ? await attempt(true) : full;
     if (full.refused === true && made.value !== undefined) this.offer.plain = true;
     if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
@@ -407,7 +382,7 @@ class Surveyor {
 
   async #findAgentApi(): Promise<string | undefined> {
     const { url, agentUrl, apiKey, dialect } = this.#options.address;
-    // A platform may ask for a key before it looks for a route; that of the Platform API goes to its own host alone.
+    // A platform may check the key before the route; the Platform API key goes only to its own host.
     const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
     const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect }) });
     try {
@@ -422,16 +397,15 @@ class Surveyor {
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 const UNAUTHORIZED: ReadonlySet<number> = new Set([400, 401, 403]);
 
-/** What came of a request; nothing where the platform is merely busy. */
+/** Outcome of a request; empty if the platform is busy. */
 interface Seen<T> {
   value?: T;
-  /** Why the route is missing, in words that follow its name. */
   why?: string;
-  /** The route is there, and takes no such body. */
+  /** The route exists but rejects this body. */
   refused?: true;
 }
 
-/** `there`: statuses which show that a route is there. */
+/** `there`: statuses that prove the route. */
 async function look<T>(request: Promise<T>, there?: ReadonlySet<number>): Promise<Seen<T>> {
   try {
     return { value: await request };

@@ -1,27 +1,28 @@
-/** Muster's own platform in a separate process, so that it does not share an event loop with the fleet. */
+/** Runs Muster's own platform in a separate process, so that it shares no event loop with the fleet. */
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
-/** A real platform asks for longer keys, but generating thousands of them takes minutes. */
+/** Small, because generating thousands of longer keys takes minutes. */
 const SMALLEST_KEY_BITS = 1024;
 
 interface EmbeddedPlatform {
   readonly address: PlatformAddress;
-  /** Of its process. */
   readonly pid: number;
-  /** Resolves with a message when the process ends without `stop`. */
+  /** Resolves with a message if the process ends without `stop`. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Nice value above the fleet's. On a machine without a core to spare the generator goes first: a late request says
- * nothing about a platform.
+ * Nice value above the fleet's: with no core to spare the generator goes first, because a late request says nothing
+ * about a platform.
  */
 const BEHIND = 5;
 
-/** `devices`: that exist without a robot. Resolves when the platform serves; rejects when its process ends before. */
+/**
+ * `devices`: existing devices without a robot. Resolves once the platform serves; rejects if its process ends first.
+ */
 export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<EmbeddedPlatform> {
   const child = startProcess('embedded-platform');
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
@@ -40,7 +41,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<
     address,
     pid: child.pid ?? 0,
     died,
-    // Its state is only in memory, so there is nothing to end in order.
+    // State is in memory only, so nothing needs an orderly end.
     stop: () => {
       stopped = true;
       return killed(child);
@@ -48,21 +49,20 @@ export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<
   };
 }
 
-/** In the process of its own. */
 async function serve(seed: number, devices: number): Promise<void> {
   try {
     setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
   } catch {
-    // Some sandboxes forbid it, and a machine with a core to spare does without.
+    // Some sandboxes forbid it, and a machine with a core to spare does not need it.
   }
-  // Loaded here alone: the process that starts this one would hold it for nothing.
+  // Loaded here only, to keep its code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({
     seed,
     devices,
     minKeyBits: SMALLEST_KEY_BITS,
   });
-  // A fleet that was killed meanwhile hears nothing, and its end is the end of this process.
+  // A killed fleet cannot receive the address; its end ends this process.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 

@@ -1,4 +1,4 @@
-/** The hosts of a fleet, in this process or in workers. They are called together; one that dies is left out. */
+/** Hosts of a fleet, in this process or in workers; calls go to all of them, and a dead host is left out. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -12,26 +12,23 @@ import { MemoryKills } from '../measure/cgroup.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 
-// A host of robots in a worker process, and the calls and notices between the two over the IPC channel of forked
-// processes.
-
 /** Modules of this folder are sources here and compiled in the published package. */
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 /**
- * For glibc, unless the user has set it: all threads of a process share one heap, and what it no longer needs goes back
- * to the machine. With a heap for each thread, what a burst of files or requests took stays with the process.
+ * glibc settings, unless the user has set them: one heap for all threads, whose free memory returns to the system. With
+ * a heap a thread, the peak of a burst would stay with the process.
  */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /**
- * Starts a module of this folder. `name` is the module without its extension; `flags` are for node. The environment of
- * the process holds no secret.
+ * Starts a module of this folder in a process without secrets in its environment. `name`: module without extension;
+ * `flags`: for node.
  */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...given } = process.env;
-  // A process that is forked keeps compiled code only where its environment says so; Node adds a folder by version.
+  // A forked process caches compiled code only if its environment says so; Node appends a folder by version.
   const cache = getCompileCacheDir();
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
@@ -40,7 +37,7 @@ export function startProcess(name: string, flags: readonly string[] = []): Child
   return child;
 }
 
-/** Where memory runs out, the kernel shall end this process, and not the one that lives to give the reason. */
+/** Makes the kernel kill this process first when memory runs out, so that the parent survives to give the reason. */
 function endFirst(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
@@ -54,13 +51,12 @@ function whenExited(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-/** Ends a process like a loss of power; resolves when it has ended. */
+/** Kills a process without a chance to clean up; resolves when it has ended. */
 export function killed(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   return whenExited(child);
 }
 
-/** A question to a worker, with a number of its own. */
 export interface Call {
   call: number;
   method: HostCall | 'configure';
@@ -68,21 +64,18 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: HostNotice) => void;
-/** Sent every second, whatever the worker does. */
+/** Sent every second, even by a busy worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
-/** A worker that is silent for so long is stopped or stuck, and not merely busy. */
+/** Silence after which a worker counts as stopped or stuck, milliseconds. */
 const SILENT_MS = 60_000;
 
-/** The worker process ended before it answered. */
 export class WorkerDied extends Error {
   override name = 'WorkerDied';
-  /** That ended it, where it was one. */
   signal: NodeJS.Signals | undefined;
 }
 
-/** The coordinator's end of the channel. */
 class HostChannel {
   readonly #child: ChildProcess;
   readonly #name: string;
@@ -141,27 +134,21 @@ class HostChannel {
   }
 }
 
-/** Time to end thousands of robots in order. */
+/** Milliseconds to end thousands of robots in order. */
 const STOP_TIMEOUT_MS = 60_000;
 
 /**
- * Node's flags for a worker. A larger young generation keeps the memory of a burst for good, and each collection of it
- * stops the event loop for several milliseconds, in which every action starts late.
+ * Flags of node for a worker. A larger young generation keeps the memory of a burst, and each of its collections stops
+ * the event loop for several milliseconds, which delays every action.
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-/** A host in a worker process. */
 export interface WorkerHost extends Host {
-  /** Of its process; undefined when that could not be started. */
   readonly pid: number | undefined;
-  /** Ends the process like a loss of power, without any message to others. */
   kill(): Promise<void>;
 }
 
-/**
- * Starts a worker process. `silentMs`: one that gives no sign of life for so long is killed, and has died. Default 60
- * 000.
- */
+/** Starts a worker process. `silentMs`: kills a worker silent for this long. Default 60 000. */
 export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
@@ -175,11 +162,11 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
   ) as unknown as Pick<Host, HostCall>;
   const stop = async (how: StopMode): Promise<void> => {
-    // The fleet removes the files of the robots, and the kernel the rest.
+    // The fleet removes the robots' files, the kernel the rest.
     if (how === 'abandon') return killed(child);
     const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     try {
-      await calls.stop(how).catch(() => {}); // A worker that died has stopped.
+      await calls.stop(how).catch(() => {});
       if (child.connected) child.disconnect();
       await whenExited(child);
     } finally {
@@ -196,16 +183,14 @@ interface Entry {
 
 interface HostsOptions {
   configs: readonly HostConfig[];
-  /** Whether each host is a separate process. */
   processes: boolean;
   onNotice(host: string, notice: HostNotice): void;
-  /** A worker that gives no sign of life for so many milliseconds is lost. */
   silentMs?: number | undefined;
-  /** Called when a host died or failed; it is left out from then on. */
+  /** Called when a host dies or fails; the fleet goes on without it. */
   onLost(reason: string): void;
 }
 
-/** No host of the fleet is left. What each died of has been reported. */
+/** No host of the fleet is left; each loss has been reported. */
 export class NoHostLeft extends Error {
   override name = 'NoHostLeft';
 }
@@ -213,24 +198,21 @@ export class NoHostLeft extends Error {
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Measurements of hosts that are gone, and of earlier processes. */
   #past: Snapshot = { histograms: {}, counters: {} };
-  /** The newest of each host, in case it is lost. */
+  /** Newest measurements of each host, in case it is lost. */
   readonly #newest = new Map<string, Snapshot>();
   #replacing = 0;
-  /** The ends of hosts that were lost. */
   readonly #lost: Promise<void>[] = [];
-  /** From before the first worker. */
+  /** Created before the first worker. */
   readonly #kills = new MemoryKills();
   #stopping = false;
-  /** Loaded unless each host is a process. */
   #RobotHost: typeof RobotHost | undefined;
 
   constructor(options: HostsOptions) {
     this.#options = options;
   }
 
-  /** The first host and its robots; starts that host alone when none has started yet. */
+  /** First host and its robots; starts that host if none has started. */
   async first(): Promise<{ host: Host; members: readonly number[] }> {
     const [config] = this.#options.configs;
     await this.#load();
@@ -238,9 +220,7 @@ export class Hosts {
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /**
-   * Starts the missing hosts one by one: each process takes a moment, and an interrupt must not wait for all of them.
-   */
+  /** Starts missing hosts one by one: each process takes a moment, and an interrupt must not wait for all. */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -254,12 +234,11 @@ export class Hosts {
     return [...this.#entries.keys()];
   }
 
-  /** Of the worker processes that there are now. */
   get pids(): number[] {
     return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
   }
 
-  /** Calls every host; resolves with the answers. Rejects with NoHostLeft when all of them died or failed. */
+  /** Calls every host; resolves with the answers. Rejects with NoHostLeft if all have died or failed. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -275,12 +254,11 @@ export class Hosts {
     return values;
   }
 
-  /** Adds what was measured by hosts that are gone. */
   addPast(snapshot: Snapshot): void {
     this.#past = mergeSnapshots([this.#past, snapshot]);
   }
 
-  /** What all hosts have measured, also those that are gone; of one that was lost, until the last call of this. */
+  /** Measurements of all hosts; those of a lost host up to the last call. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
       const snapshot = await host.snapshot();
@@ -291,10 +269,7 @@ export class Hosts {
     return mergeSnapshots([this.#past, ...now]);
   }
 
-  /**
-   * Gives each host its part of more robots, one after the other as in the beginning. `first`: how many robots there
-   * are.
-   */
+  /** Distributes more robots over the hosts in turn, as at the start. `first`: number of robots so far. */
   async grow(members: readonly number[], first: number): Promise<void> {
     const { configs } = this.#options;
     const robots = first + members.length;
@@ -319,9 +294,8 @@ export class Hosts {
   }
 
   /**
-   * Kills a worker like a loss of power, and after `downMs` milliseconds starts another on the same disk: its robots
-   * start again, and their subscribers resume where the old ones were. `index`: of the phase in which that happens.
-   * Resolves with false when that host is not a worker process.
+   * Kills a worker and after `downMs` milliseconds starts another on the same disk, whose robots start again and whose
+   * subscribers resume at their cursors. `index`: of the phase. Resolves with false if the host is no worker process.
    */
   async replace(name: string, downMs: number, index: number): Promise<boolean> {
     const entry = this.#entries.get(name);
@@ -331,7 +305,7 @@ export class Hosts {
       const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
       this.addPast(snapshot);
       this.#newest.delete(name);
-      // Nobody is to take it for one that is lost.
+      // Removed first, so that its end does not count as a loss.
       this.#entries.delete(name);
       await entry.host.kill();
       await new Promise((resolve) => setTimeout(resolve, downMs));
@@ -347,7 +321,6 @@ export class Hosts {
     return true;
   }
 
-  /** Stops every host, then rejects with the failures, if any. */
   async stop(how: StopMode): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#lost);
@@ -356,7 +329,7 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** Loads the robots where they are in this process. Beside workers, it would hold their code for nothing. */
+  /** Loads robots only if they run in this process; a coordinator of workers does without their code. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

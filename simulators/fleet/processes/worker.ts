@@ -1,4 +1,4 @@
-/** Entry of a worker process: hosts its part of the robots for the coordinator that forked it, and ends with it. */
+/** Entry of a worker process: hosts its share of the robots for the coordinator that forked it, and ends with it. */
 
 import { flushCompileCache } from 'node:module';
 import type { HostConfig, HostNotice } from '../host/host.ts';
@@ -17,14 +17,14 @@ async function answer({ call, method, args }: Call): Promise<void> {
     if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
-    // A process that is killed has no end at which Node would write it.
+    // A killed process has no exit at which Node would write the cache.
     if (method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: call, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** A coordinator that was killed removes nothing, so this worker removes the files of its robots from memory. */
+/** Removes the robots' files, because a killed coordinator removes nothing. */
 async function end(): Promise<void> {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();
@@ -36,5 +36,5 @@ giveSignOfLife();
 setInterval(giveSignOfLife, ALIVE_EVERY_MS).unref();
 process.on('message', (message) => void answer(message as Call));
 process.on('disconnect', () => void end());
-// A terminal sends its interrupt to every process; the coordinator decides what it means.
+// A terminal interrupts every process; the coordinator decides what follows.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -1,6 +1,6 @@
 /**
- * Draws lines or cells as a figure that needs no script: SVG that takes any width, and labels as text at percentages of
- * it. With the page's script it shows the values under the pointer.
+ * Draws lines or cells without a script: SVG that takes any width, with text labels at percentages of it. The page's
+ * script adds values under the pointer.
  */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
@@ -13,71 +13,57 @@ export interface Axis {
   from: number;
   to: number;
   ticks: number[];
-  /** Logarithmic. */
   log?: true;
 }
 
-/** A stretch of the x axis. */
 export interface Band {
   name: string;
   from: number;
   to: number;
-  /** Whether the metrics include it. */
   measured: boolean;
-  /** What a person did beside the scenario. */
   byHand?: boolean;
 }
 
 export interface Series {
   name: string;
   values: (number | null)[];
-  /** Drawn as what went wrong. */
   tone?: 'late';
 }
 
 interface Figure {
   title: string;
-  /** What it shows, in a sentence; also for those who cannot see it. */
   about: string;
   x: Axis;
   y: Axis;
   bands: Band[];
 }
 
-/** Lines over an axis. */
 export interface Plot extends Figure {
   id: string;
-  /** Values on the x axis, ascending. */
   at: number[];
   series: Series[];
 }
 
-/** Cells in columns and rows, coloured by kind. */
 export interface CellPlot extends Figure {
   columns: number;
   rows: number;
   cells: { column: number; row: number; kind: string }[];
   legend: { kind: string; words: string }[];
-  /** What the page's script needs to show the cell under the pointer. */
   data: object;
 }
 
-/** Units of the drawing on both axes. */
 const SIZE = 1000;
-/** A line breaks when more values than this are missing in a row. */
+/** Missing values in a row that break a line. */
 const GAP_VALUES = 3;
-/** Colours of lines; more lines have the same again, dashed. */
+/** Colours of lines; further lines repeat them dashed. */
 const LINE_COLOURS = 10;
-/** Rows of the table of values. */
 const TABLE_ROWS = 12;
 
-/** Where a value lies on an axis: 0 to 1. */
 export function place({ from, to, log }: Axis, value: number): number {
   const scaled = log === true ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
   return Math.min(Math.max(scaled, 0), 1);
 }
 
-/** A value with its unit. */
 function valueText(unit: Unit, value: number): string {
   switch (unit) {
     case 'ms':
@@ -93,7 +79,6 @@ function valueText(unit: Unit, value: number): string {
   }
 }
 
-/** The figure of lines. */
 export function chart(plot: Plot): Markup {
   const { id, title, about, x, y, at, series, bands } = plot;
   const lines = series.map(
@@ -109,7 +94,6 @@ ${valuesTable(plot)}</figure>
 `;
 }
 
-/** The figure of cells. */
 export function cellChart(plot: CellPlot): Markup {
   const { title, about, x, y, columns, rows, cells, legend } = plot;
   const paths = new Map<string, string>();
@@ -147,14 +131,13 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
       return;
     }
     const point = `${units(place(x, at[index] ?? 0))} ${units(1 - place(y, value))}`;
-    // A point of its own would not be seen: each stretch begins with a dash.
+    // A single point is invisible, so each stretch begins with a dash.
     text += missing > GAP_VALUES ? `M${point}h1` : `L${point}`;
     missing = 0;
   });
   return text;
 }
 
-/** Lines across the drawing. */
 function grid(x: Axis, y: Axis): Markup {
   const across = y.ticks.map((tick) => `M0 ${units(1 - place(y, tick))}H${SIZE}`);
   const down = x.ticks.map((tick) => `M${units(place(x, tick))} 0V${SIZE}`);
@@ -163,7 +146,7 @@ function grid(x: Axis, y: Axis): Markup {
 
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
 
-/** Text beside the drawing. On a narrow screen every other label of the x axis is left out. */
+/** Labels beside the drawing; a narrow screen hides every other label of the x axis. */
 function labels(x: Axis, y: Axis): Markup {
   const up = y.ticks.map(
     (tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`,
@@ -183,13 +166,13 @@ const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
     return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
   });
 
-/** The names of stretches above the drawing; what was done by hand has rows of its own, since it overlaps. */
+/** Names of phases above the drawing; actions by hand have rows of their own, because they overlap. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [place(x, from), place(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
-    // A short stretch near the end is named to its left, where there is room.
+    // A short phase near the end has its name to the left, where there is room.
     const at =
       byHand !== true
         ? `left:${percent(left)};width:${percent(right - left)}`
@@ -206,10 +189,9 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
 }
 
 /**
- * A table; one that is wider than the page scrolls by itself. A column whose name ends in # has numbers. The first cell
- * names its row, and a cell that is markup brings its own element.
- *
- * @param last the class of the last row
+ * Table; scrolls by itself if wider than the page. A column name ending in # means numbers. The first cell names its
+ * row; a cell given as markup brings its own element.
+ * @param last class of the last row
  */
 export function tableOf(
   label: string,
@@ -233,7 +215,6 @@ export function tableOf(
 <table class="data"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
-/** A few of the values, for those who want numbers or cannot see the drawing. */
 function valuesTable({ title, x, y, at, series }: Plot): Markup {
   const step = Math.max(1, Math.ceil(at.length / TABLE_ROWS));
   const text = (value: number | null | undefined): string => (value == null ? '–' : valueText(y.unit, value));
@@ -246,7 +227,7 @@ function valuesTable({ title, x, y, at, series }: Plot): Markup {
   return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
-/** What the page's script needs to show values under the pointer: positions from 0 to 1. */
+/** Data for the page's script: positions from 0 to 1. */
 export function chartData({ id, x, y, at, series }: Plot): object {
   const short = (value: number): number => Number(value.toPrecision(4));
   return {

@@ -1,4 +1,4 @@
-/** Serves the figures of a running fleet to Prometheus, at `GET /metrics`. */
+/** Serves the figures of a running fleet to Prometheus at `GET /metrics`. */
 
 import { Counter, Gauge, Registry } from 'prom-client';
 import { defined } from '../../../harness/common/defined.ts';
@@ -8,22 +8,17 @@ import { COUNTERS, DURATIONS, ofParts, ofWhole, percentileMs, unlabelled } from 
 import type { Tick } from '../result/result.ts';
 import { type Measured, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 
-/** The figures at a scrape. */
 export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'> {
-  /** The newest second; undefined until the robots' hosts are ready. */
+  /** Newest second; undefined until the hosts are ready. */
   tick: Tick | undefined;
-  /** Robots of this run. */
   robots: number;
   phase: string;
-  /** Robots whose key pairs are there. */
   keysReady: number;
-  /** The thresholds as they stand. */
   thresholds: readonly ThresholdResult[];
-  /** What the processes take; undefined until they were looked at. */
   costs?: RunCosts | undefined;
 }
 
-/** Serves until disposed. Every sample has the `labels`, e.g. the shard. Rejects when it cannot listen. */
+/** Serves until disposed. `labels`: on every sample, e.g. the shard. Rejects if the port cannot be used. */
 export async function expose(options: {
   port: number;
   host?: string;
@@ -45,10 +40,9 @@ export async function expose(options: {
   return await listening(server, port, host);
 }
 
-/** Percentiles of every scrape, beside those that thresholds ask for. */
+/** Percentiles besides those of thresholds. */
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
-/** A value, undefined where there is none, and its labels. */
 type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
 
 type AddMeter = (
@@ -59,7 +53,6 @@ type AddMeter = (
   Meter?: typeof Gauge | typeof Counter,
 ) => void;
 
-/** The figures of one scrape, each with its samples. */
 function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Registry {
   const registry = new Registry();
   registry.setDefaultLabels(defaultLabels);
@@ -80,7 +73,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     ]);
   };
   const counts = DURATIONS.map((metric): Sample => [metrics[metric]?.count ?? 0, { metric }]);
-  // A counter that appears with its first event has no rate then.
+  // A counter that appears with its first event would show no rate for it.
   const named = [...new Set([...COUNTERS, ...Object.keys(ofWhole(counters))])];
   const events = named.map((event): Sample => [counters[event] ?? 0, { event }]);
   const met = thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]);
@@ -98,11 +91,9 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_cpu_cores', 'Cores used by the generator', [], [[tick?.cpu]]);
   meter('muster_resident_bytes', 'Resident memory of the generator', [], [[tick?.rss_bytes]]);
   meter('muster_stall_milliseconds', stalls, [], [[tick?.loop_max_ms]]);
-  // By what the processes are for: `parent`, `workers`, `platform`.
   const roles = costs === undefined ? [] : costParts(costs).filter(([role]) => role !== 'whole');
   const memory = roles.map(([role, part]): Sample => [part.end_bytes, { role }]);
   const cpu = roles.map(([role, part]): Sample => [part.cpu_seconds, { role }]);
-  // A robot's cost appears once robots are up.
   const { robot_whole_bytes: whole, robot_marginal_bytes: marginal } = costs?.parts.whole ?? {};
   const robot: Sample[] = [
     [whole ?? undefined, { cost: 'whole' }],
@@ -114,7 +105,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   return registry;
 }
 
-/** Under names of their own, so that nobody adds parts to the whole. */
+/** Separate names, so that a sum never adds parts to the whole. */
 function addParts(
   meter: AddMeter,
   { metrics, counters }: Pick<Exposed, 'metrics' | 'counters'>,

@@ -1,6 +1,4 @@
-/**
- * What a running fleet shows to a person: a few lines that are redrawn on a terminal, or a line now and then elsewhere.
- */
+/** Progress of a running fleet: a panel redrawn on a terminal, or a line now and then elsewhere. */
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';
@@ -11,23 +9,17 @@ import type { ThresholdResult } from '../result/thresholds.ts';
 
 export interface LiveState {
   title: string;
-  /** The newest second. */
   tick: Tick;
   phase: { number: number; of: number; name: string };
   elapsedMs: number;
-  /** Until the schedule ends. */
   remainingMs: number;
   errors: number;
   violations: number;
-  /** Of the platform's answers, where they are judged. */
   judged?: Judged | undefined;
-  /** As they stand. */
   thresholds: readonly ThresholdResult[];
-  /** Why robots that should be online are not, if known. */
   trouble: string | undefined;
 }
 
-/** Draws the newest second of a run. */
 export class LiveView {
   readonly #display: Display;
   readonly #ticks: Tick[] = [];
@@ -38,7 +30,6 @@ export class LiveView {
     this.#display = new Display(output, { labels: LABEL, ...(env && { env }) });
   }
 
-  /** Call about once a second. */
   show(state: LiveState): void {
     this.#ticks.push(state.tick);
     if (this.#ticks.length > SPARKS) this.#ticks.shift();
@@ -50,18 +41,15 @@ export class LiveView {
     }
   }
 
-  /** Shows the progress of a preparation, e.g. of generating keys. */
   progress(what: string, done: number, of: number, nowMs?: number): void {
     this.#display.progress(what, done, of, nowMs === undefined ? {} : { nowMs });
   }
 
-  /** Leaves what is drawn on the screen; what follows begins below it. */
   end(): void {
     this.#display.keep();
   }
 }
 
-/** Seconds that a sparkline shows. */
 const SPARKS = 24;
 const LABEL = 9;
 
@@ -92,7 +80,7 @@ const broken = (judged: Judged | undefined): string[] =>
 
 const standing = ({ expr, value, ok }: ThresholdResult): string => `${value === null ? '·' : ok ? '✓' : '✗'} ${expr}`;
 
-/** How fast robots come online, and how long the rest takes at that rate. */
+/** Rate of robots coming online, and the time left at that rate. */
 function starting(ticks: readonly Tick[]): string {
   const [first, last] = [ticks[0], ticks.at(-1)];
   if (first === undefined || last === undefined || last.at_ms <= first.at_ms) return '';

@@ -1,4 +1,4 @@
-/** The part of a report that tells figures by phase and by class of robot. */
+/** Part of the report with figures by phase and class of robot. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 import { thousands } from '../measure/costs.ts';
@@ -7,7 +7,6 @@ import type { FleetResult } from '../result/result.ts';
 import { tableOf } from './chart.ts';
 import { metricName } from './plots.ts';
 
-/** What is told of each part, and the counter of what failed. */
 const TOLD: Partial<Record<DurationName, string>> = {
   'rollout.ms': 'rollout.missed',
   'ping.ms': 'ping.errors',
@@ -19,13 +18,11 @@ const TOLD: Partial<Record<DurationName, string>> = {
 
 interface Row extends Labels {
   name: string;
-  /** As the figures are called in the result. */
   key: string;
 }
 
 const phaseNumber = ({ phase = '' }: Labels): number => Number.parseInt(phase, 10) || 0;
 
-/** Every part in which one of these durations was measured, or failed, in the order of the run. */
 function rowsOf({ metrics, counters }: Pick<FleetResult, 'metrics' | 'counters'>): Row[] {
   const measured = Object.keys(metrics);
   const failed = Object.keys(counters).flatMap((key) => {
@@ -41,7 +38,7 @@ function rowsOf({ metrics, counters }: Pick<FleetResult, 'metrics' | 'counters'>
   return rows.sort((a, b) => phaseNumber(a) - phaseNumber(b) || place(a) - place(b));
 }
 
-/** A row for each duration, phase and class, with a heading; nothing for a run of one part. */
+/** Rows by duration, phase and class, with a heading; empty for a run of one part. */
 export function partsOf(result: Pick<FleetResult, 'metrics' | 'counters'>): Markup {
   const rows = rowsOf(result);
   const parts = new Set(rows.map(({ phase, class: name }) => `${phase} ${name}`));

@@ -1,4 +1,4 @@
-/** The charts of a fleet report as data. */
+/** Charts of a fleet report as data. */
 
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
@@ -7,8 +7,6 @@ import { DURATION_NAMES, decode, ofWhole, percentileMs } from '../measure/metric
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import { type Cell, cellsOf } from '../result/rollout-map.ts';
 import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
-
-// What the figures of a fleet are called where people read them.
 
 const RATES: Readonly<Record<string, string>> = {
   'sse.events': 'events read',
@@ -40,13 +38,11 @@ export const metricName = named(DURATION_NAMES);
 const rateName = named(RATES);
 const phaseName = named(PHASES);
 
-/** The legs of a roll-out in the order in which they happen. */
 export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
 
 const PERCENTILES = [0, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99];
 const percentilePosition = (percent: number): number => -Math.log10(1 - percent / 100);
 
-/** Every duration but the legs of a roll-out, by percentile. */
 export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
   const names = Object.keys(ofWhole(histograms)).filter((name) => !/^rollout\..+\.ms$/.test(name));
   if (names.length === 0) return undefined;
@@ -72,7 +68,6 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
   };
 }
 
-/** The phases on an axis of seconds from the start of the first. */
 function phaseBands({ phases }: FleetResult): Band[] {
   const start = phases[0]?.started_ms ?? 0;
   const once = phases.filter(({ rounds = 1 }) => rounds === 1);
@@ -85,10 +80,10 @@ function phaseBands({ phases }: FleetResult): Band[] {
   }));
 }
 
-/** A chart of a long run has a value for several seconds. */
+/** Points of a chart; a longer run joins several seconds into one. */
 const MOST_POINTS = 240;
 
-/** One value for several seconds: the longest duration, and the mean of everything else. */
+/** Joins several seconds: the longest duration, the mean of other values. */
 const joined = (unit: Unit, values: number[]): number =>
   unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -151,7 +146,7 @@ const TIME_PLOTS: readonly TimePlot[] = [
   },
 ];
 
-/** What was measured second by second, from the start of the first phase. */
+/** Charts by second, from the start of the first phase. */
 export function timePlots(result: FleetResult): Plot[] {
   const bands = phaseBands(result);
   const start = result.phases[0]?.started_ms ?? 0;
@@ -162,7 +157,7 @@ export function timePlots(result: FleetResult): Plot[] {
     series.slice(index * width, (index + 1) * width),
   ).flatMap((column, index, all) => (isBeforeGap(result, column, all[index + 1]) ? [column, []] : [column]));
   const at = columns.map((column, index) => {
-    // An empty one is a gap, and ends the line before it.
+    // An empty column is a gap and ends the line before it.
     const last = column.at(-1) ?? columns[index - 1]?.at(-1);
     return ((last?.at_ms ?? 0) - start) / 1000;
   });
@@ -177,7 +172,7 @@ export function timePlots(result: FleetResult): Plot[] {
         return values.length === 0 ? null : joined(plot.unit, values);
       }),
     }));
-    // One that was always 0 would only hide the others.
+    // A line always at 0 would only hide others.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;
@@ -185,7 +180,6 @@ export function timePlots(result: FleetResult): Plot[] {
   });
 }
 
-/** Whether the fleet did not run between the two. */
 function isBeforeGap({ soak, started_at }: FleetResult, column: readonly Tick[], next: readonly Tick[] = []): boolean {
   const [before, after] = [column.at(-1)?.at_ms, next[0]?.at_ms];
   if (soak === undefined || before === undefined || after === undefined) return false;
@@ -193,7 +187,6 @@ function isBeforeGap({ soak, started_at }: FleetResult, column: readonly Tick[],
   return gaps.some((end) => before <= end && end < after);
 }
 
-/** An axis from 0 that has room for every value. */
 function upTo(unit: Unit, series: readonly Series[]): Axis {
   const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const marks = ticks(0, most * 1.05, 4);
@@ -202,9 +195,7 @@ function upTo(unit: Unit, series: readonly Series[]): Axis {
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
 
-/**
- * The share of attempts that had arrived by each time after the POST. It ends where the roll-out ended, not at 100 %.
- */
+/** Share of attempts that had arrived, by time after the POST; ends where the roll-out ended, not at 100 %. */
 export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const { histograms, phases } = result;
   const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);
@@ -230,14 +221,13 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
   };
 }
 
-/** Pairs of a time and the share (%) that had arrived by then, ascending, from `base` on. */
+/** Pairs of time and share (%) arrived by then, ascending from `base`. */
 function curve(encoded: string | undefined, share: number, base: number): [ms: number, percent: number][] {
   if (encoded === undefined || share === 0) return [];
   const from = decode(encoded);
   return STEPS.map((percent) => [percentileMs(from, percent), 100 * base + percent * share]);
 }
 
-/** The last share reached by that time; 0 before the first. */
 const shareAt = (points: readonly [number, number][], ms: number): number =>
   points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
 
@@ -255,7 +245,7 @@ function sentence({ histograms }: FleetResult, reach: Reach): string {
   );
 }
 
-/** A share that is 100 % only when it is all of them. */
+/** Shows 100 % only for all. */
 export function percentText(part: number, of: number): string {
   const percent = of === 0 ? 0 : (100 * part) / of;
   if (part < of && percent > 99.99) return '99.99 %';
@@ -263,14 +253,10 @@ export function percentText(part: number, of: number): string {
   return `${Number(percent.toFixed(percent > 99 || percent < 1 ? 2 : 1))} %`;
 }
 
-// Roll-outs by robot and time: what was slow, late or lost stands out.
-
-/** Shades from fast to slow. */
 const SHADES = 6;
 
 const MISSED_WORDS = { late: 'arrived late', lost: 'never arrived', pending: 'not known' };
 
-/** Undefined when there was no roll-out. */
 export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const { rollouts, fleet_robots: robots } = result;
   if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
@@ -305,7 +291,7 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   };
 }
 
-/** Ends of shades in milliseconds, ascending: evenly on a logarithmic scale, to two digits. */
+/** Upper ends of shades, milliseconds, ascending: even on a logarithmic scale, two digits. */
 function shadeEnds(cells: readonly Cell[]): number[] {
   const times = cells.flatMap(({ slowestMs }) => (slowestMs > 0 ? [slowestMs] : []));
   if (times.length === 0) return [];

@@ -1,4 +1,4 @@
-/** The report of a fleet run: one HTML file that loads nothing, and can be read without its script. */
+/** Report of a fleet run: one HTML file that loads nothing and reads without its script. */
 
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, PALETTE, scriptOf, styleOf, trusted } from '../../../harness/common/html.ts';
@@ -33,8 +33,6 @@ import {
   timePlots,
 } from './plots.ts';
 
-// What the processes of a run took, as a table: memory and processor by what they are for, and of one robot.
-
 const COST_PART_COLUMNS = [
   'process',
   'number#',
@@ -68,9 +66,6 @@ function costPart(costs: RunCosts | undefined): Markup {
 
 const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
 
-// The part of the report that is about roll-outs: how far they came, which robots missed them, and where the time went.
-
-/** More rows than this are behind a summary. */
 const AT_ONCE = 12;
 
 function rolloutPart(result: FleetResult, reach: Plot | undefined, map: CellPlot | undefined): Markup {
@@ -80,7 +75,6 @@ function rolloutPart(result: FleetResult, reach: Plot | undefined, map: CellPlot
 ${reach && chart(reach)}${map && cellChart(map)}${missedTable(result, of)}${legs(result)}`;
 }
 
-/** In time, late, lost and under way as one bar. */
 function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup {
   const parts = [
     { name: 'in-time', number: inTime, words: 'arrived in time' },
@@ -119,7 +113,6 @@ function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Rea
   return html`<details ${open}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
 
-/** The legs of a roll-out, as bars to p50 and to p99 on one scale. */
 function legs({ histograms }: FleetResult): Markup {
   const rows = ['rollout.ms', ...ROLLOUT_LEGS.map((leg) => `rollout.${leg}.ms`)].flatMap((name) => {
     const encoded = histograms[name];
@@ -139,7 +132,6 @@ function legs({ histograms }: FleetResult): Markup {
   return html`<h3>Where the time went</h3>${tableOf('Where the time went', columns, body)}`;
 }
 
-/** Name of the report in the folder of a run. */
 export const REPORT_FILE = 'report.html';
 
 const POLICY =
@@ -148,7 +140,6 @@ const POLICY =
 const STYLE = new URL('./report-page.css', import.meta.url);
 const SCRIPT = new URL('./report-page.js', import.meta.url);
 
-/** Text of `report.html`. */
 export function reportHtml(result: FleetResult): string {
   const outcome = outcomeOf(result);
   const reached = reachOf(result);
@@ -180,7 +171,6 @@ ${titled('Counters', counters(result))}
 `.markup;
 }
 
-/** Above the tables and charts of a run that decides nothing. */
 const voidNote = (result: FleetResult): Markup =>
   !figuresCount(result) && !measuredNothing(result)
     ? html`<p class="note fail">The figures below decide nothing: see above.</p>`
@@ -190,13 +180,12 @@ const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
 
 const data = (shown: object): Markup => trusted(printableJson(shown).replaceAll('<', '\\u003c'));
 
-/** No heading above nothing. */
+/** Omits the heading of an empty part. */
 const titled = (title: string, body: Markup): Markup =>
   body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
 const TONES: Record<FleetOutcome, string> = { PASSED: 'pass', FAILED: 'fail', INCOMPLETE: 'fail' };
 
-/** The outcome of the run, then what the generator was like. */
 function banner(result: FleetResult, outcome: FleetOutcome): Markup {
   return html`<div class="banner ${TONES[outcome]}"><h1>${outcome}</h1><p>${meaning(result, outcome)}.</p>
 <p class="soft">${facts(result).join(' · ')}</p>${generator(result)}</div>`;
@@ -232,7 +221,7 @@ const GENERATOR = {
 function generator(result: FleetResult): Markup {
   if (measuredNothing(result)) return html`<p class="generator">Nothing was measured.</p>`;
   const { tone, words } = GENERATOR[result.verdict];
-  // A run that is not complete gets no good mark.
+  // An incomplete run gets no good mark.
   const reasons = result.verdict_reasons.map((reason) => html`<li>${reason}</li>`);
   const list = reasons.length > 0 ? html`<ul>${reasons}</ul>` : NOTHING;
   return html`<div class="generator ${result.complete ? tone : ''}">
@@ -258,7 +247,7 @@ function facts(result: FleetResult): string[] {
 const noteList = (tone: string, notes: readonly string[]): Markup[] =>
   notes.map((note) => html`<p class="note ${tone}">${note}</p>`);
 
-/** Figures that decide nothing are in the tables alone. */
+/** Omits figures that decide nothing; the tables have them. */
 function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
   const shown: Record<string, string | undefined> = {
@@ -305,7 +294,6 @@ const wrongText = ({ answers: judged }: FleetResult): string => {
   return `Answers of the platform broke ${wrong.length === 1 ? 'a MUST' : `${wrong.length} MUSTs`} under load`;
 };
 
-/** Whether the platform's answers stayed right. */
 function answers({ answers: judged }: FleetResult): Markup {
   if (judged === undefined) return NOTHING;
   const rows = judged.findings.map(({ level, id, requirement, count, phase, expected, actual, request, curl }) => [
@@ -337,7 +325,6 @@ function thresholds(result: FleetResult): Markup {
   return tableOf('Thresholds', ['wanted', 'measured#', 'outcome'], rows);
 }
 
-/** The measured value of a threshold with its unit. */
 export function thresholdValue(expr: string, value: number | null): string {
   if (value === null) return '–';
   const { statistic, per } = parseThreshold(expr);
@@ -348,7 +335,6 @@ export function thresholdValue(expr: string, value: number | null): string {
 
 const COLUMNS = [50, 90, 95, 99, 99.9];
 
-/** Percentiles that people usually ask for, and those that this run's thresholds ask for. */
 const percentsOf = (result: FleetResult): number[] =>
   [...new Set([...COLUMNS, ...result.thresholds.flatMap(({ expr }) => parseThreshold(expr).percent ?? [])])].sort(
     (a, b) => a - b,

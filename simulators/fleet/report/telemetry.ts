@@ -1,4 +1,4 @@
-/** Pushes the figures of a running fleet, and traces of some of its roll-outs, by OpenTelemetry (OTLP). */
+/** Pushes figures of a running fleet, and traces of some roll-outs, by OpenTelemetry (OTLP). */
 import {
   type Attributes,
   attributesOf,
@@ -20,7 +20,7 @@ import type { Exposed } from './exposition.ts';
 import { ROLLOUT_LEGS } from './plots.ts';
 
 /**
- * A trace of one roll-out: a span from the POST to the event read, and one for each leg. `posted`: a time of
+ * Trace of one roll-out: a span from the POST to the event read, and one for each leg. `posted`: a time of
  * `performance.now()`.
  */
 export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number, withinMs: number): Span[] {
@@ -59,30 +59,26 @@ export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number,
 }
 
 const PUSH_MS = 10_000;
-/** Percentiles of every push. */
 const PERCENTS = [50, 90, 95, 99];
-/** Spans of one message. */
 const BATCH = 500;
 const MOST_WAITING = 8;
-/** A collector that is slower costs the end of a run no more. */
+/** Milliseconds that a slow collector may delay the end of a run. */
 const CLOSING_MS = 10_000;
 
 export interface TelemetryOptions {
   send: Send;
   version: string;
   traced: TracedRollouts;
-  /** Of every figure, e.g. the scenario and the shard. */
   labels: Readonly<Record<string, string | undefined>>;
   read(): { record: FleetRecord; exposed: Exposed };
 }
 
-/** Pushes every ten seconds, and once more when it is closed. A message that is not taken is lost. */
+/** Pushes every ten seconds and once more on close. A rejected message is lost. */
 export class Telemetry {
   readonly #options: TelemetryOptions;
   readonly #began = performance.now();
   readonly #timer: NodeJS.Timeout;
   #pushing: Promise<void> = Promise.resolve();
-  /** How often each phase had been carried out when its roll-outs were sent. */
   readonly #rounds: number[] = [];
   #waiting = 0;
   #lost = 0;
@@ -93,7 +89,10 @@ export class Telemetry {
     this.#timer = setInterval(() => this.#push(), PUSH_MS).unref();
   }
 
-  /** Resolves with what was lost, and why; undefined when all was taken. Waits for a slow collector, but not long. */
+  /**
+   * Resolves with the number of lost messages and the reason, or undefined if all were accepted. Waits for a slow
+   * collector, within a limit.
+   */
   async close(): Promise<string | undefined> {
     clearInterval(this.#timer);
     this.#push();
@@ -116,7 +115,7 @@ export class Telemetry {
       this.#post('traces', () => spansMessage(version, spans.slice(from, from + BATCH)));
   }
 
-  /** One message after another. Those beyond what a slow collector may leave waiting are lost. */
+  /** Sends messages one after another; drops new ones while too many wait. */
   #post(signal: Parameters<Send>[0], message: () => object): void {
     if (this.#waiting >= MOST_WAITING) {
       this.#lost += 1;
@@ -190,7 +189,7 @@ export class Telemetry {
       gauge('muster.phase', '1', [point(1, attributesOf({ phase }))]),
       gauge('muster.duration', 'ms', whole.flatMap(quantilesOf)),
       sum('muster.events', Object.entries(ofWhole(counters)).map(eventOf)),
-      // Under names of their own, so that nobody adds parts to the whole.
+      // Separate names, so that a sum never adds parts to the whole.
       gauge('muster.part.duration', 'ms', parts.flatMap(quantilesOf)),
       sum('muster.part.events', Object.entries(ofParts(counters)).map(eventOf)),
       gauge('muster.threshold.met', '1', met),

@@ -1,4 +1,4 @@
-/** What came of the platform's answers under load, where somebody judges them: a part of `result.json`. */
+/** Judgement of the platform's answers under load: a part of `result.json`. */
 import type { Static } from 'typebox';
 import { oneOf } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
@@ -30,10 +30,9 @@ export const judged = Type.Object(
 );
 export type Judged = Static<typeof judged>;
 
-/** Whether an answer broke a MUST. */
 export const isWrong = (of: Judged | undefined): boolean => of?.findings.some(({ level }) => level === 'MUST') === true;
 
-/** Over shards, or over the processes of one run. Undefined where none has judged. */
+/** Merges shards, or processes of one run; undefined if none has judged. */
 export function mergeJudged(parts: readonly (Judged | undefined)[]): Judged | undefined {
   const all = parts.filter((part) => part !== undefined);
   if (all.length === 0) return undefined;
@@ -52,14 +51,12 @@ export function mergeJudged(parts: readonly (Judged | undefined)[]): Judged | un
   };
 }
 
-/** How much was judged, and at what cost, in words. */
 export function judgedText({ seen, judged: read, dropped, cpu_share }: Judged): string {
   const share = seen === 0 ? '' : ` (${percent(read / seen)})`;
   const late = dropped === 0 ? '' : `, ${thousands(dropped)} dropped`;
   return `${thousands(read)} of ${thousands(seen)} answers${share}${late} · ${percent(cpu_share)} of a processor`;
 }
 
-/** What was found, in a sentence. */
 export const foundText = ({ level, id, count, phase, expected, actual }: JudgedFinding): string =>
   `${level} ${id}: ${count === 1 ? 'one answer' : `${thousands(count)} answers`}, first in ${phase}: ` +
   `expected ${expected}; got ${actual}`;

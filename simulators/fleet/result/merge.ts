@@ -1,4 +1,4 @@
-/** One result from the shards of a fleet run: histograms added exactly, thresholds evaluated over all of it. */
+/** Merges the results of a fleet's shards: histograms add exactly, thresholds apply to the whole. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
@@ -14,22 +14,19 @@ export class MergeError extends Error {
   override name = 'MergeError';
 }
 
-/** The result of a shard, and its folder. */
 export interface Part {
   name: string;
   result: FleetResult;
 }
 
 interface MergeOptions {
-  /** Number of shards. Default: the number that the parts name. */
+  /** Number of shards. Default: as stated in the parts. */
   expect?: number;
-  /** Thresholds beside those of the parts. */
   thresholds?: readonly string[];
-  /** What is known about dead shards, by their index. */
   dead?: ReadonlyMap<number, string>;
 }
 
-/** Throws MergeError when the parts are not the shards of one run. */
+/** Throws MergeError unless the parts are shards of one run. */
 export function mergeResults(parts: readonly Part[], options: MergeOptions = {}): FleetResult {
   const [first, ...rest] = parts;
   if (first === undefined) throw new MergeError('there is no result to merge');
@@ -93,7 +90,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   });
 }
 
-/** Throws MergeError that names two parts and in what they differ. */
+/** Throws MergeError with the first two parts that differ, and the field. */
 function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
@@ -105,7 +102,7 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   }
 }
 
-/** Results of older versions do not tell late roll-outs from lost ones: with one of them, the whole does not either. */
+/** Undefined if a result of an older version, which does not separate late from lost roll-outs, is among them. */
 export function mergedRollouts(results: readonly Pick<FleetResult, 'rollouts'>[]): FleetResult['rollouts'] {
   const all = results.flatMap(({ rollouts }) => rollouts ?? []);
   if (all.length < results.length) return undefined;
@@ -115,7 +112,7 @@ export function mergedRollouts(results: readonly Pick<FleetResult, 'rollouts'>[]
   };
 }
 
-/** A reason for each shard that is missing or dead. Throws MergeError when one is there twice. */
+/** Reasons for missing and dead shards. Throws MergeError for a shard given twice. */
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {
   const count = expect ?? parts.find(({ result }) => result.shard !== null)?.result.shard?.count ?? 1;
   const reasons: string[] = [];
@@ -139,10 +136,10 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   return reasons;
 }
 
-/** Seconds between the starts of two shards that still count as one start. Clocks of machines may differ by as much. */
+/** Seconds between starts that count as simultaneous; clocks of machines may differ by as much. */
 const START_TOLERANCE_S = 10;
 
-/** A reason when shards did not run at the same time: then nobody knows what all of them would have done together. */
+/** Reason if shards ran at different times, when their combined load remains unknown. */
 function apart(parts: readonly Part[]): string[] {
   const starts = parts
     .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))
@@ -155,15 +152,15 @@ function apart(parts: readonly Part[]): string[] {
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
-/** When the phases begin on the common time axis: as late as in the shard that waited longest. */
+/** Start of the phases on the common time axis: that of the shard that waited longest. */
 function begunMs(results: readonly FleetResult[]): number | undefined {
   const begun = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
   return begun.length === 0 ? undefined : Math.max(...begun);
 }
 
 /**
- * Joins the seconds of all shards, side by side from the moment at which they began together: some had come up, and
- * waited, long before others. Percentiles cannot be added, so the worst shard's percentile counts.
+ * Joins the seconds of all shards, aligned at the common start of the phases, because some shards were ready long
+ * before others. Percentiles cannot be added, so the worst shard's counts.
  */
 function mergeSeries(results: readonly FleetResult[]): Tick[] {
   const begun = begunMs(results);

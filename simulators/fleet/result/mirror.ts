@@ -1,6 +1,6 @@
 /**
- * Shards without a shared disk: the process that merges serves the folder of the run over HTTP, and each shard mirrors
- * in its own folder what the others have there. What works on a shared disk works unchanged on the mirror.
+ * Shards without a shared disk: the merging process serves the folder of the run over HTTP, and each shard mirrors it
+ * in its own folder, where everything works as on a shared disk.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -24,10 +24,9 @@ import {
   writeAlive,
 } from './shards.ts';
 
-/** Where a shard and the merge find their common secret. */
 const TOKEN_VARIABLE = 'MUSTER_RESULTS_TOKEN';
 
-/** Throws RangeError where there is none. */
+/** Throws RangeError without a token of sufficient length. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return token;
@@ -38,22 +37,20 @@ export function tokenOfResults(env: NodeJS.ProcessEnv): string {
 
 const SHORTEST_TOKEN = 16;
 
-/** As `--run-id` takes it: it names a folder. */
+/** Accepted run ids, as for `--run-id`: they name folders. */
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-\d+-of-\d+$/;
-/** What a shard leaves, in the order in which a later one replaces an earlier one. */
+/** Files of a shard; a later one replaces an earlier one. */
 const FILES = [ALIVE_FILE, FAILED_FILE, RESULT_FILE];
-/** Bytes of one file: far more than a result has. */
+/** Largest file accepted, bytes: far above the size of a result. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
-/** What the merge says of a run. */
 interface Listing {
   run_id: string;
   shards: { folder: string; alive?: Alive; ended: boolean }[];
 }
 
 interface ServeOptions {
-  /** Holds the folder of the run. */
   dir: string;
   runId: string;
   token: string;
@@ -63,7 +60,7 @@ interface ServeOptions {
   tls?: { cert: string; key: string };
 }
 
-/** Serves a run to its shards until disposed. Rejects when it cannot listen. */
+/** Serves a run to its shards until disposed. Rejects if the port cannot be used. */
 export async function serveResults(options: ServeOptions): Promise<Listening> {
   const { port, host, tls } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -108,7 +105,7 @@ function listing({ dir, runId }: ServeOptions): Listing {
   return { run_id: runId, shards };
 }
 
-/** Keeps a file whole, or not at all; resolves with why it is not taken. The same result may come again. */
+/** Stores a file whole or not at all; resolves with the reason for a rejection. Accepts the same result again. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -144,47 +141,37 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-// The shard's side.
-
 const EVERY_MS = 1000;
-/** As long as a merge may take to be started anew somewhere else. */
+/** Milliseconds that a shard retries its delivery: the merge may have to restart on another machine. */
 const DELIVERY_MS = 300_000;
-/** The same for a shard that was told to end: a cluster kills it after half a minute. */
+/** Milliseconds that an interrupted shard retries, because a cluster kills it after half a minute. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 const ANSWER_MS = 30_000;
-/** Between two lines about the same trouble. */
 const TELL_EVERY_MS = 30_000;
-/** Said of a shard that has ended: it is waited for no longer. */
+/** Phase of a shard that has ended, which ends the wait for it. */
 const ENDED = 'ended';
 
 interface MirrorOptions {
-  /** Of the merge. */
   url: URL;
   token: string;
-  /** The folder below which the mirror is. */
   root: string;
-  /** The run that the merge must collect. Default: whichever it does. */
+  /** Run that the merge must collect. Default: any. */
   runId?: string;
-  /** Tells a person. */
   say(line: string): void;
 }
 
-/** The folder of a run on the merge, mirrored below `root`. */
 export class Mirror implements Disposable {
   readonly #options: MirrorOptions;
   readonly #timer: NodeJS.Timeout;
-  /** Of the merge, once it has answered. */
   #runId: string | undefined;
   #refused: AccessError | undefined;
-  /** The folder of this shard. */
   #own: string | undefined;
   #sent = '';
   #looking = false;
   readonly #looks = new AbortController();
-  /** When trouble was told, or there was none. */
+  /** Time of the last report of trouble, or of its absence. */
   #told = Number.NEGATIVE_INFINITY;
-  /** Why the merge could not be asked when it was asked last. */
   trouble: string | undefined;
 
   constructor(options: MirrorOptions) {
@@ -193,7 +180,7 @@ export class Mirror implements Disposable {
     void this.#look();
   }
 
-  /** Sends from now on what this shard leaves in its folder, which is named as on a shared disk. */
+  /** Sends the files of this shard's folder, named as on a shared disk, from now on. */
   follow(folder: string): void {
     this.#own = folder;
   }
@@ -204,8 +191,8 @@ export class Mirror implements Disposable {
   }
 
   /**
-   * Resolves with the id of the run that the merge collects. Rejects with AccessError as soon as it does not take the
-   * token, with NoRunError, and with the reason of the signal.
+   * Resolves with the id of the merge's run. Rejects with AccessError once the token is rejected, with NoRunError, or
+   * with the signal's reason.
    */
   async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
     const { url, runId: wanted, say } = this.#options;
@@ -241,7 +228,7 @@ export class Mirror implements Disposable {
     }
   }
 
-  /** A merge that took the token once is waited for, whatever it says later. */
+  /** A merge that accepted the token once is retried, whatever it answers later. */
   #inTrouble(error: unknown): void {
     this.trouble = whyNot(error);
     if (error instanceof AccessError && this.#runId === undefined) {
@@ -283,8 +270,7 @@ export class Mirror implements Disposable {
   }
 
   /**
-   * Delivers what the shard has left at its end, again and again until it is taken. Resolves with why it was not;
-   * undefined when it was.
+   * Delivers the shard's last files, with retries until accepted. Resolves with the reason for a failure, or undefined.
    */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
@@ -311,7 +297,7 @@ export class Mirror implements Disposable {
     }
   }
 
-  /** Rejects with an error that says what was asked, and what came of it. */
+  /** Rejects with an error that names request and outcome. */
   async #ask(
     method: string,
     path: string,
@@ -327,7 +313,7 @@ export class Mirror implements Disposable {
       ...(body !== undefined && { body }),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // Of a name with several addresses there are as many errors, and no message.
+      // A name with several addresses gives an error for each, and no message.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
@@ -339,7 +325,7 @@ export class Mirror implements Disposable {
 
 const MOST_SAID = 200;
 
-/** Without what may be secret in it. */
+/** Omits user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
 async function listingIn(response: Response): Promise<Listing> {
@@ -349,12 +335,12 @@ async function listingIn(response: Response): Promise<Listing> {
   throw new Error(`GET ${response.url}: what answers is no merge: it names no run`);
 }
 
-/** The merge does not want it, and will not later. */
+/** The merge rejects the request for good. */
 class Refused extends Error {
   override name = 'Refused';
 }
 
-/** The merge does not take the token. The message names what was asked, and the answer. */
+/** The merge rejects the token. The message names request and answer. */
 export class AccessError extends Refused {
   override name = 'AccessError';
 }

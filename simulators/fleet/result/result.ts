@@ -1,4 +1,4 @@
-/** The shape of `result.json`: the result of a fleet's run, of a shard, or of merged shards. */
+/** Shape of `result.json`: result of a fleet's run, of a shard, or of merged shards. */
 
 import type { Static } from 'typebox';
 import { oneOf, shape, Timestamp } from '../../../harness/contract/shape.ts';
@@ -16,7 +16,7 @@ const thresholdResult = Type.Object({
   reason: Type.Optional(Type.String()),
 });
 
-/** What a subscriber on a robot must never see: a fault of its event stream. */
+/** Fault in the event stream that a subscriber on a robot saw. */
 export const violation = Type.Object({
   robot: Type.Integer({ description: 'Index in the fleet' }),
   name: Type.String(),
@@ -26,7 +26,7 @@ export const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** What a run says of the platform and the robots, apart from the verdict on the generator. */
+/** Outcome for the platform and the robots; the verdict grades the generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -43,7 +43,7 @@ const phaseResult = Type.Object({
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
-/** What became of single roll-outs. Milliseconds count from the start of the first phase. Older results lack it. */
+/** Fate of single roll-outs. Milliseconds since the start of the first phase. Absent in older results. */
 const rollouts = Type.Object({
   missed: Type.Array(
     Type.Object({
@@ -58,7 +58,6 @@ const rollouts = Type.Object({
   map: rolloutMap,
 });
 
-/** One second of a run, over all workers. */
 export const tick = Type.Object({
   at_ms: Type.Number(),
   phase: Type.String(),
@@ -144,22 +143,21 @@ export const fleetResult = shape(
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
 
-/** Whether nothing was measured, so that verdict and thresholds are meaningless. */
+/** Whether the run measured nothing, which makes verdict and thresholds meaningless. */
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
-/** The parts of a result that decide how the run ended. */
 type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'> & {
   answers?: FleetResult['answers'] | undefined;
 };
 
-/** Whether thresholds decide it. Those of a shard are for the whole fleet: `muster merge` alone can tell. */
+/** Whether thresholds decide the outcome. Those of a shard concern the whole fleet: only `muster merge` can decide. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * The exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete. 98: the
+ * Exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete. 98: the
  * generator saturated, so the figures mean nothing. 99: a threshold was missed, never by a shard. Violations and wrong
- * answers are facts whatever the generator did: they matter more than figures, and it more than thresholds.
+ * answers hold whatever the generator did, so they come before the verdict, and the verdict before thresholds.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0 || isWrong(result.answers)) return 1;
@@ -169,11 +167,11 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return 0;
 }
 
-/** Whether the figures are those of the platform: a saturated generator measures itself, one that was cut off less. */
+/** Whether the figures describe the platform: a saturated generator measures itself, an interrupted run too little. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
-/** How a threshold stands in the result of a run: it is met or missed only where the run decides it. */
+/** Standing of a threshold: met or missed only if this run decides it. */
 export function standingOf(
   result: Decisive,
   { ok }: { ok: boolean },
@@ -185,7 +183,6 @@ export function standingOf(
   return ok ? { tone: 'good', words: '✓ met' } : { tone: 'bad', words: '✗ missed' };
 }
 
-/** How often it repeated its scenario, in words; nothing for a run that does not. */
 export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
   soak === undefined ? [] : [soak.rounds === 1 ? '1 round' : `${soak.rounds.toLocaleString('en')} rounds`];
 
@@ -193,15 +190,14 @@ const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
   0: 'PASSED',
   1: 'FAILED',
   2: 'INCOMPLETE',
-  // Figures that mean nothing decide nothing.
+  // Meaningless figures decide nothing.
   98: 'INCOMPLETE',
   99: 'FAILED',
 };
 
-/** The outcome, which agrees with the exit code. */
 export const outcomeOf = (result: Decisive): FleetOutcome => OUTCOME_OF[exitCode(result)];
 
-/** How long the phases took, and all that came before the first: keys, processes, the canary. Milliseconds. */
+/** Duration of the phases and of all that precedes them: keys, processes, the canary. Milliseconds. */
 export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {
   runMs: number;
   preparingMs: number;
@@ -209,24 +205,20 @@ export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 
   return { runMs: Math.max(0, duration_ms - phases_begin_ms), preparingMs: phases_begin_ms };
 }
 
-/** How far the roll-outs of a run came: shares of attempts. */
 export interface Reach {
   attempts: number;
   inTime: number;
-  /** Read after the time that the scenario allows. */
   late: number;
-  /** Not read before the run ended. With an older result, late ones are among them. */
+  /** Unread at the end of the run; in older results, late ones as well. */
   lost: number;
-  /** Neither arrived nor missed when the run ended. */
   pending: number;
-  /** Whether late ones are told from lost ones. */
   split: boolean;
 }
 
-/** Undefined for a run without roll-outs. */
+/** Undefined without roll-outs. */
 export function reachOf({ counters, metrics, rollouts }: FleetResult): Reach | undefined {
   const inTime = metrics['rollout.ms']?.count ?? 0;
-  // Results of old versions do not count attempts.
+  // Older results do not count attempts.
   const missed = counters['rollout.missed'] ?? 0;
   const attempts = counters['rollout.attempts'] ?? inTime + missed;
   if (attempts === 0) return undefined;

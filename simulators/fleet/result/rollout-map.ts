@@ -1,6 +1,6 @@
 /**
- * Where and when roll-outs were slow, late or lost: bands of robots over the time of a run. The number of cells has a
- * limit, however large the fleet and long the run.
+ * Map of slow, late and lost roll-outs: bands of robots over the time of a run. The number of cells is limited for any
+ * size of fleet and length of run.
  */
 import type { Static } from 'typebox';
 import { Type } from '../../../harness/contract/type.ts';
@@ -8,7 +8,7 @@ import { Type } from '../../../harness/contract/type.ts';
 /** Bands of a map; a small fleet has one for each robot. */
 const MOST_BANDS = 50;
 const MOST_COLUMNS = 120;
-/** Columns of this width or a power of two times it, so that those of different shards fit into each other. */
+/** Column width, or a power of two times it, so that columns of different shards align. */
 const NARROWEST_MS = 10;
 
 export const rolloutMap = Type.Object({
@@ -20,24 +20,22 @@ export const rolloutMap = Type.Object({
 });
 type RolloutMap = Static<typeof rolloutMap>;
 
-/** One cell of a map. */
 export interface Cell {
   band: number;
   column: number;
   attempts: number;
-  /** Of those that arrived in time; 0 without any. */
+  /** Slowest arrival in time, milliseconds; 0 for none. */
   slowestMs: number;
   late: number;
   lost: number;
 }
 
-/** One roll-out to one robot. Milliseconds; `posted_ms` from the start of the first phase. */
+/** One roll-out to one robot, in milliseconds; `posted_ms` since the start of the first phase. */
 interface Row {
   robot: number;
   posted_ms: number;
   total_ms: number | null;
   late_ms: number | null;
-  /** Neither arrived nor missed when the run was interrupted. */
   open?: boolean;
 }
 
@@ -51,7 +49,6 @@ export const cellsOf = ({ cells }: RolloutMap): Cell[] =>
     lost,
   }));
 
-/** The map of the roll-outs of a fleet of `robots`, over all its shards. */
 export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
   const bands = Math.max(1, Math.min(robots, MOST_BANDS));
   const last = rows.reduce((latest, { posted_ms }) => Math.max(latest, posted_ms), 0);
@@ -69,7 +66,7 @@ export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
   return { bands, column_ms: columnMs, cells: added(cells) };
 }
 
-/** The map of all shards of one fleet, or of all rounds of a run. Empty ones do not count. */
+/** Merges maps of a fleet's shards or a run's passes; ignores empty ones. */
 export function mergeMaps(all: readonly RolloutMap[]): RolloutMap {
   const maps = all.filter(({ cells }) => cells.length > 0);
   const columnMs = Math.max(NARROWEST_MS, ...maps.map(({ column_ms }) => column_ms));
@@ -86,7 +83,6 @@ function widthFor(lastMs: number): number {
   return width;
 }
 
-/** Adds up those in the same place. */
 function added(cells: readonly Cell[]): number[][] {
   const byPlace = new Map<string, Cell>();
   for (const cell of cells) {

@@ -1,4 +1,4 @@
-/** Shards on a shared disk: each renews `alive.json` while it runs, and leaves `result.json` when it ends. */
+/** Shards on a shared disk: each renews `alive.json` during its run and leaves `result.json` at the end. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,23 +11,19 @@ import { type FleetResult, fleetResult } from './result.ts';
 
 export const RESULT_FILE = 'result.json';
 export const ALIVE_FILE = 'alive.json';
-/** Why a shard left no result. */
 export const FAILED_FILE = 'failed.json';
 
-/** A file is not the result that it should be. */
+/** A file is not a valid result. */
 export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** Files of a run could not be written. The message names them, and says why. */
+/** A file of a run could not be written; the message names it and the reason. */
 export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-/**
- * Writes a file of a shard whole, or replaces it, and creates its folder. Throws OutputError, and leaves no part of a
- * file then.
- */
+/** Writes a file of a shard atomically, and creates its folder. Throws OutputError and leaves no partial file. */
 export function writeFileIn(dir: string, name: string, content: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -37,7 +33,7 @@ export function writeFileIn(dir: string, name: string, content: string): void {
   }
 }
 
-/** Writes `result.json` and ends the sign of life. Throws OutputError. */
+/** Writes `result.json` and removes `alive.json`. Throws OutputError. */
 export function writeResult(dir: string, result: FleetResult): void {
   writeFileIn(dir, RESULT_FILE, `${printableJson(result, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
@@ -45,42 +41,34 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /**
-   * Rises while the shard lives. Readers compare it with its earlier value, so the clocks of the machines do not
-   * matter.
-   */
+  /** Rises while the shard lives. Readers compare it with its earlier value, which makes clocks irrelevant. */
   beat: number;
   phase: string;
 }
 
-/** Phases of a shard before the first one of the scenario: it makes keys, or waits for the others. */
+/** Phases of a shard before those of the scenario: it generates keys, or waits for the others. */
 export const STARTING = 'preparing';
 export const READY = 'ready';
 
 export interface Failed {
   shard: Shard;
-  /** For a person. */
   reason: string;
 }
 
-/** Leaves the reason why a shard ended without a result. Throws OutputError. */
+/** Records the reason for a shard's end without a result. Throws OutputError. */
 export const writeFailed = (dir: string, failed: Failed): void => writeFileIn(dir, FAILED_FILE, JSON.stringify(failed));
 
-/** The folder of a shard in that of its run. */
 export const shardFolder = ({ index, count }: Shard): string => `shard-${index}-of-${count}`;
 
 export const writeAlive = (dir: string, alive: Alive): void => writeFileIn(dir, ALIVE_FILE, JSON.stringify(alive));
 
-/** What folders, and the folders in them, hold. */
 export interface Found {
   parts: Part[];
-  /** Shards with a sign of life and no result. */
   alive: { name: string; sign: Alive }[];
-  /** Shards that ended without a result, and said why. */
   failed: { name: string; failed: Failed }[];
 }
 
-/** Throws ResultError that names the file and what is wrong with it. */
+/** Throws ResultError with the file and its fault. */
 export function findShards(dirs: readonly string[]): Found {
   const found: Found = { parts: [], alive: [], failed: [] };
   for (const dir of dirs) {
@@ -97,12 +85,12 @@ export function findShards(dirs: readonly string[]): Found {
       else if (existsSync(failed)) found.failed.push({ name: folder, failed: readFailed(failed) });
       else {
         const alive = told<Alive>(sign);
-        // One that is torn is written anew by a shard that lives.
+        // A living shard rewrites a torn file.
         if (isOfShard(alive)) found.alive.push({ name: folder, sign: alive });
       }
     }
   }
-  // A merged result may lie among its parts, but is not one of them.
+  // A merged result may lie among its parts but is not one of them.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
@@ -113,11 +101,11 @@ function readFailed(file: string): Failed {
   throw new ResultError(`${file} does not say which shard has failed: it is torn, or another file; start it again`);
 }
 
-/** Whether it names a shard; what else it has is for a person. */
+/** Whether the value names a shard; other fields are for people. */
 const isOfShard = <T extends { shard: Shard }>(value: T | undefined): value is T =>
   Number.isInteger(value?.shard?.index);
 
-/** Throws ResultError that names the file and what is wrong with it. */
+/** Throws ResultError with the file and its fault. */
 export function readResult(file: string): FleetResult {
   let value: unknown;
   try {
@@ -134,25 +122,20 @@ export function readResult(file: string): FleetResult {
 
 export interface WatchOptions {
   dirs: readonly string[];
-  /** Number of shards. */
   expect: number;
-  /** A shard whose sign of life has not changed for this time is dead. */
+  /** Time without a new beat after which a shard is dead. */
   deadAfterMs: number;
-  /** Gives up on shards that have not appeared after this time. */
   timeoutMs: number;
   everyMs: number;
-  /** Ends the wait early, with what is there. */
   signal: AbortSignal;
   onProgress?(done: number, alive: number): void;
 }
 
-/** The results of shards, and what is known about dead ones, by their index. */
 export interface Collected {
   parts: Part[];
   dead: Map<number, string>;
 }
 
-/** Waits until every expected shard has left a result or is dead. */
 export async function watchShards(options: WatchOptions): Promise<Collected> {
   const { dirs, expect, deadAfterMs, timeoutMs, everyMs, signal } = options;
   const silenceOf = silences();
@@ -178,7 +161,7 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
-/** What a file says that another process writes; undefined while it is not there, or not whole on this machine. */
+/** Reads a JSON file of another process; undefined if it is missing or incomplete. */
 export function told<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
@@ -187,11 +170,9 @@ export function told<T>(file: string): T | undefined {
   }
 }
 
-/** What shards said before they ended, by index. */
 export const reasonsOf = (failed: Found['failed']): Map<number, string> =>
   new Map(failed.map(({ failed: { shard, reason } }) => [shard.index, reason]));
 
-/** Tells the milliseconds since each sign of life last changed, of one that looks at them now and then. */
 export function silences(): (sign: Alive) => number {
   const beats = new Map<number, { beat: number; since: number }>();
   return ({ shard, beat }) => {
@@ -203,9 +184,8 @@ export function silences(): (sign: Alive) => number {
   };
 }
 
-// Which run the shards on a shared disk belong to. An id is given to all, or `muster merge --watch` announces one in
-// `run.json` for as long as it waits, and shards take it from there. A file that an earlier run has left does not
-// change, so nobody takes it for a new one.
+// Run of the shards on a shared disk: given to all by id, or announced by `muster merge --watch` in `run.json` while it
+// waits. Shards take a changing file only, so one left by an earlier run is ignored.
 
 const RUN_FILE = 'run.json';
 const RENEW_MS = 1000;
@@ -240,10 +220,7 @@ export function announceRun(dir: string, runId: string): Disposable {
   };
 }
 
-/**
- * Resolves with the id of the run that is being announced in a folder. Rejects with NoRunError, or with the reason of
- * the signal.
- */
+/** Resolves with the id of the run announced in a folder. Rejects with NoRunError or the signal's reason. */
 export async function announcedRun(dir: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
   const file = join(dir, RUN_FILE);
   let before: string | undefined;

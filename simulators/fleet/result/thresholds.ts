@@ -1,8 +1,7 @@
 /**
- * Conditions a run must meet, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`,
- * `ping.ms.count>=100`. Grammar: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. The metric is a
- * name of the result's `metrics` or `counters`. A phase is told by its kind, by its number, or by both: `storm`, `3`,
- * `3-storm`.
+ * Conditions on a run, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
+ * Grammar: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. The metric is a name in the result's
+ * `metrics` or `counters`. A phase is given by kind, number or both: `storm`, `3`, `3-storm`.
  */
 
 import type { Histogram } from 'hdr-histogram-js';
@@ -46,22 +45,20 @@ const RATES: Record<string, { factor: number; per: 'attempt' | 'second' }> = {
 export interface Threshold {
   expr: string;
   metric: string;
-  /** The part of the run; all of it where there are none. */
   labels?: Labels;
   statistic: Statistic;
-  /** Above 0 and below 100, of a percentile. */
   percent?: number;
   operator: Operator;
-  /** Milliseconds for durations, a fraction for percentages, events per second for `/s`, else a plain number. */
+  /** Milliseconds for durations, a fraction for percentages, events a second for `/s`, else a plain number. */
   bound: number;
   /** Whether `rate` is a share of attempts or a number per second. */
   per?: 'attempt' | 'second';
 }
 
-/** `value` is null when nothing was measured; the threshold is then missed. */
+/** `value` is null without a measurement; the threshold is then missed. */
 export type ThresholdResult = FleetResult['thresholds'][number];
 
-/** Throws RangeError that says what is accepted. */
+/** Throws RangeError with the accepted forms. */
 export function parseThreshold(text: string): Threshold {
   const expr = text.replaceAll(/\s+/g, '');
   const match =
@@ -101,7 +98,7 @@ export function parseThreshold(text: string): Threshold {
   }
 }
 
-/** Of `{class=arm,phase=storm}`. Throws RangeError. */
+/** Parses `{class=arm,phase=storm}`. Throws RangeError. */
 function labelsIn(part: string, text: string): Labels {
   const labels: Labels = {};
   for (const pair of part.slice(1, -1).split(',')) {
@@ -114,7 +111,6 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-/** Whether the figure of a part belongs to a larger part. */
 const isIn = (own: Labels, wanted: Labels): boolean =>
   (wanted.class === undefined || own.class === wanted.class) &&
   (wanted.phase === undefined || (own.phase !== undefined && isPhase(own.phase, wanted.phase)));
@@ -125,7 +121,7 @@ function isPhase(label: string, wanted: string): boolean {
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
 }
 
-/** The percentage in `p95` or `p99.9`, and in `p999`, the older name of `p99.9`. */
+/** Percentage in `p95` or `p99.9`; `p999` is the older name of `p99.9`. */
 function percentIn(statistic: string): number | undefined {
   const [, digits] = /^p(\d{1,2}(?:\.\d+)?|999)$/.exec(statistic) ?? [];
   if (digits === undefined) return undefined;
@@ -133,16 +129,14 @@ function percentIn(statistic: string): number | undefined {
   return percent > 0 ? percent : undefined;
 }
 
-/** What a scenario has that thresholds may name. */
 export interface Parts {
   classes: readonly string[];
-  /** Kinds, in the order of the phases. */
   phases: readonly string[];
 }
 
 /**
- * Parses a threshold that a person wrote: throws RangeError also for a metric that this version cannot measure, and for
- * a part that the scenario lacks. `parseThreshold` accepts both, because results of other versions may have them.
+ * Parses a threshold written by a user: also throws RangeError for a metric that this version cannot measure and for a
+ * part that the scenario lacks. `parseThreshold` accepts both, because results of other versions may contain them.
  */
 export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
@@ -179,19 +173,15 @@ function mustBeIn({ labels = {} }: Threshold, { classes, phases }: Parts, text: 
 
 const refuse = (text: string, why: string): RangeError => new RangeError(`threshold '${text}': ${why}`);
 
-/** What thresholds are compared with. */
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** All durations of that name; undefined where there are none. */
+  /** All durations of that name; undefined without any. */
   times(name: string): Histogram | undefined;
-  /** Duration of the measured phases. */
   measuredSeconds: number;
-  /** The measured phases. */
   phases: readonly { label: string; seconds: number }[];
 }
 
-/** What thresholds of a finished part of a run are compared with. */
 export const measuredIn = ({
   metrics,
   counters,
@@ -203,13 +193,13 @@ export const measuredIn = ({
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds,
-  // What was done by hand comes after all phases of the scenario.
+  // Actions by hand come after all phases of the scenario.
   phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
 });
 
-/** Compares a threshold with what was measured; one that nothing was measured for is missed. */
+/** Compares a threshold with the figures; without a measurement it is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {
   const { expr, operator, bound } = threshold;
   const value = measuredBy(threshold, measured);
@@ -245,15 +235,12 @@ function measuredBy({ metric, labels, statistic, percent, per }: Threshold, meas
   return all === undefined ? `'${metric}' has no histogram` : percentileMs(all, percent);
 }
 
-/** A duration of the robots of a class; undefined where it was not measured. */
 export const summaryOfClass = (result: Parameters<typeof measuredIn>[0], metric: string, name: string) =>
   partOf(measuredIn(result), { class: name }, metric).metrics[metric];
 
-/** The classes of robots of which something was measured. */
 export const classesIn = ({ metrics }: Pick<FleetResult, 'metrics'>): string[] =>
   [...new Set(Object.keys(metrics).flatMap((key) => unlabelled(key).labels?.class ?? []))].sort();
 
-/** The figures of a part of a run, by the names that those of the whole have. */
 function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
   const own = (figures: Readonly<Record<string, unknown>>) =>
     Object.keys(figures).filter((key) => {
@@ -280,5 +267,5 @@ function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
   };
 }
 
-/** The counter of attempts that belongs to a metric: `http.attempts` for `http.errors`. */
+/** Counter of attempts of a metric: `http.attempts` for `http.errors`. */
 const attemptsOf = (metric: string): string => metric.replace(/\.[^.]+$/, '.attempts');

@@ -1,4 +1,4 @@
-/** Grades a run: did the load generator keep up, or do the figures measure the generator itself? */
+/** Grades a run: whether the load generator kept up, or the figures measure the generator itself. */
 
 import { thousands } from '../measure/costs.ts';
 import type { Summary } from '../measure/metrics.ts';
@@ -9,64 +9,57 @@ export type Verdict = (typeof VERDICTS)[number];
 
 interface Grade {
   verdict: Verdict;
-  /** Each names the observation and the limit; the last says what to change, with a number. */
+  /** Reasons with observation and limit; the last advises one change, with a number. */
   reasons: string[];
-  /** What the verdict may still come to in a run that goes on: some observations outweigh all later ones. */
+  /** Best verdict still possible in a run under way: some observations outweigh all later ones. */
   atBest: Verdict;
 }
 
-/** Pairs of limits: above the first a run is suspect, above the second it is invalid. */
+/** Pairs of limits: a run is suspect above the first and invalid above the second. */
 export const LIMITS = {
-  /** 99th percentile of how late actions started, milliseconds. */
+  /** 99th percentile of the lateness of actions, milliseconds. */
   lateness: [50, 250],
-  /** Share of seconds in which the event loop of a process stalled for longer than `loopStallMs`. */
+  /** Share of seconds with an event loop stalled for longer than `loopStallMs`. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** One stall of an event loop, milliseconds: the process was stopped, or starved. */
+  /** One stall of an event loop, milliseconds: the process was stopped or starved. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
-  /** Share of the file descriptors in use. */
   descriptors: [0.9, 0.99],
-  /** A process that waits for a processor for this share of a second is slowed down by others. */
+  /** Share of a second of waiting for a processor that marks a process as slowed down by others. */
   cpuWait: 0.1,
 } as const;
 
 export interface Evidence {
-  /** Over all workers: `schedule.lateness.ms` and `http.connect.ms` count here. */
+  /** Summaries over all workers; `schedule.lateness.ms` and `http.connect.ms` count. */
   metrics: Readonly<Record<string, Summary>>;
   /**
    * `exhausted`: failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS).
    * `http.crowded`: requests that waited because all connections of their worker were in use.
    */
   counters: Readonly<Record<string, number>>;
-  /** One sample a second of each worker while measuring, by its name. */
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  /** How many seconds these stand for. Default: as many as there are. */
+  /** Seconds covered by the samples. Default: their number. */
   seconds?: number;
-  /** Connections that each worker may open; undefined when unknown. */
   connections?: number | undefined;
-  /** Robots that the workers carried; undefined when unknown. */
   robots?: number;
-  /** Processors of this machine; undefined when unknown. */
   cores?: number;
-  /** Fields of the scenario that ask for requests at a rate of the whole fleet, and the part that is asked for here. */
+  /** Scenario fields with request rates for the whole fleet, and the part requested here. */
   rates?: { fields: readonly string[]; part: number };
 }
 
-/** What ran short. */
 type Lack = 'processor' | 'descriptors' | 'connections' | 'time of its own';
 
 interface Finding {
   lack: Lack;
   verdict: Verdict;
   reason: string;
-  /** Nothing that comes later makes it better. */
+  /** Later samples cannot improve it. */
   lasts?: true;
 }
 
-/** The verdict is the worst of the findings. */
 export function gradeRun(evidence: Evidence): Grade {
   const { metrics, counters, samples, connections } = evidence;
   const { exhausted = 0, 'http.crowded': crowded = 0 } = counters;
@@ -99,7 +92,7 @@ export function gradeRun(evidence: Evidence): Grade {
   };
 }
 
-/** What to change: one thing, since whoever changes three at once does not know which one helped. */
+/** Advises one change only, because after several nobody knows which one helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
@@ -136,10 +129,10 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   ];
 }
 
-/** More robots make more of it, whatever the rates of the scenario. */
+/** Durations whose number grows with the robots, whatever the rates of the scenario. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests a second at rates of the scenario; 0 where the robots by themselves did more than that. */
+/** Requests a second from the rates of the scenario; 0 if the robots' own work exceeds them. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -149,7 +142,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Rates are of the whole fleet, so fewer robots would ask for as much. */
+/** Suggests a lower rate: rates are for the whole fleet, so fewer robots would send as much. */
 function lowerRate(
   carried: number,
   { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
@@ -165,19 +158,18 @@ function lowerRate(
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
-/** A process with a core of its own keeps its times up to that share of it. */
+/** Share of a core up to which a process keeps its times. */
 const EASY = 0.7;
-/** Times what the workers got: they wanted so much because others took it. */
+/** Ratio of demand to use above which other processes took the rest. */
 const CROWDED = 1.2;
-/** Of the processors: workers that got less of a busy machine are not what keeps it busy. */
+/** Share of the processors below which workers are not the cause of a busy machine. */
 const LIGHT = 0.1;
-/** Left to what was not seen. */
+/** Share of the estimate that is promised; the rest covers unknowns. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** To two digits. */
 function roundedDown(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return Math.floor(value / unit) * unit;
@@ -236,7 +228,7 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   ];
 }
 
-/** An explanation for other findings; it does not make the verdict worse. */
+/** Explains other findings without worsening the verdict. */
 function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
@@ -259,10 +251,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 }
 
-// What came between robots and platform without the scenario's doing. Figures that it touched are those of a disturbed
-// platform.
-
-/** Counters of such troubles, and what each counts. */
+/** Counters of trouble between robots and platform that the scenario did not cause, with a description. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
@@ -272,13 +261,12 @@ const DISTURBANCES = {
 
 export type DisturbanceKind = keyof typeof DISTURBANCES;
 
-/** The first trouble of its kind on a host. */
 export interface Disturbance {
   kind: DisturbanceKind;
   message: string;
 }
 
-/** A reason for each kind of trouble. None makes a run worse than suspect: the load was as planned. */
+/** One reason for each kind of trouble. The verdict becomes suspect at worst, because the load was as planned. */
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,

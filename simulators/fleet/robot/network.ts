@@ -1,45 +1,43 @@
 /**
- * The TCP connections of a robot over a network that is slow, unsteady or away for a while. Bytes wait in this process
- * between the robot and a real socket: whatever speaks over it, with TLS or without, meets the same delays. All that
- * happens by chance is drawn from the robot's own seed.
+ * TCP connections of a robot over a slow, unsteady or interrupted network. Bytes wait in this process between the robot
+ * and a real socket, so every protocol, with TLS or without, meets the same delays. Chance is drawn from the robot's
+ * own seed.
  */
 import { connect, isIPv4, Socket } from 'node:net';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Random } from '../../common/random.ts';
 
-/** How a network treats bytes. Delays are those of one way. */
+/** Behaviour of a network; delays are one-way. */
 export interface Network {
   latencyMs: number;
-  /** Standard deviation of the latency, which is distributed normally. */
+  /** Standard deviation of the latency, normally distributed. */
   jitterMs: number;
-  /** Share of packets that are lost and sent again. */
   loss: number;
-  /** Bits a second from the robot, and to it. */
+  /** Bits a second from the robot (`up`) and to it (`down`). */
   upBits: number;
   downBits: number;
-  /** Times in which nothing passes: a tunnel, or a night. Each robot begins at a moment of its own. */
+  /** Periodic outages, e.g. tunnels or nights; each robot starts at its own offset. */
   outages?: { everyMs: number; forMs: number } | undefined;
 }
 
-/** Bytes of a packet on Ethernet, without its headers. */
+/** Payload of an Ethernet packet, bytes. */
 const PACKET_BYTES = 1448;
-/** Those of Ethernet, IP and TCP with its timestamps take the line too. */
+/** Bytes of Ethernet, IP and TCP headers with timestamps, which occupy the line too. */
 const HEADER_BYTES = 66;
-/** Linux waits a round trip, and so much more, before it sends a packet again that nothing followed (TCP_RTO_MIN). */
+/** Minimum above a round trip before Linux resends a packet that nothing followed (TCP_RTO_MIN). */
 const LEAST_RESEND_MS = 200;
-/** Or four mean deviations of a round trip, which is two normal delays (RFC 6298). */
+/** Four mean deviations of a round trip of two normal delays (RFC 6298). */
 const RESEND_JITTERS = 4 * Math.sqrt(2) * Math.sqrt(2 / Math.PI);
-/** Bytes go in portions that take the line for so long, so that the first ones arrive before the last ones are sent. */
+/** Milliseconds of line time a portion, so that the first bytes arrive before the last are sent. */
 const PORTION_MS = 5;
-/** Bytes on their way in one direction, beyond which the sender waits, where the network needs no more. */
+/** Smallest number of bytes in flight in one direction before the sender waits. */
 const LEAST_WINDOW = 256 * 1024;
 
 type Draw = Pick<Random, 'next'>;
 
-/** What all connections of a robot share in one direction: bits wait for the bits before them. */
+/** Line shared by all connections of a robot in one direction: bits wait for earlier bits. */
 export class Line {
   readonly bits: number;
-  /** When it has taken all that was sent, milliseconds. */
   freeAt = 0;
 
   constructor(bits: number) {
@@ -48,14 +46,14 @@ export class Line {
 }
 
 /**
- * One direction of a connection: when bytes arrive that are sent now. All times are milliseconds on one clock, on which
+ * One direction of a connection: arrival times of bytes sent now. All times are milliseconds on one clock, on which
  * outages begin at multiples of their interval.
  */
 export class Lane {
   readonly #network: Network;
   readonly #line: Line;
   readonly #draw: Draw;
-  /** TCP keeps the order: nothing arrives before what was sent before it. */
+  /** Latest arrival so far: TCP keeps the order. */
   #lastAt = 0;
 
   constructor(network: Network, line: Line, draw: Draw) {
@@ -64,7 +62,7 @@ export class Lane {
     this.#draw = draw;
   }
 
-  /** When these bytes are there. `more`: others follow at once, which show the receiver that a packet is missing. */
+  /** Arrival time of these bytes. `more`: others follow at once, which reveal a lost packet to the receiver. */
   arrival(bytes: number, now: number, more = false): number {
     const { latencyMs, jitterMs, loss } = this.#network;
     const line = this.#line;
@@ -75,19 +73,18 @@ export class Lane {
     const drawn = loss > 0 ? this.#draw.next() : 1;
     if (drawn < 1 - (1 - loss) ** packets) {
       at += 2 * latencyMs;
-      // The last packet is lost, and nothing follows it.
+      // Nothing follows the last packet, so only a timeout reveals its loss.
       if (!more && drawn < loss) at += Math.max(LEAST_RESEND_MS, RESEND_JITTERS * jitterMs);
     }
     this.#lastAt = Math.max(this.#lastAt, this.#afterOutage(at));
     return this.#lastAt;
   }
 
-  /** Bytes of one portion. */
   get portion(): number {
     return PACKET_BYTES * Math.max(1, Math.floor((this.#line.bits * PORTION_MS) / 8000 / PACKET_BYTES));
   }
 
-  /** Bytes that may be on their way: what the line carries until the first answer to them is back. */
+  /** Bytes allowed in flight: the capacity of the line until the first acknowledgement returns. */
   get window(): number {
     const { bits } = this.#line;
     if (!Number.isFinite(bits)) return MOST_WINDOW;
@@ -101,7 +98,7 @@ export class Lane {
     return since < outages.forMs ? at - since + outages.forMs : at;
   }
 
-  /** Of the standard normal distribution (Box and Muller). */
+  /** Draws from the standard normal distribution (Box and Muller). */
   #normal(): number {
     if (this.#network.jitterMs === 0) return 0;
     return Math.sqrt(-2 * Math.log(1 - this.#draw.next())) * Math.cos(2 * Math.PI * this.#draw.next());
@@ -110,7 +107,7 @@ export class Lane {
 
 const MOST_WINDOW = 8 * 1024 * 1024;
 
-/** Does things at their times, which never go back. */
+/** Runs actions at their times, which never decrease. */
 class Arrivals {
   #waiting: { at: number; arrive(): void }[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -135,7 +132,7 @@ class Arrivals {
   }
 
   #due(): void {
-    // Timers count whole milliseconds, and Node cuts the rest off.
+    // Half a millisecond of tolerance, because Node truncates timers to whole milliseconds.
     const until = this.#now() + 0.5;
     let next = this.#waiting[0];
     while (next !== undefined && next.at <= until) {
@@ -147,7 +144,6 @@ class Arrivals {
   }
 }
 
-/** Where to connect to, and from. */
 export interface Address {
   host: string;
   port: number;
@@ -155,8 +151,8 @@ export interface Address {
 }
 
 /**
- * The address of the robot with this index in a range such as `10.0.0.0/16`. The first and the last of a range are
- * nobody's. Throws RangeError that says what is accepted.
+ * Address of this robot in a range such as `10.0.0.0/16`, without its first and last address. Throws RangeError with
+ * the accepted form.
  */
 export function sourceIn(range: string, robot: number): string {
   const [, base = '', bits = ''] = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(range) ?? [];
@@ -169,7 +165,6 @@ export function sourceIn(range: string, robot: number): string {
   throw new RangeError(`'${range}' is no range of addresses; accepted: IPv4 with 1 to 30 bits, e.g. 127.0.0.0/8`);
 }
 
-/** The network of one robot. */
 export class RobotNetwork {
   readonly #network: Network;
   readonly #random: Random;
@@ -180,7 +175,6 @@ export class RobotNetwork {
   readonly #down: Line;
   #connections = 0;
 
-  /** `localAddress`: where its connections come from. Default: the system chooses. */
   constructor(network: Network, random: Random, localAddress?: string) {
     this.#network = network;
     this.#random = random;
@@ -190,7 +184,7 @@ export class RobotNetwork {
     this.#down = new Line(network.downBits);
   }
 
-  /** A connection; `connect` is emitted when its handshake has come and gone over the network. */
+  /** Opens a connection; `connect` is emitted once the handshake has crossed the network. */
   readonly dial = (to: Omit<Address, 'localAddress'>): Socket => {
     this.#connections += 1;
     const own = this.#random.fork(this.#connections);
@@ -210,11 +204,10 @@ interface Link {
   now(): number;
 }
 
-/** A socket takes text as it is. */
 const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer =>
   typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
 
-/** What the robot reads and writes; the real socket is behind it. */
+/** Robot's end of a connection; the real socket is behind it. */
 class ShapedSocket extends Socket {
   readonly #inner: Socket;
   readonly #link: Link;
@@ -223,7 +216,6 @@ class ShapedSocket extends Socket {
   #isUp = false;
   #outBytes = 0;
   #inBytes = 0;
-  /** The writer waits until less is on its way. */
   #writer: (() => void) | undefined;
 
   constructor(address: Address, link: Link) {
@@ -241,11 +233,11 @@ class ShapedSocket extends Socket {
     });
     this.#inner.on('data', (bytes) => this.#receive(bytes as Buffer));
     this.#inner.once('end', () => this.#in.add(link.down.arrival(0, link.now()), () => this.push(null)));
-    // News of an error takes its way over the network too, behind what was on it.
+    // An error crosses the network behind the bytes already on it.
     this.#inner.once('error', (error) => this.#in.add(link.down.arrival(0, link.now()), () => this.destroy(error)));
   }
 
-  // Without a handle of its own, the system's socket would wait for a `connect` that has been.
+  // Without a handle of its own, this socket would wait for a `connect` that has already happened.
   override ref(): this {
     this.#inner.ref();
     return this;
@@ -294,7 +286,7 @@ class ShapedSocket extends Socket {
       this.once('connect', () => this._final(done));
       return;
     }
-    // Only then: a socket that has ended is destroyed, and what it still had to send with it.
+    // Ends only now, because an ended socket is destroyed together with its unsent bytes.
     this.#out.add(this.#link.up.arrival(0, this.#link.now()), () => {
       this.#inner.end();
       done();

@@ -1,4 +1,4 @@
-/** One robot of a fleet: a complete simulated device, its uplink, and the clients that read its event stream. */
+/** One robot of a fleet: a complete simulated device, its uplink, and clients of its event stream. */
 
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
@@ -10,13 +10,14 @@ import { monotonicMs } from '../schedule/clock.ts';
 import { type StreamFault, Subscriber, type SubscriberOptions } from './subscriber.ts';
 import { type MakeUplink, pending, RobotUplink, type UplinkListener } from './uplinks.ts';
 
-// When the steps of a deployment happened on one robot, observed between its uplink and its device.
-
-/** Milliseconds on the shared clock; 0 until the step has happened. */
+/**
+ * Steps of a deployment on one robot, observed between uplink and device. Milliseconds on the shared clock; 0 for a
+ * step to come.
+ */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
-  /** The files are in place and the event is in the log. */
+  /** Files are in place and the event is in the log. */
   deployed: number;
   /** The robot's first subscriber has read the event. */
   read: number;
@@ -24,15 +25,13 @@ export interface DeploymentTiming {
   reported: number;
 }
 
-/** Deployments whose timing is kept; a roll-out never waits for an older one. */
 const KEPT = 4;
 
 class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
-  /** When the current or latest sync began. */
   syncStarted = 0;
 
-  /** The timing of a deployment, created with all steps at 0 when it is not known yet. */
+  /** Timing of a deployment, created with all steps at 0 if unknown. */
   of(deploymentId: string): DeploymentTiming {
     this.#timings ??= new Map();
     let timing = this.#timings.get(deploymentId);
@@ -45,12 +44,11 @@ class DeploymentTimings {
     return timing;
   }
 
-  /** The timing of a deployment, or `undefined` when it is not known. */
   known(deploymentId: string): DeploymentTiming | undefined {
     return this.#timings?.get(deploymentId);
   }
 
-  /** A sync succeeded, which reports all deployments so far. Yields those that it reported first. */
+  /** Marks deployments as reported by a successful sync; yields the newly reported. */
   *reported(now: number): Generator<[string, DeploymentTiming]> {
     for (const [id, timing] of this.#timings ?? []) {
       if (timing.reported > 0 || timing.deployed === 0) continue;
@@ -59,7 +57,6 @@ class DeploymentTimings {
     }
   }
 
-  /** The same port, which notes when deployments start and end. */
   watch(port: DeploymentPort): DeploymentPort {
     return {
       active: () => port.active(),
@@ -79,19 +76,16 @@ class DeploymentTimings {
   }
 }
 
-/** A robot without an uplink is `online` when it serves its Device API. */
+/** A robot without an uplink is `online` once it serves its Device API. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
-/** What a robot reports to its host. */
 export interface RobotListener {
   count: Recorder['count'];
   time: Recorder['time'];
   fault(robot: Robot, fault: StreamFault): void;
-  /** Why the robot is not online. */
   trouble(robot: Robot, error: Error): void;
-  /** Something came between robot and platform, and not the scenario. */
+  /** Trouble between robot and platform that the scenario did not cause. */
   disturbed(kind: DisturbanceKind, error: Error): void;
-  /** The first subscriber has read `deployment.deployed`, or the platform has the robot's report. */
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
 
@@ -101,7 +95,7 @@ interface RobotOptions {
   dir: string;
   socketPath: string;
   subscribers: number;
-  /** Subscribers read the events after this id. Default: the newest event. */
+  /** Id after which subscribers read. Default: the newest event. */
   cursor?: number | undefined;
   makeUplink: MakeUplink | undefined;
   device: Pick<DeviceOptions, 'retain' | 'durability' | 'seed' | 'behaviour'>;
@@ -120,17 +114,12 @@ export class Robot implements UplinkListener {
   #subscribers: Subscriber[] = [];
   readonly timings = new DeploymentTimings();
   #connectingSince = 0;
-  /** Id of the newest event when the agent was last killed. */
   #latestAtKill = 0;
   readonly #firstCursor: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
-  /** Why the robot is not online, if known. */
   trouble: string | undefined;
-  /**
-   * How often the scenario has taken this robot off the platform. A request during which this number changes says
-   * nothing about the platform.
-   */
+  /** Times the scenario has disconnected this robot. A request during a change says nothing about the platform. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {
@@ -156,22 +145,21 @@ export class Robot implements UplinkListener {
     return this.#uplink;
   }
 
-  /** The id of this robot on the platform; undefined before it is provisioned. */
+  /** Id on the platform; undefined before provisioning. */
   get deviceId(): string | undefined {
     return this.#uplink?.deviceId;
   }
 
-  /** `state`, but `connecting` while the uplink has lost the platform without the scenario's doing. */
+  /** Like `state`, but `connecting` if the uplink lost the platform without the scenario's doing. */
   get shownState(): RobotState {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  /** Id of the newest event that the first subscriber has read. */
   get cursor(): number | undefined {
     return this.#subscribers[0]?.check.last;
   }
 
-  /** Resolves when the robot serves its Device API; `online` is called when its uplink is up as well. */
+  /** Resolves once the robot serves its Device API; `online` is called when its uplink is up as well. */
   async start(): Promise<void> {
     const began = monotonicMs();
     this.state = 'connecting';
@@ -182,7 +170,7 @@ export class Robot implements UplinkListener {
     if (this.#firstCursor !== undefined) this.#excuseUnused(this.#firstCursor);
   }
 
-  /** Resolves when online. Rejects when the platform refuses this robot, or when it is stopped first. */
+  /** Resolves once online. Rejects if the platform refuses this robot or it is stopped first. */
   whenOnline(): Promise<void> {
     return this.#online.promise;
   }
@@ -246,7 +234,6 @@ export class Robot implements UplinkListener {
     void this.#uplink.restore();
   }
 
-  /** Cuts the robot off from the platform; its subscribers keep their connections. */
   async cutOff(): Promise<void> {
     if (this.#uplink === undefined) return;
     this.disturbances += 1;
@@ -255,12 +242,10 @@ export class Robot implements UplinkListener {
     await this.#uplink.cut();
   }
 
-  /** Ends `cutOff`. */
   rejoin(): void {
     void this.#uplink?.restore();
   }
 
-  /** The effect of `kill -9` on the agent. */
   kill(): void {
     const { latestId } = this.#device.stats();
     this.disturbances += 1;
@@ -270,7 +255,7 @@ export class Robot implements UplinkListener {
     this.#latestAtKill = latestId;
   }
 
-  /** Starts the agent again from its disk after `kill`. `events` happen before its clients are back. */
+  /** Restarts the agent from its disk after `kill`; publishes `events` before its clients return. */
   async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
     const clients = events > 0 ? this.#subscribers : [];
@@ -281,13 +266,12 @@ export class Robot implements UplinkListener {
     if (this.state !== 'stopped') for (const client of clients) client.start();
   }
 
-  /** After a crash an agent may skip ids that it had reserved; they were never events. */
+  /** A crashed agent may skip ids that it had reserved but never used. */
   #excuseUnused(before: number): void {
     const { latestId } = this.#device.stats();
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
   }
 
-  /** So many events happen on the robot. */
   async publish(events: number): Promise<void> {
     if (events > 0 && this.#device.running) await this.#device.publish(events);
   }
@@ -296,7 +280,6 @@ export class Robot implements UplinkListener {
     this.#clock.offset += ms;
   }
 
-  /** Reports events that were published and never read. Call when nothing is under way any more. */
   finish(): void {
     if (!this.#device.running) return;
     const { latestId } = this.#device.stats();
@@ -306,7 +289,6 @@ export class Robot implements UplinkListener {
     }
   }
 
-  /** Whether every subscriber has read every event. */
   get caughtUp(): boolean {
     if (!this.#device.running) return true;
     const { latestId } = this.#device.stats();
@@ -318,7 +300,6 @@ export class Robot implements UplinkListener {
     await this.#device.stop();
   }
 
-  /** Ends everything at once and leaves the files as they are. */
   abandon(): void {
     this.#end();
     this.#device.kill();

@@ -1,6 +1,4 @@
-/**
- * A client on the robot: reads its event stream, resumes after lost connections, and checks what it sees (section 6.2).
- */
+/** Client on the robot: reads its event stream, resumes after lost connections, and checks the events (section 6.2). */
 
 import { connect, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
@@ -8,9 +6,9 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Violation } from '../result/result.ts';
 
-// Reads the bytes of one answer of an event stream: HTTP head, chunked or plain body, SSE fields. Written by hand
-// because a process has thousands of these: 2,000 open streams took 6 to 13 KiB of resident memory each, against 52 to
-// 55 KiB with node:http and eventsource-parser (Node 26; CPU per event was 0.7 times theirs).
+// Reads one answer of an event stream: HTTP head, chunked or plain body, SSE fields. Hand-written because a process has
+// thousands: 2,000 open streams took 6 to 13 KiB of resident memory each, against 52 to 55 KiB with node:http and
+// eventsource-parser (Node 26; 0.7 times their CPU per event).
 
 export interface SseFrame {
   id: string | undefined;
@@ -19,12 +17,10 @@ export interface SseFrame {
 }
 
 interface SseHandlers {
-  /** Called once, when the head of the answer is complete. */
   head(status: number): void;
   frame(frame: SseFrame): void;
 }
 
-/** The server did not answer with HTTP/1.1. */
 class BadAnswer extends Error {
   override name = 'BadAnswer';
 }
@@ -35,7 +31,6 @@ export class SseReader {
   readonly #handlers: SseHandlers;
   readonly #decoder = new StringDecoder('utf8');
   #state: 'head' | 'size' | 'chunk' | 'chunk-end' | 'plain' | 'ended' = 'head';
-  /** The bytes so far of an incomplete head or chunk size. */
   #pending: Buffer | undefined;
   #left = 0;
   #line = '';
@@ -47,7 +42,6 @@ export class SseReader {
     this.#handlers = handlers;
   }
 
-  /** Whether the server's framing has ended the body. */
   get ended(): boolean {
     return this.#state === 'ended';
   }
@@ -67,7 +61,7 @@ export class SseReader {
     }
   }
 
-  /** Consumes what the current state expects; returns its length, or 0 while it is incomplete. */
+  /** Consumes the next element of the current state; returns its length, or 0 while it is incomplete. */
   #consume(bytes: Buffer): number {
     switch (this.#state) {
       case 'head': {
@@ -143,7 +137,7 @@ export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 /** Events kept to distinguish a repeated event, which is allowed, from a renumbered one, which is not. */
 const KEPT = 8;
 
-/** Checks what a subscriber sees over all its connections: every event in order, none missing, none renumbered. */
+/** Checks the events of a subscriber over all its connections: in order, none missing, none renumbered. */
 export class StreamCheck {
   /** Id of the newest event seen: the cursor of the next connection. */
   last: number;
@@ -151,17 +145,16 @@ export class StreamCheck {
   #firstOfConnection = true;
   #unused: { from: number; to: number } | undefined;
 
-  /** `cursor`: the newest event that existed before the first connection. */
+  /** `cursor`: newest event before the first connection. */
   constructor(cursor: number) {
     this.last = cursor;
   }
 
-  /** Call before each connection. */
   connecting(): void {
     this.#firstOfConnection = true;
   }
 
-  /** The log no longer reaches back to the cursor (410, section 7). The check continues with the next event. */
+  /** The log no longer reaches back to the cursor (410, section 7), so the check continues with the next event. */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;
@@ -173,14 +166,11 @@ export class StreamCheck {
     };
   }
 
-  /** A crash may have left these ids without an event, so missing them is no fault. */
   mayBeUnused(from: number, to: number): void {
     this.#unused = { from, to };
   }
 
-  /**
-   * Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for an event seen before.
-   */
+  /** Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for a repeated event. */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;
@@ -206,7 +196,6 @@ export class StreamCheck {
     };
   }
 
-  /** At the end of a run, everything that the robot published must have been read. */
   finish(newest: number): StreamFault | undefined {
     if (newest <= this.last || this.#excused(this.last + 1, newest)) return undefined;
     return { kind: 'loss', message: `ids ${this.last + 1} to ${newest} were published and never read` };
@@ -219,30 +208,27 @@ export class StreamCheck {
 
 export interface SubscriberOptions {
   socketPath: string;
-  /** Id of the newest event before this subscriber; it reads all after it. */
+  /** Id of the newest event before this subscriber, which reads all later ones. */
   cursor: number;
   /** Called once per event, in order; `text` is the JSON envelope. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** The events that the robot still has; asked after a 410. */
+  /** Events that the robot still has; called after a 410. */
   retained(): { earliest: number; latest: number };
 }
 
 const RECONNECT = { firstMs: 50, longestMs: 2000 };
-/** Comes back without any delay. */
 const AT_ONCE = -1;
 
-/** Reads one robot's event stream from `start` to `stop`. */
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly check: StreamCheck;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Attempts to connect that failed in a row, or AT_ONCE. */
+  /** Consecutive failed attempts to connect, or AT_ONCE. */
   #failures = 0;
   #stopped = false;
-  /** An answer with status 200 is open. */
   streaming = false;
 
   constructor(options: SubscriberOptions) {
@@ -250,7 +236,6 @@ export class Subscriber {
     this.check = new StreamCheck(options.cursor);
   }
 
-  /** Connects, and reconnects after each loss until `stop`. */
   start(): void {
     this.#stopped = false;
     this.#connect();

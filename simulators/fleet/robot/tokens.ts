@@ -6,16 +6,14 @@ import { text } from 'node:stream/consumers';
 import type { Offer, OwnDevice } from '../platform/survey.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 
-/** Gives the token of a robot, and another one when the platform refused `refused`; none where its key will do. */
+/** Returns the token of a robot, a new one if the platform refused `refused`, or undefined if its key suffices. */
 export type Tokens = (refused: string | undefined, name: string) => string | undefined | Promise<string>;
 
 interface TokenOptions {
   offer: Offer;
-  /** For the command: its requests are the user's own. */
+  /** API key for the command's own requests. */
   apiKey: string;
-  /** Ends commands, and starts none. */
   signal: AbortSignal;
-  /** Asks the platform for a token. */
   issue(): Promise<string>;
 }
 
@@ -24,12 +22,10 @@ export function tokensOf({ offer: { own, tokenCommand }, apiKey, signal, issue }
   return tokenCommand === undefined ? renewed(issue) : printed(tokenCommand, apiKey, signal);
 }
 
-/** Provisioning tokens live five minutes. */
+/** Tokens are valid for five minutes, so they are renewed well before. */
 const RENEW_MS = 120_000;
 
-/**
- * Shares one token among all callers until it is due for renewal, or was refused: a clock that is turned ends it early.
- */
+/** Shares one token among all callers until renewal or refusal; a clock that was turned may end it early. */
 function renewed(issue: () => Promise<string>): Tokens {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -52,7 +48,7 @@ function renewed(issue: () => Promise<string>): Tokens {
   };
 }
 
-/** Each robot has its own token, and no other when that is refused. */
+/** Each robot has a token of its own, and no other after a refusal. */
 const given =
   (own: readonly OwnDevice[]): Tokens =>
   (refused, name) => {
@@ -66,11 +62,10 @@ const given =
     );
   };
 
-/** Commands of one process that run at once. */
 const MOST_COMMANDS = 4;
 const COMMAND_MS = 60_000;
 
-/** A line of a shell prints the token of the robot in `MUSTER_ROBOT`. What it says beside that is on the terminal. */
+/** Runs a shell command that prints the token of the robot in `MUSTER_ROBOT`; its stderr goes to the terminal. */
 function printed(command: string, apiKey: string, signal: AbortSignal): Tokens {
   const lanes: Promise<unknown>[] = Array.from({ length: MOST_COMMANDS }, () => Promise.resolve());
   let calls = 0;

@@ -1,6 +1,6 @@
 /**
- * The uplinks of all robots in a process: the same code as a single device's, but observed, and able to be cut and
- * restored. They share HTTP connections and a provisioning token, renewed before it expires.
+ * Uplinks of all robots in a process: the code of a single device's uplink, observed, and able to be cut and restored.
+ * They share HTTP connections and a provisioning token, renewed before it expires.
  */
 
 import { generateKeyPair } from 'node:crypto';
@@ -31,13 +31,11 @@ import { indexIn } from '../scenario/uplinks.ts';
 import { RobotNetwork, sourceIn } from './network.ts';
 import { tokensOf } from './tokens.ts';
 
-/** HTTP connections to the platform that the robots of a worker share. */
 export const UPLINK_CONNECTIONS = 64;
 
 const DEFAULT_POLL_MS = 10_000;
 
 export interface UplinkSettings {
-  /** `undefined`: robots without an uplink. */
   platform: PlatformAddress | undefined;
   offer?: Offer;
   scenario: Scenario;
@@ -47,20 +45,15 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** Ends what is made for robots outside of their uplinks. */
+  /** Ends work for robots outside their uplinks, e.g. token commands. */
   signal: AbortSignal;
-  /**
-   * A request of a robot met a network error and will be sent again. `robot`: the name of one that has connections of
-   * its own.
-   */
+  /** A request of a robot met a network error and will be retried. `robot`: name, if it has connections of its own. */
   onRetry(error: Error, robot?: string): void;
-  /** A request of a robot waits, because the robots of this process have all their connections in use. */
+  /** A request of a robot waits because all shared connections are in use. */
   onCrowded(): void;
-  /** A whole answer of the Platform API to a robot that polls. */
   onAnswer: PlatformHttpOptions['onAnswer'];
 }
 
-/** Undefined for robots without an uplink. */
 export function fleetUplinks(
   settings: UplinkSettings,
   client: PlatformClient | undefined,
@@ -100,7 +93,7 @@ function uplinkOptions(
       ...shared,
       kind,
       platform: platform.url,
-      // A finding names the address of the platform: it is not that of a region.
+      // A finding names the main platform's address, so answers of regions are left out.
       onAnswer: platform.url === main?.url ? onAnswer : undefined,
       apiKey: platform.apiKey,
       intervalMs: scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every),
@@ -118,16 +111,15 @@ function uplinkOptions(
   };
 }
 
-/** The addresses of a region; those of the platform where it has none of its own. */
+/** Addresses of a region; those it lacks are the platform's. */
 const inRegion = (platform: PlatformAddress, region: string | undefined): PlatformAddress => ({
   ...platform,
   ...platform.regions?.[region ?? ''],
 });
 
-/** Connections of a robot that shares none with others, to the platform's HTTP. */
 const OWN_CONNECTIONS = 4;
 
-/** A robot on a network of the scenario, or with an address, has connections of its own; all others share theirs. */
+/** Robots on a scenario's network or with an address of their own get own connections; all others share. */
 function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
   const { scenario, seed, source } = settings;
   const usual = observedUplinks(createUplink(options));
@@ -140,7 +132,7 @@ function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: 
   const ownOf = (name: string, network: NetworkFields | undefined): MakeUplink => {
     const onRetry = (error: Error): void => events.onRetry(error, name);
     const dial = dialOf(name, network);
-    // A robot that waits for one of its own connections is as busy as it made itself.
+    // Waiting for its own connections says nothing about the generator.
     const own = { connections: OWN_CONNECTIONS, dial, onRetry, onCrowded: () => {} };
     return observedUplinks(createUplink({ ...options, ...own }));
   };
@@ -154,7 +146,6 @@ function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: 
   };
 }
 
-/** Called when something happens between platform and robot. */
 export interface UplinkListener {
   syncStarted(): void;
   /** The device is in the state that the platform wants, and has reported it. */
@@ -162,18 +153,17 @@ export interface UplinkListener {
   syncFailed(error: Error): void;
   /** Enrolling or connecting failed; it will be retried. */
   unreachable(error: Error): void;
-  /** The connection to the broker ended, and not by the robot; it connects again. */
+  /** The broker connection ended, not by the robot; it reconnects. */
   lost(error: Error): void;
   connecting(): void;
   online(): void;
-  /** Enrolling or connecting failed and will not be retried. */
+  /** Enrolling or connecting failed for good. */
   refused(error: Error): void;
 }
 
-/** Makes the uplink of one robot; called again after each cut. */
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
-/** Wraps a factory so that the listener hears what each uplink's scheduler reports. */
+/** Wraps a factory so that the listener hears each uplink's scheduler. */
 const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
@@ -197,7 +187,7 @@ const observedUplinks =
     return uplink;
   };
 
-/** The uplink of a robot that stands for a device which exists, and sends nothing by itself. */
+/** Uplink of a robot that stands for an existing device and sends nothing by itself. */
 class StandIn implements Uplink {
   readonly deviceId: string | undefined;
   status: UplinkStatus = 'starting';
@@ -229,7 +219,7 @@ class StandIn implements Uplink {
   }
 }
 
-/** What the device sees as its uplink, while a scenario makes and breaks connections behind it. */
+/** Uplink as seen by the device, while a scenario makes and breaks connections behind it. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -282,15 +272,14 @@ export class RobotUplink implements Uplink {
     return this.#inner.sync();
   }
 
-  /** Ends the connection to the platform until `restore`. */
   cut(): Promise<void> {
     return this.#inner.stop();
   }
 
-  /** Connects again after a cut; resolves when online. */
+  /** Reconnects after a cut; resolves when online. */
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Another call may have restored it in the meantime.
+    // Another call may have restored it meanwhile.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
@@ -301,32 +290,30 @@ export class RobotUplink implements Uplink {
   }
 }
 
-/** A promise whose rejection may go unhandled. */
+/** Promise whose rejection may go unhandled. */
 export function pending(): PromiseWithResolvers<void> {
   const created = Promise.withResolvers<void>();
   created.promise.catch(() => {});
   return created;
 }
 
-// RSA keys of robots. They are kept from run to run, because generating ten thousand of them takes minutes.
-
 /** Twice the threads of libuv's pool, so that no thread waits for the event loop. */
 const CONCURRENCY = Math.max(4, availableParallelism()) * 2;
 const generate = promisify(generateKeyPair);
 
-/** The keys of one fleet, all of the same size. */
+/** Keys of one fleet, all of one size; kept between runs, because generating ten thousand takes minutes. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** The key file of a robot; it does not depend on the fleet's size, shards or workers. */
+/** Key file of a robot, independent of the fleet's size, shards and workers. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
 }
 
-/** Generates the keys that are missing. Stops early when the signal aborts. */
+/** Generates missing keys. Stops early when the signal aborts. */
 export async function ensureKeys(options: {
   keys: KeyStore;
   robots: readonly number[];
@@ -360,14 +347,14 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
-    // At once: this process may end as soon as another key cannot be written, and would leave half a file.
+    // Written at once: a failed write of another key may end the process, which must leave no half file.
     replaceWith(file, pem, SECRET_MODE);
   } catch (error) {
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });
   }
 }
 
-/** Puts a robot's key into its identity folder, unless it already has one. `pem`: one that the user has. */
+/** Puts a robot's key into its identity folder unless it has one. `pem`: a key of the user. */
 export async function installKey(file: string, identityFile: string, pem?: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {

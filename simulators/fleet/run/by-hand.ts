@@ -1,21 +1,20 @@
-/** What a person does to a running fleet, beside its scenario. All of it is in the result, as done by hand. */
+/** Actions of a user on a running fleet, beside its scenario; the result lists them as done by hand. */
 import type { Phase } from '../scenario/scenario.ts';
 import { unsuited } from '../scenario/uplinks.ts';
 import { isInMemory, machineLimits, preflight, robotCost } from './capacity.ts';
 import type { Fleet } from './fleet.ts';
 import type { PhaseReport } from './record.ts';
 
-/** Something that is under way. */
 interface UnderWay {
   note: string;
   do: Phase['do'];
-  /** Milliseconds after the fleet was created. */
+  /** Milliseconds since the fleet was created. */
   startedMs: number;
 }
 
 const MOST_AT_ONCE = 100_000;
 
-/** Every method rejects with an Error that says why the fleet cannot do it now. */
+/** Every method rejects with an Error that gives the reason if the fleet cannot do it now. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
@@ -24,25 +23,20 @@ export class ByHand {
   #held: PromiseWithResolvers<void> | undefined;
   #over = false;
 
-  /** `onReport` is called with each one that has ended. */
   constructor(fleet: Fleet, onReport: (report: PhaseReport) => void) {
     this.#fleet = fleet;
     this.#onReport = onReport;
   }
 
-  /** What is being done. */
   get underWay(): readonly UnderWay[] {
     return [...this.#running.values()];
   }
 
-  /** Whether the scenario waits before its next phase. */
   get paused(): boolean {
     return this.#held !== undefined;
   }
 
-  /**
-   * Carries out a phase beside the scenario. `note`: what it is, in words. Resolves when it has ended on every robot.
-   */
+  /** Runs a phase beside the scenario. `note`: description for people. Resolves when it has ended on every robot. */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
@@ -61,7 +55,7 @@ export class ByHand {
     }
   }
 
-  /** Adds robots, and their keys. Resolves with their indices; a phase `ramp` of them starts them. */
+  /** Adds robots and their keys. Resolves with their indices; a phase `ramp` of them starts them. */
   async grow(count: number): Promise<number[]> {
     this.refuseUnlessUp();
     const { options, dir, robots } = this.#fleet;
@@ -71,7 +65,7 @@ export class ByHand {
     const cost = robotCost(options.scenario, options.source);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
-    // Descriptors and ports are those of the whole machine, memory and disk what is left of them.
+    // Descriptors and ports are checked for the whole fleet, memory and disk for the added robots.
     const whole = preflight(robots + count, processes, cost, free, ['descriptors', 'ports']);
     const more = preflight(count, { ...processes, workers: 0, started: true }, cost, free, ['memory', 'disk']);
     const [problem] = [...whole.problems, ...more.problems];
@@ -79,7 +73,6 @@ export class ByHand {
     return await this.#fleet.grow(count);
   }
 
-  /** Lets the scenario wait before its next phase, or before its end. */
   pause(): void {
     this.#refuseWhenOver();
     if (this.#held !== undefined) return;
@@ -94,7 +87,7 @@ export class ByHand {
     if (last !== undefined) last.untilMs ??= this.#fleet.record.elapsedMs;
   }
 
-  /** Resolves when the scenario may go on, at the latest when `signal` is aborted. */
+  /** Resolves when the scenario may go on, or when `signal` aborts. */
   async whenGoing(signal: AbortSignal): Promise<void> {
     while (this.#held !== undefined && !signal.aborted) {
       const aborted = Promise.withResolvers<void>();
@@ -105,13 +98,13 @@ export class ByHand {
     }
   }
 
-  /** Takes nothing more, and resolves when everything has ended. */
+  /** Refuses new actions, and resolves when all have ended. */
   async end(): Promise<void> {
     this.#over = true;
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Throws Error with the reason when nothing can be done to the robots now. */
+  /** Throws Error with the reason if the robots cannot be acted on now. */
   refuseUnlessUp(): void {
     this.#refuseWhenOver();
     const { phases, isUp } = this.#fleet.record;

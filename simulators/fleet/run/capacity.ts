@@ -1,4 +1,4 @@
-/** What a robot needs of its machine, and what the processes of a fleet hold: estimates from measured runs. */
+/** Needs of a robot and memory of a fleet's processes: estimates from measured runs. */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
@@ -10,23 +10,21 @@ import { meanOf, USUAL_RETAIN } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { subscribersOf } from '../scenario/uplinks.ts';
 
-/** What one robot needs. */
 export interface RobotCost {
   descriptors: number;
-  /** In the process that hosts it. */
   memoryBytes: number;
-  /** In the process of the embedded platform, where there is one. */
+  /** Memory in the embedded platform's process, if used. */
   platformBytes: number;
   /** Local TCP ports towards one address of the platform. */
   ports: number;
-  /** Of its files, where every file and folder takes a block. */
+  /** Disk space of its files, where every file and folder takes a block. */
   diskBytes: number;
-  /** Of its files, where they are kept in memory. */
+  /** Size of its files if kept in memory. */
   memoryDiskBytes: number;
   inodes: number;
 }
 
-/** The robot's listening socket, and its event log while it is written. */
+/** The robot's listening socket, and its event log while written. */
 const IDLE_DESCRIPTORS = 1.2;
 /** Both ends of a stream are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
@@ -36,23 +34,22 @@ const BLOCK_BYTES = 4096;
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** Growth of PSS by one robot: `costs` of runs with 500 to 10,000. */
+/** Growth of PSS by one robot: `costs` of runs with 500 to 10,000 robots. */
 const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
-/** Of HTTP connections to the platform that it shares with no other. */
+/** HTTP connections to the platform that a robot does not share. */
 const OWN_BYTES = 35 * KIB;
-/** While it fetches several files at once, up to four. */
+/** During parallel downloads of up to four files. */
 const OWN_DESCRIPTORS = 2;
 const FILE_BYTES = 28 * KIB;
-/** An event in the log, and the copy of it that a compaction makes. */
+/** An event in the log, and its copy during compaction. */
 const EVENT_BYTES = 640;
-/** At the platform, of a robot that is enrolled and connected. */
+/** Platform memory of an enrolled and connected robot. */
 const ENROLLED_BYTES = 28 * KIB;
-/** What a roll-out leaves, until it is forgotten: of the robot, and of the platform. */
+/** Memory of a roll-out until it is forgotten, on the robot and the platform. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
-/** Of processes without a robot. */
 const PARENT_BYTES = 92 * MIB;
 const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
@@ -60,7 +57,7 @@ const PLATFORM_BYTES = 115 * MIB;
 
 type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'classes' | 'network' | 'phases'>>;
 
-/** The cost by uplink, subscribers, networks and phases. `source`: whether each robot has an address of its own. */
+/** Cost by uplink, subscribers, networks and phases. `source`: whether each robot has an address of its own. */
 export function robotCost(scenario: Told, source?: string): RobotCost {
   const { uplink = 'agent', phases = [] } = scenario;
   const usual = subscribersOf(scenario);
@@ -87,19 +84,16 @@ export function robotCost(scenario: Told, source?: string): RobotCost {
   };
 }
 
-/** The processes of a fleet. */
 interface FleetProcesses {
-  /** 0: the robots are in the parent. */
+  /** 0: robots run in the parent. */
   workers: number;
-  /** Whether Muster's own platform runs beside them. */
   platform: boolean;
-  /** Whether the robots' files are in memory. */
   filesInMemory: boolean;
-  /** They run already: only the robots are still to come. */
+  /** Already running, so that only robots add to them. */
   started?: true;
 }
 
-/** Bytes that a fleet holds at its peak. The kernel's own memory, e.g. of sockets, comes on top. */
+/** Peak memory of a fleet, bytes; excludes kernel memory, e.g. of sockets. */
 export function memoryOf(
   robots: number,
   cost: RobotCost,
@@ -116,15 +110,12 @@ export function memoryOf(
   return { parent, workers, platform, files, whole: parent + workers + platform + files };
 }
 
-// Before a run begins: what its robots cost, how many this machine can hold, and what to change when that is too few.
-
 const MEMORY_DISK = '/dev/shm';
-/** Share of the free memory disk that a fleet may fill. */
 const USABLE_MEMORY_DISK = 0.5;
 
 /**
- * A folder for `bytes` of temporary files: in memory when there is room, so that a run does not measure the disk. A
- * folder `named` by the caller is not checked.
+ * Folder for `bytes` of temporary files: in memory if there is room, so that a run does not measure the disk. A folder
+ * `named` by the caller is not checked.
  */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
@@ -138,18 +129,15 @@ export function baseDirFor(bytes: number, named?: string): string {
   return tmpdir();
 }
 
-/** Type of a file system in memory, as `statfs` tells it. */
 const TMPFS = 0x01021994;
 
-/** Whether files below `dir` are in memory. */
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Free resources of a machine. A 0 means that the system does not say, and that the resource is not checked. */
+/** Free resources of a machine. 0: unknown, so not checked. */
 export interface Limits {
-  /** Descriptors that one process may open. */
   descriptors: number;
   memoryBytes: number;
-  /** The limit of this process's container (cgroup), where that leaves less memory than the machine has. */
+  /** Limit of this process's container (cgroup), if tighter than the machine's memory. */
   containerBytes?: number;
   ports: number;
   diskBytes: number;
@@ -161,33 +149,31 @@ const RESOURCES = ['descriptors', 'memory', 'ports', 'disk'] as const;
 type Resource = (typeof RESOURCES)[number];
 
 interface Preflight {
-  /** Robots that each resource suffices for. */
   capacity: Record<Resource, number>;
-  /** Whether memory is that of this container, and not of the machine. */
   contained: boolean;
-  /** Each names a resource, how many robots it holds, and what to change. */
+  /** Each names a resource, its capacity in robots, and the remedy. */
   problems: string[];
 }
 
-/** The rest of each resource is left to other processes and to a run's own needs. */
+/** Usable share of each resource; the rest is for other processes and the run's own needs. */
 const USABLE = 0.85;
-/** Descriptors of a worker beside its robots: connections to the platform, files, pipes. */
+/** Descriptors of a worker besides its robots: connections to the platform, files, pipes. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
 export const ROBOTS_PER_CORE = 2000;
-/** Robots without an uplink, which do nothing by themselves. */
+/** Robots without an uplink, idle by themselves. */
 const IDLE_PER_CORE = 10_000;
 
-/** Free resources here, of the machine or of this container. `dir`: where robots keep their files. */
+/** Free resources of the machine or of this container. `dir`: where robots keep their files. */
 export function machineLimits(dir: string, container = memoryLimit(), cpus = cpuLimit()): Limits {
-  // Where the system says so, with what it would give back without swapping.
+  // Includes cache that the system can free without swapping, if it reports that.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   return {
     descriptors: descriptorLimit(),
     ...(container !== undefined && container.freeBytes < memoryBytes
-      ? // A 0 would mean that it is not known.
+      ? // 0 would mean unknown.
         { memoryBytes: Math.max(1, container.freeBytes), containerBytes: container.limitBytes }
       : { memoryBytes }),
     ports: localPorts(),
@@ -197,7 +183,7 @@ export function machineLimits(dir: string, container = memoryLimit(), cpus = cpu
   };
 }
 
-/** Checks whether `robots` fit on a machine, in the processes of a fleet. `looked`: the resources that are checked. */
+/** Checks whether `robots` fit on a machine. `looked`: resources to check. */
 export function preflight(
   robots: number,
   processes: FleetProcesses,
@@ -226,7 +212,7 @@ function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits):
   const fits = (available: number, each: number): number =>
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
-  // The processes take some before the first robot does.
+  // Processes take memory before the first robot does.
   const before = memoryOf(0, cost, processes).whole;
   const each = memoryOf(1, cost, processes).whole - before;
   const memory = limits.memoryBytes * USABLE - before;
@@ -260,11 +246,10 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
   }
 }
 
-/** Robots that the descriptors of one process suffice for. */
 const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
-/** Enough processes for the descriptors, and up to one per core when there are robots for it. */
+/** Enough processes for the descriptors, and up to one per core if there are enough robots. */
 export function sensibleWorkers(
   robots: number,
   cost: RobotCost,
@@ -275,7 +260,6 @@ export function sensibleWorkers(
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }
 
-/** One line for people: what the machine holds, and what is wanted. */
 export function capacityLine({ capacity, contained }: Preflight, workers: number, wanted: number): string {
   const holders = workers === 0 ? 'this process holds' : workers === 1 ? '1 worker holds' : `${workers} workers hold`;
   const held = Object.entries(capacity).map(
@@ -286,7 +270,6 @@ export function capacityLine({ capacity, contained }: Preflight, workers: number
   return `preflight: ${holders} at most ${held.join(', ')} robots; ${thousands(wanted)} are wanted`;
 }
 
-/** One line for people: what all processes of a fleet will hold, by what they are for, and of one robot. */
 export function memoryLine(robots: number, cost: RobotCost, processes: FleetProcesses): string {
   const { whole, ...parts } = memoryOf(robots, cost, processes);
   const held = Object.entries(parts).flatMap(([name, bytes]) =>
@@ -302,7 +285,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 const FEWEST_CONNECTIONS = 256;
 const MOST_CONNECTIONS = 16_384;
 
-/** Connections to the platform that a worker with so many robots may open: what its robots leave of its descriptors. */
+/** Connections to the platform that a worker may open: the descriptors that its robots leave. */
 export function connectionsFor(robots: number, cost: RobotCost, descriptors = descriptorLimit()): number {
   if (descriptors === 0) return MOST_CONNECTIONS;
   const left = Math.floor(descriptors * USABLE - DESCRIPTORS_PER_WORKER - robots * cost.descriptors);

@@ -1,4 +1,4 @@
-/** Ends a run before its time: one that is lost, or that does not pass the gate of a phase. */
+/** Ends a run early: one that is lost, or that fails the gate of a phase. */
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
 import { phaseLabel } from '../measure/metrics.ts';
 import { thresholdValue } from '../report/report.ts';
@@ -8,14 +8,12 @@ import type { RunOptions } from './plan.ts';
 import type { FleetRecord, Measured } from './record.ts';
 import { Window } from './window.ts';
 
-/** Long enough that a burst of errors ends no run. */
+/** Default window, long enough that a burst of errors ends no run. */
 const DEFAULT_AFTER_MS = 30_000;
 
-/** The beginning of the reason. */
 export const ENDED_EARLY = 'ended early';
 
 export class EarlyEnd {
-  /** Aborts with the run's own, and when a condition holds. */
   readonly signal: AbortSignal;
   readonly #lost = new AbortController();
   readonly #conditions: Threshold[];
@@ -30,7 +28,6 @@ export class EarlyEnd {
     this.#window = new Window(this.#afterMs, this.#conditions);
   }
 
-  /** Ends the run at once. `why`: for the record. */
   now(why: string, { incomplete }: Pick<FleetRecord, 'incomplete'>): void {
     if (this.signal.aborted) return;
     const reason = `${ENDED_EARLY}: ${why}`;
@@ -39,8 +36,8 @@ export class EarlyEnd {
   }
 
   /**
-   * Call about once a second, at first before anything is measured. Where the run is lost, the record gets the reason
-   * and the signal aborts. What was measured before the window says nothing of a run that is lost now.
+   * Call about once a second, first before any measurement. Aborts the signal and records the reason when a condition
+   * holds over the window; older measurements do not count.
    */
   look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
@@ -49,7 +46,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // A few samples have a rate and percentiles too, and a burst has bad ones. A number adds up.
+      // Rates and percentiles must hold in both halves, because a burst spoils a few samples; counts add up.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
@@ -59,7 +56,7 @@ export class EarlyEnd {
   }
 }
 
-/** What a shard says of its gates and conditions; undefined where it has none, and without shards. */
+/** Warning that a shard judges gates and conditions by its own robots; undefined without either, and without shards. */
 export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): string | undefined {
   const has = [
     ...(scenario.phases.some(({ gate = [] }) => gate.length > 0) ? ['gates'] : []),
@@ -70,8 +67,8 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
 }
 
 /**
- * Why the run ends after this phase, by what was measured until then; undefined when it goes on. `index`: its place in
- * the scenario.
+ * Reason to end the run after this phase, from all measurements so far; undefined to go on. `index`: place in the
+ * scenario.
  */
 export function closedGate({ do: kind, gate = [] }: Phase, index: number, measured: Measured): string | undefined {
   const standing = measuredIn(measured);

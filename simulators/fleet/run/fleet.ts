@@ -1,4 +1,4 @@
-/** A running fleet: its hosts carry out phases together. */
+/** Running fleet, whose hosts carry out phases together. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,24 +22,23 @@ import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 import { Releases } from './releases.ts';
 
-/** Between the decision to begin a phase and its start, so that every host has drawn when its robots act. */
+/** Time between the decision to begin a phase and its start, so that every host has drawn its robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
-/** What one kind of action of one robot takes to draw, in code that has not run before. */
+/** Milliseconds to draw one kind of action for one robot, in cold code. */
 const STREAM_MS = 0.02;
 const SECOND_MS = 1000;
-/** A part by which the sample of answers may be off. */
+/** Relative change of the sampling budget that is ignored. */
 const SLIGHT = 0.1;
 
-/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` says how its robots do. */
+/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` has the state of its robots. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
-  /** The robots of this shard, by index. */
   readonly members: number[];
   readonly namePrefix: string;
   readonly record = new FleetRecord();
-  /** The fleet's own folder. The robot of index I has its files in `r/HOST/I` of it. */
+  /** The fleet's own folder; robot I has its files in `r/HOST/I`. */
   readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
@@ -47,7 +46,6 @@ export class Fleet implements AsyncDisposable {
   #stopping: Promise<void> | undefined;
   readonly #releases = new Releases((label) => this.createRelease(label));
   #idleRss = 0;
-  /** Bytes of answers that the hosts tell a second, for the judge. */
   #sampled: number;
 
   constructor(options: FleetOptions) {
@@ -85,7 +83,7 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  /** Call before `prepare`, of a run that may take days. `last`: its newest result, where it goes on. */
+  /** Prepares for a run of days; call before `prepare`. `last`: newest result of the run, if it resumes. */
   soak(last: FleetResult | undefined): void {
     this.record.progress.limit();
     if (last === undefined) return;
@@ -93,12 +91,10 @@ export class Fleet implements AsyncDisposable {
     this.#hosts.addPast({ histograms: last.histograms, counters: last.counters });
   }
 
-  /** Number of robots in this shard. */
   get robots(): number {
     return this.members.length;
   }
 
-  /** Worker processes; 1 when the robots are in this process. */
   get #hostCount(): number {
     return Math.max(this.options.workers, 1);
   }
@@ -137,29 +133,26 @@ export class Fleet implements AsyncDisposable {
     return robotName(this.namePrefix, index);
   }
 
-  /** The folder of a robot's files. Throws RangeError. */
+  /** Folder of a robot's files. Throws RangeError. */
   robotDir(index: number): string {
     return join(this.dir, 'r', this.#hostOf(index), String(index));
   }
 
-  /** Path of the Unix socket of a robot of this shard, even while the robot does not serve. Throws RangeError. */
+  /** Path of the Unix socket of a robot of this shard, whether or not it serves. Throws RangeError. */
   robotSocket(index: number): string {
     return join(this.dir, 's', this.#hostOf(index), String(index));
   }
 
-  /** The folder of the host of a robot. */
   #hostOf(index: number): string {
     const position = this.members.indexOf(index);
     if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
     return String(position % this.#hostCount);
   }
 
-  /** Of the worker processes that there are now. */
   get workerPids(): number[] {
     return this.#hosts.pids;
   }
 
-  /** Robots that are online, as far as the last second tells. */
   get online(): number {
     const { isUp, progress, notStarted } = this.record;
     const seen = progress.latest?.robots['online'] ?? 0;
@@ -167,8 +160,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Call before `prepare`. Resolves with why the fleet must not start, or undefined. Adds to `warnings` what is merely
-   * slow.
+   * Call before `prepare`. Resolves with the reason that the fleet must not start, or undefined. Adds warnings of
+   * slowness to `warnings`.
    */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
@@ -187,9 +180,9 @@ export class Fleet implements AsyncDisposable {
     return undefined;
   }
 
-  /** Resolves with why none of these robots would come online. */
+  /** Resolves with the reason that none of these robots would come online. */
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
-    // A second canary, because the first may be refused for a reason that concerns it alone.
+    // A second canary, because the first may be refused for a reason of its own.
     const candidates = [...new Set([robots.at(0), robots.at(-1)])].filter((robot) => robot !== undefined);
     let failure: string | undefined;
     for (const robot of candidates) {
@@ -206,18 +199,16 @@ export class Fleet implements AsyncDisposable {
     return failure;
   }
 
-  /** Generates keys and prepares the hosts. */
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // As in a host, a clock that starts after the stop would tick for ever.
+    // A clock started after the stop would tick for ever.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), SECOND_MS);
   }
 
   /**
-   * Carries out a phase, of the scenario or not. Resolves when it has ended on every host. `index`: its place in the
-   * scenario, by default the next; `round`: how often the scenario has been carried out before; `release`: what a
-   * roll-out deploys.
+   * Runs a phase. Resolves when it has ended on every host. `index`: place in the scenario, by default the next;
+   * `round`: earlier passes of the scenario; `release`: of a roll-out.
    */
   async run(
     phase: Phase,
@@ -255,9 +246,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Gives the robots that have the newest release the one that each had before, as a phase after those of the scenario.
-   * Resolves with its reports, one for each release. A tight time of the stage is what may have closed its gate; robots
-   * are given the usual one to come back.
+   * Returns robots with the newest release to their previous one, as a phase after those of the scenario. Resolves with
+   * one report a release. A tight deadline of the stage may be what closed its gate, so robots get the default one.
    */
   async rollBack(stage: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport[]> {
     this.record.phase = 'rollback';
@@ -272,11 +262,11 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Carries out a phase that is not the scenario's, beside the one that is under way. `number`: counts them from 0;
-   * `note`: what it is, in words; `only`: the robots that take part.
+   * Runs a phase beside the scenario's. `number`: counts such phases from 0; `note`: description for people; `only`:
+   * robots that take part.
    */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
-    // A number of its own, so that it takes other robots than the phases of the scenario.
+    // An index of its own, so that it draws other robots than the scenario's phases.
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
@@ -285,7 +275,6 @@ export class Fleet implements AsyncDisposable {
     return this.record.endByHand(phase, epoch, outcomes, note);
   }
 
-  /** Takes what has come of the phase that is under way, which an interrupt ends. */
   async interrupted(): Promise<void> {
     this.record.interruptPhase(
       (await this.#hosts.each((host) => host.soFar())).filter((outcome) => outcome !== undefined),
@@ -293,8 +282,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Adds robots behind the last one, which do not start yet; resolves with their indices. Not for a shard, whose
-   * indices others have.
+   * Adds robots after the last one, not started yet; resolves with their indices. Not for a shard, where other shards
+   * own those indices.
    */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
@@ -306,7 +295,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Creates a release with one config instance on the platform, or takes one that exists where none can be created.
+   * Creates a release with one config instance on the platform, or takes an existing one if none can be created.
    * `content`: its JSON.
    */
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
@@ -320,7 +309,7 @@ export class Fleet implements AsyncDisposable {
     return { ...release, ...defined({ plain, staged }) };
   }
 
-  /** Lets subscribers catch up, then reports what they never read. Call once, before `stop`. */
+  /** Lets subscribers catch up, then reports unread events. Call once, before `stop`. */
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
     const late = await this.#hosts.each((host) => host.finish());
@@ -328,12 +317,10 @@ export class Fleet implements AsyncDisposable {
     this.#second();
   }
 
-  /** What the hosts have measured so far. */
   snapshot(): Promise<Snapshot> {
     return this.#hosts.snapshot();
   }
 
-  /** The grade and figures of what the hosts have measured so far. */
   async measured(): Promise<Measured> {
     const snapshot = await this.snapshot().catch((error: unknown) => {
       if (error instanceof NoHostLeft) return undefined;
@@ -342,7 +329,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(snapshot);
   }
 
-  /** Ends robots and workers, and removes the fleet's folder, or its sockets alone with `keep`. Idempotent. */
+  /** Ends robots and workers, and removes the fleet's folder, or only its sockets with `keep`. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;
@@ -355,7 +342,7 @@ export class Fleet implements AsyncDisposable {
   async #stop(how: StopMode): Promise<void> {
     clearInterval(this.#clock);
     const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
-    // Synchronous, because an asynchronous removal of a hundred thousand files takes several times as long.
+    // Synchronous, because asynchronous removal of a hundred thousand files takes several times as long.
     const gone = this.options.keep === true ? join(this.dir, 's') : this.dir;
     rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
@@ -387,12 +374,11 @@ export class Fleet implements AsyncDisposable {
     return (await this.#hosts.each((host) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Tells the hosts how much the judge can take, where that has changed. */
   #pace(): void {
     const wanted = this.options.judge?.bytesPerSecond() ?? 0;
     if (Math.abs(wanted - this.#sampled) <= SLIGHT * this.#sampled) return;
     this.#sampled = wanted;
-    // A host that is lost is told of by whoever awaits something of it.
+    // Whoever awaits a lost host reports it.
     this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** Writes the files of a run, and of shards that are merged. */
+/** Writes the files of a run, and of merged shards. */
 
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,30 +29,20 @@ import type { RunOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
 import { type FleetRecord, GOES_ON, INTERRUPTED, type Measured } from './record.ts';
 
-// Puts together the result of a run from its options, its record and its measurements.
-
-/** The parts of a `Fleet` that go into its result. */
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
-/** How a run went, beside what its fleet knows. */
 export interface RunFacts {
   /** ISO 8601. */
   startedAt: string;
   workers: number;
   interrupted?: boolean;
-  /** What there is to say of the files of the run. */
   notes: readonly string[];
-  /** What its processes took; undefined where the system does not say. */
   costs?: RunCosts | undefined;
-  /** What came of the platform's answers, where they are judged. */
   judged?: Judged | undefined;
-  /** Of a run with `--for`. */
   soak?: FleetResult['soak'];
-  /** It goes on: this is the result of the time until now. */
   goesOn?: boolean;
 }
 
-/** The options that a result tells of. */
 type ToldOptions = Pick<
   RunOptions,
   'scenario' | 'platform' | 'version' | 'robots' | 'seed' | 'shard' | 'identity' | 'keyBits' | 'thresholds' | 'defects'
@@ -107,7 +97,6 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   });
 }
 
-/** The beginning of the error of a robot that did not come online. */
 const START = 'start of ';
 
 function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
@@ -160,13 +149,12 @@ function notesOn(
   ].filter((note) => note !== false);
 }
 
-/** What the run must meet, compared with what was measured. */
 export const evaluatedThresholds = (
   options: Pick<RunOptions, 'scenario' | 'thresholds'>,
   measured: Parameters<typeof evaluate>[1],
 ): ThresholdResult[] => thresholdsOf(options).map((expr) => evaluate(parseThreshold(expr), measured));
 
-/** A roll-out that does not arrive fails a run, unless the scenario says how many may be missed. */
+/** Adds the default threshold: a missed roll-out fails a run unless the scenario sets a limit. */
 function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 'thresholds'>): string[] {
   const wanted = [...(scenario.thresholds ?? []), ...thresholds];
   const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
@@ -182,8 +170,8 @@ function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 't
 const SIGN_MS = 2000;
 
 /**
- * Writes `result.json` and `report.html`, and ends a shard's sign of life. Each is tried; throws OutputError that names
- * what failed.
+ * Writes `result.json` and `report.html`, and removes a shard's `alive.json`. Tries each; throws OutputError with all
+ * failures.
  */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
@@ -200,7 +188,7 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
-/** Cuts off a row that a killed process left torn. Returns the bytes that are left. */
+/** Truncates a torn last row of a killed process. Returns the bytes left. */
 function wholeLines(file: number): number {
   const { size } = fstatSync(file);
   const tail = Buffer.alloc(Math.min(size, LONGEST_ROW_BYTES));
@@ -211,25 +199,23 @@ function wholeLines(file: number): number {
 }
 
 const LONGEST_ROW_BYTES = 65_536;
-/** Rows of a large file, in place of those in it before. */
+/** Earlier rows after a rotation; overwritten by the next one. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
 
-/** The files of one run in its `out` folder: result, report, a row per roll-out, and a shard's sign of life. */
+/** Files of one run in its `out` folder: result, report, a row per roll-out, and a shard's `alive.json`. */
 export class Outputs implements Disposable {
   readonly #out: string;
   #rollouts: number;
-  /** Bytes of whole rows. */
   #written = 0;
   #rowsProblem: string | undefined;
   #signing: NodeJS.Timeout | undefined;
-  /** Renews the sign of life now. */
   sign: () => void = () => {};
 
   /**
-   * Removes the result of an earlier run, so that nobody takes it for the result of this one. `goesOn`: with the rows
-   * of an earlier process of the same run. Throws PreflightError.
+   * Removes the result of an earlier run, which must not pass for this run's. `goesOn`: keeps the rows of an earlier
+   * process of the run. Throws PreflightError.
    */
   constructor(out: string, goesOn = false) {
     this.#out = out;
@@ -243,7 +229,7 @@ export class Outputs implements Disposable {
     }
   }
 
-  /** Renews the sign of life that `muster merge --watch` looks for, until disposed. */
+  /** Renews `alive.json` for `muster merge --watch` until disposed. */
   signOfLife(shard: Shard, phase: () => string): void {
     let beat = 0;
     this.sign = () => {
@@ -251,7 +237,7 @@ export class Outputs implements Disposable {
       try {
         writeAlive(this.#out, { shard, beat, phase: phase() });
       } catch (error) {
-        // The disk may have room again at the next beat, and no sign is worth a run.
+        // The disk may have room again at the next beat, and a beat is not worth a run.
         if (!(error instanceof OutputError)) throw error;
       }
     };
@@ -259,7 +245,7 @@ export class Outputs implements Disposable {
     this.#signing = setInterval(this.sign, SIGN_MS);
   }
 
-  /** Rows that the disk does not take are left out, with all later ones: the run goes on. */
+  /** A failed write drops these rows and all later ones; the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
@@ -273,7 +259,6 @@ export class Outputs implements Disposable {
     }
   }
 
-  /** Of a run without end, the newest rows are kept. */
   #rotate(): void {
     const file = join(this.#out, ROLLOUTS_FILE);
     renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
@@ -283,19 +268,17 @@ export class Outputs implements Disposable {
     this.#written = 0;
   }
 
-  /** What the result has to say of the other files. */
   get notes(): string[] {
     if (this.#rowsProblem === undefined) return [];
     return [`${join(this.#out, ROLLOUTS_FILE)} lacks rows: it could not be written (${this.#rowsProblem}).`];
   }
 
-  /** Throws OutputError when not everything could be written. */
   finish(result: FleetResult): void {
     clearInterval(this.#signing);
     writeOutputs(this.#out, result);
   }
 
-  /** A run that ends without a result gives no sign of life any more. */
+  /** Removes `alive.json` if the run ends without a result. */
   [Symbol.dispose](): void {
     clearInterval(this.#signing);
     if (this.#signing !== undefined) rmSync(join(this.#out, ALIVE_FILE), { force: true });

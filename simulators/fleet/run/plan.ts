@@ -1,4 +1,4 @@
-/** Options of a fleet, and of a run of a scenario by one. */
+/** Options of a fleet, and of its run of a scenario. */
 
 import type { Send } from '../../../harness/common/otlp.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
@@ -15,35 +15,27 @@ type OfHosts = Pick<
   'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'traced' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
-/** Judges answers of a platform. Whoever starts a run brings one: a fleet knows no requirement. */
+/** Judges answers of a platform. The caller supplies it, because a fleet knows no requirement. */
 export interface AnswerJudge extends AsyncDisposable {
-  /** Resolves when it can judge, or never will. */
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
-  /** What it can take, bytes a second, by what it took of a processor so far. */
+  /** Capacity in bytes a second, from the processor time used so far. */
   bytesPerSecond(): number;
-  /** What came of the answers so far. */
   readonly judged: Judged;
-  /** Why it has not judged as it should, a sentence each: the run is incomplete. */
+  /** Reasons of incomplete judging, a sentence each, which make the run incomplete. */
   readonly faults: readonly string[];
-  /** Resolves when all that it took is judged. */
+  /** Resolves when all accepted answers are judged. */
   settle(): Promise<void>;
 }
 
-/** What a fleet and a run of it have in common. */
 interface CommonOptions extends OfHosts {
-  /** The part of the fleet on this machine. Default: all of it. */
   shard?: Shard;
-  /**
-   * Folder for the robots' files while the fleet runs. Default: in memory (`/dev/shm`) when it has room, else
-   * `tmpdir()`.
-   */
+  /** Folder for the robots' files during the run. Default: in memory (`/dev/shm`) if it has room, else `tmpdir()`. */
   dir?: string;
-  /** Default: `robot`. */
   namePrefix?: string;
-  /** A worker that gives no sign of life for so many milliseconds is lost. Default 60 000. */
+  /** Silence after which a worker is lost, milliseconds. Default 60 000. */
   silentMs?: number;
-  /** Milliseconds for a call that prepares a phase, with all its attempts. Default: a minute. */
+  /** Milliseconds for a call that prepares a phase, with all its attempts. Default 60 000. */
   setUpMs?: number;
 }
 
@@ -53,65 +45,52 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
   onViolation?(violation: Violation): void;
-  /** Is told the states of single robots. */
   onStates?(changes: StateChanges): void;
-  /** Judges a sample of the platform's answers. */
   judge?: AnswerJudge;
 }
 
-/** Of which run a shard is a part. */
 export interface RunIdentity {
   /** The same for all shards of a run, and for no other run. */
   runId: string;
-  /** What started this shard, e.g. the uid of a Kubernetes Job: with the same one, a shard may be started again. */
+  /** Starter of this shard, e.g. the uid of a Kubernetes Job: the same one may start a shard again. */
   jobId?: string;
   /** Milliseconds to wait for the other shards before the first phase. */
   startWithinMs: number;
 }
 
-/** Of a run that repeats its scenario. */
 export interface SoakOptions {
   /** Milliseconds from the first phase until no further phase begins. */
   forMs: number;
-  /** Milliseconds between two interim reports. */
   everyMs: number;
 }
 
 export interface RunOptions extends CommonOptions {
-  /** Shards of one run on a shared disk. Default: this process knows of no others. */
+  /** Set for shards that wait for each other on a shared disk. */
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
-  /** Ids of devices that robots of `polling` or `calls` are. Default: those that the platform lists. */
+  /** Device ids for robots of `polling` or `calls`. Default: devices listed by the platform. */
   devices?: readonly string[];
-  /** Tokens or keys of robots with the uplink `agent`, of robot 0 first. Default: the platform issues a token. */
+  /** Tokens or keys of robots with the uplink `agent`, robot 0 first. Default: the platform issues a token. */
   own?: readonly OwnDevice[];
-  /** A line of a shell that prints the token of the robot in `MUSTER_ROBOT`, in place of them. */
+  /** Shell command that prints the token of the robot in `MUSTER_ROBOT`, in place of `own`. */
   tokenCommand?: string;
-  /** Default: a number that suits this machine. */
   workers?: number;
-  /** Folder for `result.json`, `report.html` and `rollouts.jsonl`. */
   out: string;
-  /** Thresholds beside those of the scenario. */
   thresholds: readonly string[];
-  /** Conditions that end the run early, beside those of the scenario. */
   abortOn?: readonly string[];
-  /** Where to serve Prometheus metrics. Default: nowhere. */
+  /** Address for Prometheus metrics. Default: none. */
   metrics?: { port: number; host: string };
-  /** Takes the figures every ten seconds, and traces of the roll-outs of `traced`. Default: nobody. */
+  /** Sends figures every ten seconds, and traces of `traced` roll-outs. Default: none. */
   otlp?: Send;
-  /** Where to serve the console; port 0: any free one. Default: nowhere. */
+  /** Port of the console; 0 picks a free one. Default: no console. */
   ui?: { port: number };
-  /** Makes the judge of what this platform answers under load. Default: nobody judges it. */
+  /** Creates the judge of this platform's answers. Default: none. */
   judging?: (platform: PlatformAddress) => AnswerJudge;
-  /** Starts although preflight says that the machine is too small. */
   force?: boolean;
-  /** Repeats the scenario for so long. Default: it is carried out once. */
   soak?: SoakOptions;
   screen: Output;
-  /** Version of Muster, for the result. */
   version: string;
-  /** Called with the result before anything is written, since a full disk must not cost it. */
+  /** Called with the result before any file is written, so that a full disk cannot lose it. */
   onResult?(result: FleetResult): void;
-  /** Interrupts the run. */
   signal: AbortSignal;
 }

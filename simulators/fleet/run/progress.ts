@@ -1,4 +1,4 @@
-/** The seconds of a run, put together from the ticks of its hosts. */
+/** Seconds of a run, joined from the ticks of its hosts. */
 
 import type { HostTick } from '../host/host.ts';
 import {
@@ -16,43 +16,33 @@ import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 import { LIMITS } from '../result/verdict.ts';
 
-/** Counters shown as rates. */
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
-/** Durations shown as curves, also for each class of robots. */
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
-/** Stands for hosts whose process has ended. */
 const EARLIER = 'earlier process';
 
-/** The seconds of a run, put together from the ticks of its hosts. */
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
-  /** Ticks since the last closed second. */
   #fresh: { host: string; tick: HostTick }[] = [];
   #counters: Record<string, number> = {};
   #lastAt = 0;
   readonly #whole = new Map<string, ReturnType<typeof histogram>>();
-  /** Of what has not changed since. */
   readonly #summaries = new Map<string, Summary>();
   readonly #series: Thinned<Tick> = new Thinned(joined);
   readonly #samples = new Map<string, Thinned<LoadSample>>();
   #most = Number.POSITIVE_INFINITY;
-  /** Seconds that are judged, by host. */
   readonly #judged = new Map<string, number>();
-  /** The newest second. */
   latest: Tick | undefined;
 
-  /** The run second by second; of one that is longer than two hours, in wider steps. */
   get series(): Tick[] {
     return this.#series.all;
   }
 
-  /** The load of each host in the seconds that are judged, by name: all of them, or as many as are typical. */
+  /** Load of each host in the judged seconds, by name: all, or typical ones. */
   get samples(): Map<string, LoadSample[]> {
     return new Map([...this.#samples].map(([host, { all }]) => [host, all]));
   }
 
-  /** How long the load was judged. */
   get judgedSeconds(): number {
     return Math.max(0, ...this.#judged.values());
   }
@@ -60,13 +50,13 @@ export class Progress {
   add(host: string, tick: HostTick): void {
     const { counters: before = {} } = this.#latest.get(host)?.interval ?? {};
     const { counters } = tick.interval;
-    // Counters of a process never fall: another has taken its place.
+    // Counters of a process never fall, so a fall means a replacement process.
     if (Object.entries(before).some(([name, count]) => (counters[name] ?? 0) < count)) this.#addEarlier(before);
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // What belongs to a part of the run belongs to the whole of it.
+      // A duration of a part also belongs to the whole.
       for (const name of new Set([key, unlabelled(key).name])) {
         const whole = this.#whole.get(name) ?? histogram(2);
         merge(whole, times);
@@ -82,9 +72,9 @@ export class Progress {
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
-  /** Call before the first tick of a run that goes on after an end of its process: what was measured until then. */
+  /** Call before the first tick of a resumed run, with its earlier measurements. */
   resume({ histograms, counters }: Snapshot, series: readonly Tick[]): void {
-    // What belongs to a part is in the whole already.
+    // The whole already contains its parts.
     for (const [name, text] of Object.entries(histograms)) {
       const whole = histogram(2);
       merge(whole, decode(text));
@@ -104,46 +94,42 @@ export class Progress {
     this.#latest.set(EARLIER, { robots: {}, interval: { histograms: {}, counters: all }, load, judged: false });
   }
 
-  /** Call before the first tick of a run that may take days: its seconds take no more than so much. */
+  /** Call before the first tick of a run of days, to bound the memory of its seconds. */
   limit(): void {
     this.#most = MOST_SECONDS;
     this.#series.most = MOST_SECONDS;
   }
 
-  /** Counters summed over the latest ticks of all hosts. */
   get counters(): Record<string, number> {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
-  /** What has failed. A request that did is counted by its kind as well: once is enough. */
+  /** Failures by kind; `http.errors` would count them twice. */
   get errors(): number {
     const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
     return kinds.reduce((sum, [, count]) => sum + count, 0);
   }
 
-  /** Robots that the hosts have reported. */
   get robots(): number {
     const states = [...this.#latest.values()].flatMap(({ robots }) => Object.values(robots));
     return states.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Why a robot that should be online is not, if any host knows one. */
   get trouble(): string | undefined {
     return [...this.#latest.values()].find(({ trouble }) => trouble !== undefined)?.trouble;
   }
 
-  /** Percentiles of all durations so far, to two digits. */
   summaries(): Record<string, Summary> {
     for (const [name, of] of this.#whole) if (!this.#summaries.has(name)) this.#summaries.set(name, summary(of));
     return Object.fromEntries(this.#summaries);
   }
 
-  /** All durations of this name so far, to two digits; undefined where nothing was measured. */
+  /** All durations of this name so far, to two digits; undefined without any. */
   times(name: string): ReturnType<typeof histogram> | undefined {
     return this.#whole.get(name);
   }
 
-  /** Closes a second at `atMs`. Of `wanted` robots, those that no host has reported yet are waiting. */
+  /** Closes a second at `atMs`. Robots of `wanted` that no host has reported count as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -192,14 +178,13 @@ export class Progress {
   }
 }
 
-/** Two hours in seconds; in a longer soak each stands for two, then for four, and so on. */
+/** Two hours in seconds; in a longer soak each value covers two, then four, and so on. */
 const MOST_SECONDS = 7200;
 
-/** A limited number of values for any number: each stands for `width` of them, and `one` puts two together. */
+/** Bounded list of values: each covers `width` pushed ones, and `one` joins two. */
 class Thinned<T> {
   readonly all: T[] = [];
   readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;
-  /** The limit; without one, all are kept. */
   most = Number.POSITIVE_INFINITY;
   #width = 1;
   #open: { value: T; count: number } | undefined;
@@ -208,7 +193,6 @@ class Thinned<T> {
     this.#one = one;
   }
 
-  /** Values of an earlier one, each of which stands for `width`. */
   resume(values: readonly T[], width: number): void {
     this.all.push(...values);
     this.#width = width;
@@ -232,11 +216,11 @@ class Thinned<T> {
   }
 }
 
-/** A host that stood still is never forgotten; otherwise one second is as good as another. */
+/** Keeps the sample with a stall; otherwise one second represents another. */
 const typical = (first: LoadSample, second: LoadSample): LoadSample =>
   second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 
-/** Two times of a run as one: the mean of rates, the worst of durations. `counts`: how many seconds each stands for. */
+/** Joins two stretches of a run: mean of rates, worst of durations. `counts`: seconds in each. */
 function joined(first: Tick, second: Tick, [before, after]: readonly [number, number]): Tick {
   const worse = (of: 'p50' | 'p99') => combined([first[of], second[of]], Math.max);
   const mean = (a = 0, b = 0): number => (a * before + b * after) / (before + after);

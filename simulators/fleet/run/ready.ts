@@ -1,4 +1,4 @@
-/** What must work before a run begins: its folders, its metrics port, and the platform. */
+/** Preconditions of a run: its folders, its metrics port, and the platform. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,20 +12,17 @@ import { uplinkOf } from '../scenario/classes.ts';
 import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 
-/** The machine is too small, or an option cannot be used. The message says what to change. */
+/** The machine is too small, or an option cannot be used. The message names the remedy. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
 
-/** Nobody answers at the platform's address. */
+/** The platform's address does not answer. */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/**
- * Creates the folders of a run. Throws PreflightError, and removes what it created, when it cannot write to one of
- * them.
- */
+/** Creates the folders of a run. Throws PreflightError, after removing what it created, if one is not writable. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const folders = Object.entries(defined({ dir, state: stateDir, out }));
   const created: string[] = [];
@@ -44,25 +41,25 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
 }
 
 /**
- * The missing folders of a path, outermost first. Not a recursive `mkdir`, which never returns where it may not create,
- * as in /proc.
+ * Missing folders of a path, outermost first; replaces a recursive `mkdir`, which never returns where creation is
+ * forbidden, as in /proc.
  */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
 /**
- * Asks the platform for each route that the run needs, before minutes of generating keys. Rejects with PreflightError
- * when it lacks one, or does not take the key, and with UnreachableError.
+ * Surveys the platform's routes before minutes of key generation. Rejects with PreflightError if a route is missing or
+ * the key is rejected, and with UnreachableError.
  */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
   const { scenario, robots, shard, devices, own, tokenCommand, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
-  // Loaded on demand: a fleet without a platform has no use for it.
+  // Loaded on demand: a fleet without a platform does without it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // Only one that polls needs a device that exists.
+    // Only a polling robot needs an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const given = { devices, own, tokenCommand };
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, ...given, signal });
@@ -77,8 +74,8 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
 }
 
 /**
- * Serves the figures of a run for Prometheus, and pushes them by OTLP, where either is wanted, until the stack is
- * disposed of. Rejects with PreflightError when it cannot listen.
+ * Serves figures for Prometheus and pushes them by OTLP, if requested, until the stack is disposed of. Rejects with
+ * PreflightError if the port cannot be used.
  */
 export async function publishFigures(
   options: RunOptions,
@@ -115,7 +112,6 @@ async function pushTelemetry(
 ): Promise<void> {
   if (send === undefined || traced === undefined) return;
   const labels = { scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` };
-  // Loaded on demand: most runs have none.
   const { Telemetry } = await import('../report/telemetry.ts');
   const telemetry = new Telemetry({ send, traced, version, labels, read });
   stack.defer(async () => {
@@ -124,12 +120,9 @@ async function pushTelemetry(
   });
 }
 
-// One fleet at a time for a folder of results, and for the keys of the same robots. Shards of one fleet share the
-// folder of keys.
-
 /**
- * Locks the folders of a run until disposed. Throws PreflightError that names the option and the process that uses its
- * folder.
+ * Locks the folders of a run until disposed: one fleet at a time for results, and for keys of the same robots; shards
+ * of one fleet share the folder of keys. Throws PreflightError with the option and the process that holds its folder.
  */
 export function lockFolders({
   out,
@@ -145,7 +138,7 @@ export function lockFolders({
   };
   try {
     orRefuse('out', out, () => held.push(lockDirectory(out)));
-    // Of the others, none has an identity of its own.
+    // Robots of other uplinks have no keys.
     if (scenario.uplink !== 'none' && scenario.uplink !== 'calls')
       orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
   } catch (error) {
@@ -160,8 +153,8 @@ function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | unde
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Robots are told apart by prefix and index, and shards of the same number have different robots. To take
-    // another's lock shows that its owner is dead.
+    // Robots are identified by prefix and index, and shards of the same count have different robots. Acquiring
+    // another's lock proves that its owner is dead.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

@@ -1,4 +1,4 @@
-/** What a fleet has done and measured so far: phases, and what went wrong. */
+/** Record of a fleet so far: phases, measurements and failures. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
@@ -22,132 +22,108 @@ import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 import { Progress } from './progress.ts';
 
-/** The outcome of a phase over all hosts. */
 export interface PhaseReport extends PhaseOutcome {
   do: Phase['do'] | 'rollback';
-  /** Milliseconds after the fleet was created. */
+  /** Milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
-  /** Of the last time that it was carried out. */
+  /** Duration of the latest pass. */
   roundMs: number;
   measured: boolean;
-  /** Of a roll-out: what arrives later has missed it. */
   withinMs?: number;
-  /** What was done by hand, in words. */
   note?: string;
-  /** It did not end by itself. */
   interrupted?: boolean;
-  /** How often it was carried out, if more than once. What is counted and measured is that of all of them. */
+  /** Passes, if more than one; counts and figures cover all of them. */
   rounds?: number;
 }
 
-/** A phase that is under way. */
 interface Running {
   phase: Phase;
   kind: PhaseReport['do'];
-  /** Its place in the scenario. */
   index: number;
-  /** Its start on the shared clock. */
   epoch: number;
 }
 
-/** The part of a result that follows from measurements. */
+/** Part of a result that follows from measurements. */
 export type Measured = Pick<
   FleetResult,
   'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds' | 'phases'
 >;
 
 const MAX_LISTED = 100;
-/** Reasons why a result is incomplete that end with the process. */
+/** Reasons of an incomplete result that end with the process. */
 export const GOES_ON = 'the run goes on';
 export const INTERRUPTED = 'the run was interrupted';
 const PASSING = new RegExp(`^${GOES_ON}$|^${INTERRUPTED}$|robots (were not|did not come) online`);
 const NO_ROLLOUTS: NonNullable<FleetResult['rollouts']> = { missed: [], map: { bands: 1, column_ms: 0, cells: [] } };
 const MAX_ERRORS = 5;
 
-/** What a fleet has done so far, over all its hosts. */
 export class FleetRecord {
-  /** Reports of the phases that have ended. */
   readonly phases: PhaseReport[] = [];
-  /** Reports of what was done by hand, beside the phases of the scenario. */
   readonly byHand: PhaseReport[] = [];
-  /** When the scenario waited because a person wanted it to, milliseconds after the fleet was created. */
+  /** Pauses by the user, milliseconds since the fleet was created. */
   readonly pauses: { fromMs: number; untilMs?: number }[] = [];
-  /** The first violations. */
   readonly violations: Violation[] = [];
-  /** Names of the first robots that missed a roll-out. */
   readonly missed: string[] = [];
-  /** Messages of the first different failures, over all phases and hosts. */
   readonly errors: string[] = [];
-  /** Why the result is incomplete. */
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
-  /** Robots whose keys are there, by host. */
   readonly keysMade = new Map<string, number>();
-  /** Robots that did not come online. */
   notStarted = 0;
-  /** Milliseconds that the ramp took. */
+  /** Duration of the ramp, milliseconds. */
   startMs = 0;
   rssBytesPerRobot = 0;
-  /** Connections to the platform that each host may open. */
   connections: number | undefined;
-  /** The current phase, `preparing` or `finishing`. */
+  /** Current phase, `preparing` or `finishing`. */
   phase: string = STARTING;
-  /** When the first phase began, ISO 8601. */
+  /** Start of the first phase, ISO 8601. */
   phasesAt: string | undefined;
-  /** The same moment, in milliseconds since the start of the fleet. */
+  /** Start of the first phase, milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
   #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;
-  /** Robots of the whole fleet, over all shards. */
   fleetRobots = 1;
-  /** What the scenario asks for at a rate. */
   rates: Evidence['rates'];
-  /** What earlier processes of the run were graded: their load is not known any more. */
+  /** Grade of earlier processes of the run, whose load is no longer known. */
   #earlier: { verdict: Verdict; reasons: readonly string[] } = { verdict: 'valid', reasons: [] };
-  /** The last measurements of all hosts, for the time when none can be asked. */
+  /** Last measurements of all hosts, for when none answers. */
   #snapshot: Snapshot | undefined;
-  /** Whether the robots of this process have started. */
   isUp = false;
-  /** Of roll-outs whose rows are no longer kept. */
+  /** Roll-outs whose rows are no longer kept. */
   #past: FleetResult['rollouts'];
 
-  /** Milliseconds since the fleet was created. */
   get elapsedMs(): number {
     return monotonicMs() - this.#began;
   }
 
-  /** Robots whose keys are there. */
   get keysReady(): number {
     return [...this.keysMade.values()].reduce((sum, robots) => sum + robots, 0);
   }
 
-  /** Milliseconds since the current phase began; 0 before the first. */
   get phaseElapsedMs(): number {
     return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
-  /** When the phase that is under way began, milliseconds after the fleet was created. */
+  /** Start of the phase under way, milliseconds since the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** The place in the scenario of the phase that is under way, or comes next. */
+  /** Place in the scenario of the phase under way, or of the next. */
   get place(): number {
     return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
   }
 
-  /** Call when a phase begins. */
   beginPhase(running: Running): void {
     this.phaseStartedMs = running.epoch - this.#began;
     this.#running = running;
   }
 
-  /** Call when an interrupt ends the phase that is under way, if any: it stays in the result with what came of it. */
+  /** Call when an interrupt ends the phase under way, if any; its outcome so far stays in the result. */
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Robots that are not online are in the reasons why the result is incomplete.
+    // Robots that are not online appear in the reasons of the incomplete result.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;
@@ -167,7 +143,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** A phase that is carried out again is still one, so that a run of days takes no more room than its scenario. */
+  /** Merges passes of a phase, so that a run of days takes no more room than its scenario. */
   #add(report: PhaseReport, index: number): void {
     const before = report.do === 'rollback' ? undefined : this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
@@ -176,11 +152,11 @@ export class FleetRecord {
     report.rounds = (before.rounds ?? 1) + 1;
     report.actions += before.actions;
     report.durationMs += before.durationMs;
-    // The axis of time begins where the first robots started.
+    // The time axis begins at the start of the first robots.
     if (report.do === 'ramp') report.startedMs = before.startedMs;
   }
 
-  /** Call before the first phase: goes on with a run whose process has ended, of which that is the last result. */
+  /** Resumes a run whose process has ended from its last result. Call before the first phase. */
   resume(last: FleetResult): void {
     const { started_at, phases_at, phases_begin_ms, rollouts, violations, missed, verdict, verdict_reasons } = last;
     this.#began = monotonicMs() - (Date.now() - Date.parse(started_at));
@@ -203,7 +179,6 @@ export class FleetRecord {
     this.progress.resume(this.#snapshot, series);
   }
 
-  /** Call when something that was done by hand at `epoch` has ended. `note`: what it was, in words. */
   endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
     const report = { ...this.#report({ phase, kind: phase.do, epoch }, outcomes), measured: false, note };
     this.byHand.push(report);
@@ -232,7 +207,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** All that was done, as the result tells it: first the phases of the scenario. */
+  /** Phases in the shape of the result: the scenario's first, then those by hand. */
   #toldOf(phases: readonly PhaseReport[]): FleetResult['phases'] {
     return [...phases, ...this.byHand].map((phase) =>
       defined({
@@ -249,20 +224,17 @@ export class FleetRecord {
     );
   }
 
-  /** Fills in roll-outs that arrived after their phase had ended. */
   addLate(late: readonly LateRollout[]): void {
     const byId = new Map(late.map(({ deployment_id, late_ms }) => [deployment_id, late_ms]));
     for (const row of this.missedRows()) row.late_ms ??= byId.get(row.deployment_id ?? '') ?? null;
   }
 
-  /** The roll-outs that did not arrive in time. */
   missedRows(): RolloutRow[] {
     return this.phases.flatMap(({ rollouts }) =>
       rollouts.filter(({ total_ms, open }) => total_ms === null && open !== true),
     );
   }
 
-  /** What became of single roll-outs. */
   get rollouts(): NonNullable<FleetResult['rollouts']> {
     const now = this.#rolloutsOf(this.phases);
     return mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: now }]) ?? now;
@@ -280,7 +252,6 @@ export class FleetRecord {
     };
   }
 
-  /** What thresholds are compared with while the run goes on. */
   get standing(): Parameters<typeof evaluate>[1] {
     const { progress } = this;
     const phases = [...this.#phasesSoFar()];
@@ -309,14 +280,13 @@ export class FleetRecord {
     if (!this.#disturbances.has(kind)) this.#disturbances.set(kind, message);
   }
 
-  /** Closes a second. */
   second(robots: number): Tick {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
   /**
-   * Grades what was measured. Without a snapshot, when no host can be asked any more, the counters are those of the
-   * last second, and durations are those of the last snapshot.
+   * Grades the measurements. Without a snapshot, when no host answers, counters are those of the last second and
+   * durations those of the last snapshot.
    */
   measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
     this.#snapshot = snapshot;
@@ -328,7 +298,7 @@ export class FleetRecord {
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
   }
 
-  /** With the time of the phase that is under way. */
+  /** Includes the time of the phase under way. */
   get #soFar(): PhaseReport[] {
     const running = this.phaseStartedMs === undefined ? undefined : this.#running;
     if (running === undefined) return this.phases;
@@ -338,7 +308,7 @@ export class FleetRecord {
     return this.phases.map((phase) => (phase === known ? { ...known, durationMs } : phase));
   }
 
-  /** What the verdict would be if the run ended now, and what it may still come to. */
+  /** Verdict if the run ended now, and the best still possible. */
   get verdictSoFar(): ReturnType<typeof gradeRun> {
     return this.#graded(this.progress.summaries(), this.progress.counters);
   }
@@ -357,7 +327,7 @@ export class FleetRecord {
     };
   }
 
-  /** Keeps one of the failures that differ only in the robot. */
+  /** Keeps one of several failures that differ only in the robot. */
   #addError(text: string): void {
     const withoutRobot = (error: string): string => error.replace(/ of \S+: /, '');
     const known = this.errors.some((other) => withoutRobot(other) === withoutRobot(text));
@@ -366,13 +336,13 @@ export class FleetRecord {
 }
 
 const ADVICE = /^(use|raise|ask for|as busy as it is|this machine (carries|was busy))\b/;
-/** A number with its unit, but not that of a worker. */
+/** A number with its unit, except a worker's number. */
 const FIGURE = /(?<!worker )\b\d[\d.,]*(?: ?(?:%|[µm]?s\b|min\b|h\b))?/g;
 const EXAMPLE = /, the first with: .*$/s;
 
 /**
- * What earlier processes of the run were graded for, and what stands now: of one kind what stands now, since figures go
- * on from process to process, and one piece of advice.
+ * Merges reasons of earlier processes with current ones: of one kind the current, because figures continue across
+ * processes, and one piece of advice.
  */
 function withEarlier(earlier: readonly string[], now: readonly string[]): string[] {
   const kindOf = (reason: string): string =>
@@ -384,7 +354,7 @@ function withEarlier(earlier: readonly string[], now: readonly string[]): string
           .replaceAll(/#(?: #)+/g, '#');
   const kinds = new Set(now.map(kindOf));
   const others = earlier.filter((reason) => !kinds.has(kindOf(reason)));
-  // The same with an example, which this process does not know.
+  // Prefers the earlier reason with its example, which this process does not know.
   const fuller = now.map((reason) => earlier.find((known) => known.startsWith(`${reason}, `)) ?? reason);
   return [...new Set([...others, ...fuller])];
 }

@@ -1,10 +1,9 @@
-/** What a fleet rolls out, and what each robot had before. */
+/** Releases of a fleet's roll-outs, and the previous release of each robot. */
 import type { RolloutRow } from '../host/host.ts';
 import type { ReleaseFixture } from '../platform/client.ts';
 
 export class Releases {
   readonly #create: (label: string) => Promise<ReleaseFixture>;
-  /** Those of one round of the scenario. */
   readonly #named = new Map<string, ReleaseFixture>();
   #round = 0;
   #newest: string | undefined;
@@ -15,7 +14,7 @@ export class Releases {
     this.#create = create;
   }
 
-  /** The release of that name, made when a round first asks for it; without a name a new one, called `label`. */
+  /** Release of that name, created at its first use in a pass; without a name, a new one called `label`. */
   async of(name: string | undefined, label: string, round: number): Promise<ReleaseFixture> {
     if (round !== this.#round) this.#named.clear();
     this.#round = round;
@@ -26,7 +25,6 @@ export class Releases {
     return release;
   }
 
-  /** Call with the roll-outs of a release. */
   reached(release: ReleaseFixture, rows: readonly RolloutRow[]): void {
     this.#newest = release.releaseId;
     for (const { robot, deployment_id } of rows) {
@@ -37,7 +35,7 @@ export class Releases {
     }
   }
 
-  /** Robots that have the newest release, by index, with the release that they had before. */
+  /** Robots with the newest release, grouped by their previous one. */
   get before(): { release: ReleaseFixture; robots: number[] }[] {
     const found = new Map<string, { release: ReleaseFixture; robots: number[] }>();
     for (const [robot, { releaseId }] of this.#has) {

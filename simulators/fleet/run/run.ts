@@ -1,4 +1,4 @@
-/** One run of a scenario from preflight to result: the work of `muster fleet`. */
+/** Runs a scenario from preflight to result: the work of `muster fleet`. */
 
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
@@ -35,9 +35,6 @@ import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 import { Soak } from './soak.ts';
 
-// What a run shows of itself while it goes on.
-
-/** For Prometheus. */
 function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['costs']): Exposed {
   const robots = membersOf(options.robots, options.shard).length;
   const { standing, phase, keysReady, progress } = record;
@@ -45,7 +42,6 @@ function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['cos
   return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
 }
 
-/** For the lines and pages that people watch. */
 function liveState({ record, options: { judge } }: Fleet, options: RunOptions, tick: Tick, soak?: Soak): LiveState {
   const { scenario } = options;
   const number = Math.min(record.place, scenario.phases.length - 1);
@@ -67,10 +63,9 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
 export type { RunOptions } from './plan.ts';
 export { PreflightError, UnreachableError } from './ready.ts';
 
-/** Time for the hosts to answer after an interrupt. */
+/** Milliseconds for the hosts to answer after an interrupt. */
 const LAST_ANSWER_MS = 1000;
 
-/** A run that is under way. */
 interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
   options: RunOptions;
   fleet: Fleet;
@@ -94,9 +89,9 @@ function resultSoFar(
 }
 
 /**
- * Runs a scenario; resolves with the result, which is then also in `out`. The result of an interrupted run is
- * incomplete. Rejects with PreflightError or UnreachableError when the run cannot begin, with the signal's reason when
- * it is interrupted before, and with OutputError when the result could not be written.
+ * Runs a scenario; resolves with the result, also written to `out`. The result of an interrupted run is incomplete.
+ * Rejects with PreflightError or UnreachableError if the run cannot begin, with the signal's reason if interrupted
+ * before, and with OutputError if the result cannot be written.
  */
 export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const end = new EarlyEnd(given);
@@ -106,7 +101,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const { workers, dir } = checkMachine(options);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
-  // Nothing is prepared before the fleet is made.
+  // Placeholder until the fleet exists.
   let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
   const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
@@ -157,46 +152,41 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
   options.onResult?.(result);
   shown?.end(result);
-  // Stopped first, because its files may be what fills the disk.
+  // Stopped first, because its files may fill the disk.
   await stop().finally(() => outputs.finish(result));
   await soak?.end(result, wasInterrupted && !isOver(record));
   return result;
 }
 
-/** What a run has measured before its first phase: nothing, or what an earlier process of it did. */
+/** Record before the first phase: empty, or of an earlier process of the run. */
 function begun(fleet: Fleet, soak: Soak | undefined, end: EarlyEnd): FleetRecord {
   if (soak !== undefined) fleet.soak(soak.earlier);
   end.look(fleet.record);
   return fleet.record;
 }
 
-/** A run whose answers were not judged as they should is not whole. `waits`: for what is still to be judged. */
+/** Adds faults of the judge, which make the run incomplete. `waits`: for answers still to be judged. */
 async function endJudging({ judge, fleet }: Run, waits: boolean): Promise<void> {
   if (waits) await judge?.settle();
   fleet.record.incomplete.push(...(judge?.faults ?? []));
 }
 
-/** A run that a condition has ended is over, even where it was interrupted as well. */
 const isOver = ({ incomplete }: FleetRecord): boolean => incomplete.some((reason) => reason.startsWith(ENDED_EARLY));
 
-/**
- * Rows of roll-outs that an interrupt has cut off, then of those that were missed: the latter may still have arrived
- * late.
- */
+/** Writes roll-outs cut off by an interrupt, then missed ones, which may still have arrived late. */
 function addLastRollouts(record: FleetRecord, outputs: Outputs): void {
   for (const { interrupted, rollouts } of record.phases)
     if (interrupted === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
   outputs.addRollouts(record.missedRows());
 }
 
-/** Loaded on demand: most runs have none. */
 async function openConsole(options: RunOptions, onEnd: () => void): Promise<FleetConsole> {
   const { FleetConsole } = await import('../console/fleet-console.ts');
   return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
 /**
- * Chooses the number of workers and the folder for the robots' files. Throws PreflightError when the machine is too
+ * Chooses the number of workers and the folder for the robots' files. Throws PreflightError if the machine is too
  * small.
  */
 function checkMachine(options: RunOptions) {
@@ -205,7 +195,7 @@ function checkMachine(options: RunOptions) {
   const cost = robotCost(scenario, source);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
-  // No worker without a robot.
+  // Every worker has a robot.
   const workers = Math.min(wanted ?? sensibleWorkers(members, cost, limits), members);
   const processes = { workers, platform: platform === 'embedded', filesInMemory: isInMemory(base) };
   const checked = preflight(members, processes, cost, limits);
@@ -218,12 +208,10 @@ function checkMachine(options: RunOptions) {
 interface OpenPlatform {
   address: PlatformAddress | undefined;
   pid?: number;
-  /** Resolves with a message when an embedded platform ends early. */
   died?: Promise<string>;
   survey?: Survey;
 }
 
-/** Starts or reaches the platform, and asks what it has. */
 async function openPlatform(
   options: RunOptions,
   stack: AsyncDisposableStack,
@@ -233,7 +221,7 @@ async function openPlatform(
   if (platform === undefined) return { address: undefined };
   if (platform !== 'embedded') {
     const survey = () => surveyed(options, platform);
-    // One that goes on may come up before its platform does.
+    // A resumed run may start before its platform does.
     return { address: platform, survey: await (soak?.earlier === undefined ? survey() : soak.patiently(survey)) };
   }
   const embedded = await startEmbeddedPlatform(seed, scenario.uplink === 'calls' ? robots : 0);
@@ -244,7 +232,6 @@ async function openPlatform(
   return { address, pid, died, survey: await surveyed(options, address) };
 }
 
-/** This process, the workers, and the platform if it is Muster's own. */
 function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
   const own: RunProcess[] = [
     { pid: process.pid, role: 'parent' },
@@ -271,13 +258,13 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   view.end();
   await beginTogether(options, fleet, outputs);
   for (const { phase, ...turn } of soak?.turns() ?? onceEach(options.scenario)) {
-    // The robots come up first, so that there is something to look at.
+    // A pause takes effect after the ramp, so that there are robots to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // One that an interrupt has ended is in the record already.
+    // An interrupted phase is in the record already.
     if (!fleet.record.phases.includes(report)) return;
-    // Of a soak, nothing is left at the end but the last round.
+    // A soak's record keeps only the last pass, so each is written in full.
     outputs.addRollouts(
       soak === undefined ? report.rollouts.filter(({ total_ms }) => total_ms !== null) : report.rollouts,
     );
@@ -311,7 +298,7 @@ async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, 
   );
 }
 
-/** Waits for the other shards, if this is one of a run. Rejects with StartTimeout. */
+/** Waits for the other shards of the run, if any. Rejects with StartTimeout. */
 async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
   const { shard, identity, out, screen, signal } = options;
   const alone = judgedAlone(options);
@@ -326,10 +313,7 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
   record.phasesBeginMs ??= record.elapsedMs;
 }
 
-/**
- * What a platform, a lost worker or a missing shard does ends a run, with a result that says so. Throws any other
- * error.
- */
+/** Records failures of a platform, worker or shard, which end the run with a result. Throws any other error. */
 function endEarly({ record }: Fleet, error: unknown): void {
   if (error instanceof NoHostLeft) return;
   if (error instanceof StartTimeout) {
@@ -340,7 +324,7 @@ function endEarly({ record }: Fleet, error: unknown): void {
   record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
 }
 
-/** Does `work`. An interrupt instead takes what was measured so far, ends everything at once, and resolves with it. */
+/** Runs `work`. An interrupt takes the measurements so far, ends everything at once, and resolves with them. */
 async function interruptible(
   signal: AbortSignal,
   fleet: Fleet,

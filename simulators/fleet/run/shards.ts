@@ -1,7 +1,4 @@
-/**
- * How the shards of a run begin: each claims its folder, makes its keys, and waits for the others, so that all begin at
- * once.
- */
+/** Common start of a run's shards: each claims its folder, generates its keys, and waits for the others. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -32,19 +29,19 @@ import { writeOutputs } from './outputs.ts';
 import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Between two looks at the folders of the others: the most by which starts differ, beside what a shared disk adds. */
+/** Milliseconds between two looks at the other folders: the spread of starts, besides delays of a shared disk. */
 const LOOK_MS = 250;
-/** A shard without a sign of life for this time is waited for no longer; `muster merge` says that it is dead. */
+/** Silence after which a shard is waited for no longer; `muster merge` reports it as dead. */
 const SILENT_MS = 30_000;
 
-/** Other shards did not come up in time. The message names them. */
+/** Other shards were not ready in time. The message names them. */
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
 
 /**
- * What the result has to say of an earlier attempt of the same shard. Throws PreflightError when its result is there
- * and it was not started by the same job: two runs with one id cannot be told apart.
+ * Notes on an earlier attempt of the same shard. Throws PreflightError if its result exists and another job started it,
+ * because runs with the same id are indistinguishable.
  */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
@@ -61,8 +58,8 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
 }
 
 /**
- * Resolves when every other shard of the run is ready, has ended or is silent. Rejects with StartTimeout, and with the
- * signal's reason. `out` is the folder of this shard, beside those of the others.
+ * Resolves when every other shard of the run is ready, ended or silent. Rejects with StartTimeout or the signal's
+ * reason. `out`: folder of this shard, beside the others'.
  */
 export async function othersReady(
   out: string,
@@ -98,31 +95,25 @@ function isReady(folder: string, silenceOf: (sign: Alive) => number): boolean {
   return sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
 }
 
-// How the shards of a run end: their results become one.
-
 interface MergeShardsOptions {
-  /** Folders of shards, or folders that contain them. */
   dirs: readonly string[];
-  /** Number of shards. Default: the number that the shards name. */
   expect?: number | undefined;
-  /** Waits for shards that still run. Default: merges what is there. */
+  /** Waits for running shards. Default: merges the results that exist. */
   watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
-  /** Thresholds beside those of the shards. */
   thresholds: readonly string[];
-  /** Folder of the merged result. Default: the first of `dirs`, or `apart` when that is a shard's own. */
+  /** Folder of the merged result. Default: the first of `dirs`, or `apart` if that is a shard's own. */
   out?: string | undefined;
   apart: string;
-  /** Only shards of this run, which lie in a folder of that name in each of `dirs`. */
+  /** Merges shards of this run only, from its folder in each of `dirs`. */
   runId?: string | undefined;
-  /** Called before anything is written. */
   onResult?(result: FleetResult): void;
 }
 
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError when the shards cannot be
- * merged, with NoShardLeft when none has a result, and with OutputError when the result cannot be written.
+ * Resolves with the merged result and its folder. Rejects with MergeError or ResultError if the shards cannot be
+ * merged, with NoShardLeft if none has a result, and with OutputError if the result cannot be written.
  */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;
@@ -133,14 +124,14 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   const { parts, dead } = watch === undefined ? leftByShards(dirs) : await awaited(options, watch, dirs);
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // A shard may have begun to write there while others were awaited.
+  // A shard may have started to write there during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
 }
 
-/** Announces the run, if it has an id, while it waits. */
+/** Announces the run, if it has an id, during the wait. */
 async function awaited(
   { dirs: given, runId }: MergeShardsOptions,
   watch: NonNullable<MergeShardsOptions['watch']>,
@@ -150,11 +141,11 @@ async function awaited(
   return await watchShards({ ...watch, dirs, everyMs: LOOK_EVERY_MS });
 }
 
-/** Before hours of waiting. Throws MergeError. */
+/** Fails before hours of waiting. Throws MergeError. */
 function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
   const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
-  // One that was told to end, such as by a drain of its node, left what it had, and is started again to go on.
+  // An interrupted merge, e.g. by a drained node, left an incomplete result and may continue.
   if (earlier?.run_id === runId && earlier?.complete === true) {
     throw new MergeError(
       `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
@@ -169,7 +160,6 @@ function checkBeforeWait(out: string, runId: string | undefined): void {
   }
 }
 
-/** Every shard ended without a result. The message gives their reasons. */
 export class NoShardLeft extends Error {
   override name = 'NoShardLeft';
 }
@@ -194,7 +184,7 @@ const foldersOf = (dir: string): string[] =>
         .map(({ name }) => name)
     : [];
 
-/** The first of the wanted folders that is not a shard's own, because that result would be replaced. */
+/** First of the wanted folders that is no shard's own, because a shard's result would be overwritten. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
   const { parts, alive, failed } = findShards(dirs);
   const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));
@@ -205,10 +195,10 @@ function folderApart(dirs: readonly string[], wanted: readonly string[]): string
   );
 }
 
-/** The name of a folder without links. */
+/** Resolves symbolic links. */
 const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
-/** The results that are there now. A shard without a result counts as dead. */
+/** Results present now; a shard without one counts as dead. */
 function leftByShards(dirs: readonly string[]): Collected {
   const { parts, alive, failed } = findShards(dirs);
   const why = ({ name, sign }: (typeof alive)[number]): string =>

@@ -1,7 +1,4 @@
-/**
- * A run that goes on for days: the scenario again and again, results in between, and one run across ends of its own
- * process.
- */
+/** Run of several days: passes of the scenario, interim results, and continuation across restarts of its process. */
 import { createHash } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,47 +15,40 @@ import { scheduleMs } from '../schedule/schedule.ts';
 import type { RunOptions, SoakOptions } from './plan.ts';
 import { PreflightError, UnreachableError } from './ready.ts';
 
-/** A whole result, of the time until now. Another process goes on from it. */
+/** Complete result so far, from which another process continues. */
 const STATE_FILE = 'interim.json';
 const STATE_REPORT = 'interim.html';
-/** A line for each interval. */
 const HISTORY_FILE = 'interim.jsonl';
-/** How much of the figures an end of the process may cost. */
+/** Time between saves, milliseconds: the most that a crash loses. */
 const SAVED_EVERY_MS = 60_000;
-/** Between two attempts to reach a platform that is away. */
+/** Time between attempts to reach an absent platform, milliseconds. */
 const AWAY_MS = 5000;
-/** The beginning of a note that outlives its process. */
 const AWAY = 'The platform was away';
 
 type Given = Pick<RunOptions, 'out' | 'scenario' | 'robots' | 'seed' | 'platform' | 'screen' | 'signal'> & {
   soak: SoakOptions;
 };
 
-/** One phase of many rounds. */
 interface Turn {
   phase: Phase;
-  /** In the scenario. */
   index: number;
   round: number;
 }
 
 export class Soak {
   readonly #given: Given;
-  /** The newest result of an earlier process. */
   readonly earlier: FleetResult | undefined;
   readonly #gaps: NonNullable<FleetResult['soak']>['gaps'];
   readonly #outages: string[];
   #round: number;
-  /** How long earlier processes ran. */
   readonly #ranMs: number;
-  /** When the phases of this process began. */
   #began: number | undefined;
   #savedAt = performance.now();
   #reportedAt = performance.now();
   #saving: Promise<void> | undefined;
   #last: FleetResult | undefined;
 
-  /** Throws PreflightError where the scenario has nothing to repeat, and where `out` has a soak of another kind. */
+  /** Throws PreflightError if the scenario has nothing to repeat, or `out` holds a different soak. */
   constructor(given: Given) {
     const { scenario, out, soak } = given;
     const repeated = scenario.phases.filter(isRepeated);
@@ -89,7 +79,7 @@ export class Soak {
     for (const name of names) rmSync(join(this.#given.out, name), { force: true });
   }
 
-  /** The phases in their order: the ramp, then rounds of those that are repeated until the time is over. */
+  /** Phases in order: the ramp, then passes of the repeated ones until the time is over, then the stop. */
   *turns(): Generator<Turn> {
     const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     const round = this.#round;
@@ -98,23 +88,22 @@ export class Soak {
     const repeated = turns.filter(({ phase }) => isRepeated(phase));
     while (this.leftMs > 0) {
       for (const turn of repeated) if (this.leftMs > 0) yield { ...turn, round: this.#round };
-      // The last one may have been cut short.
+      // The last pass may have been cut short.
       if (this.leftMs > 0) this.#round += 1;
     }
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round };
   }
 
-  /** Over all processes of the run. */
   get #runMs(): number {
     return this.#ranMs + (this.#began === undefined ? 0 : performance.now() - this.#began);
   }
 
-  /** Milliseconds until no further phase begins. Times in which nothing ran do not count. */
+  /** Milliseconds until no further phase begins; downtime does not count. */
   get leftMs(): number {
     return Math.max(0, this.#given.soak.forMs - this.#runMs);
   }
 
-  /** Does `work` again for as long as it fails because the platform is away. Rejects with other failures. */
+  /** Retries `work` while the platform is away. Rejects with other failures. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     const { signal, screen, platform } = this.#given;
     const since = new Date().toISOString();
@@ -132,7 +121,7 @@ export class Soak {
     }
   }
 
-  /** Call each second. `resultSoFar` is asked at least every minute. */
+  /** Call each second; gets `resultSoFar` at least every minute. */
   look(resultSoFar: () => Promise<FleetResult>): void {
     const { soak, screen } = this.#given;
     const now = performance.now();
@@ -140,7 +129,6 @@ export class Soak {
     if (this.#began === undefined || this.#saving !== undefined || !isDue) return;
     this.#saving = resultSoFar()
       .then((result) => this.#save(result))
-      // What could not be asked or written now may be a minute later.
       .catch((error: unknown) => void screen.write(`interim result: ${(error as Error).message}\n`))
       .finally(() => {
         this.#saving = undefined;
@@ -148,7 +136,6 @@ export class Soak {
       });
   }
 
-  /** What a result tells of the soak. */
   get told(): NonNullable<FleetResult['soak']> {
     const { soak } = this.#given;
     return {
@@ -169,7 +156,7 @@ export class Soak {
     return [...gaps, ...this.#outages];
   }
 
-  /** Call with the last result. `goesOn`: another process may go on from it. */
+  /** Call with the last result. `goesOn`: another process may continue. */
   async end(result: FleetResult, goesOn: boolean): Promise<void> {
     await this.#saving;
     if (!goesOn) {
@@ -198,7 +185,6 @@ export class Soak {
     );
   }
 
-  /** A line with what was measured since the last one. */
   #report(result: FleetResult): void {
     const { counters, thresholds, verdict, violations, soak } = result;
     const before = this.#last;
@@ -224,7 +210,7 @@ export class Soak {
   }
 }
 
-/** Where thresholds stand. One that nothing was measured for may still be met. */
+/** Standing of thresholds, for people; one without a measurement may still be met. */
 export function standingText(thresholds: FleetResult['thresholds']): string {
   const open = thresholds.filter(({ value }) => value === null).map(({ expr }) => expr);
   const missed = thresholds.flatMap(({ expr, value, ok }) =>
@@ -239,7 +225,7 @@ export function standingText(thresholds: FleetResult['thresholds']): string {
 
 const isRepeated = ({ do: kind }: Phase): boolean => kind !== 'ramp' && kind !== 'stop';
 
-/** Of what else a process must be to go on with the same soak. */
+/** Fingerprint of the options that a process must share to continue the soak. */
 function kindOf({ scenario, robots, seed, platform, soak }: Given): string {
   const where = typeof platform === 'object' ? platform.url : platform;
   return createHash('sha256')
@@ -259,10 +245,10 @@ function stateIn(out: string): FleetResult | undefined {
   }
 }
 
-/** A round that takes no time would be repeated without end. */
+/** A pass without duration would repeat endlessly. */
 const SHORTEST_ROUND_MS = 1000;
 
-/** The durations in the first histograms and not in the second. What a lost worker took with it is left out. */
+/** Durations in the first histograms but not in the second; omits figures that a lost worker took along. */
 function since(
   now: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,

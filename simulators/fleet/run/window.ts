@@ -1,31 +1,27 @@
-/** What was measured of late: the difference of what stood then and what stands now. */
+/** Recent figures: the difference between an earlier standing and now. */
 import type { Histogram } from 'hdr-histogram-js';
 import { difference, histogram, merge, summary, unlabelled } from '../measure/metrics.ts';
 import type { Measured, Threshold } from '../result/thresholds.ts';
 
-/** Marks are so far apart at least, and no more than so many: a window takes no more room in a run of days. */
+/** Shortest distance of marks, milliseconds, and their largest number, which bound the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
-/** A part of a step by which a timer may be off. */
 const SLACK = 0.25;
 
-/** What stood at one time. */
 interface Mark {
   atMs: number;
   counters: Record<string, number>;
   times: Map<string, Histogram>;
-  /** Of each measured phase. */
   seconds: Map<string, number>;
 }
 
 export class Window {
   readonly #widthMs: number;
   readonly #stepMs: number;
-  /** Names of durations of which marks keep all; `true`: also those of their parts. */
+  /** Durations that marks keep; `true`: also by part. */
   readonly #durations: ReadonlyMap<string, boolean>;
   readonly #marks: Mark[] = [];
 
-  /** `conditions`: what it is asked about. */
   constructor(widthMs: number, conditions: readonly Threshold[]) {
     this.#widthMs = widthMs;
     this.#stepMs = Math.max(STEP_MS, widthMs / MOST_MARKS);
@@ -36,8 +32,8 @@ export class Window {
   }
 
   /**
-   * Call about once a second, at first before anything is measured. Returns the whole window and its halves, the older
-   * one first, or the window alone where it is too short; undefined until it is full.
+   * Call about once a second, first before any measurement. Returns the whole window and its halves, older first, or
+   * only the whole if the window is too short; undefined until it is full.
    */
   push(standing: Measured, atMs: number): { whole: Measured; halves: Measured[] } | undefined {
     const marks = this.#marks;
@@ -66,7 +62,7 @@ export class Window {
       if (all !== undefined) kept.set(key, all);
     }
     const seconds = new Map<string, number>();
-    // A phase that is carried out again is there twice.
+    // A repeated phase appears twice.
     for (const { label, seconds: more } of phases) seconds.set(label, (seconds.get(label) ?? 0) + more);
     return { atMs, counters: { ...counters }, times: kept, seconds };
   }

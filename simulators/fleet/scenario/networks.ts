@@ -1,11 +1,11 @@
-/** The networks between robots and platform that a scenario names. */
+/** Networks between robots and platform, by name in a scenario. */
 import { durationMs } from '../../../harness/common/durations.ts';
 import { settingsOf } from './classes.ts';
 import { bitsPerSecond, type NetworkFields, type Scenario, shareOf } from './scenario.ts';
 
 /**
- * Networks that need no description. Times and rates are those of WebPageTest's connections FIOS, LTE and Edge, and of
- * a satellite 35,786 km above the equator. The others are set by hand.
+ * Built-in networks. `fibre`, `lte` and `edge` have times and rates of WebPageTest's FIOS, LTE and Edge; `satellite` is
+ * for 35,786 km above the equator. Other values are set by hand.
  */
 export const NETWORKS: Readonly<Record<string, NetworkFields>> = {
   fibre: { latency: '2ms', up: '5Mbit/s', down: '20Mbit/s' },
@@ -15,20 +15,16 @@ export const NETWORKS: Readonly<Record<string, NetworkFields>> = {
   satellite: { latency: '300ms', jitter: '10ms', loss: '0.3%', up: '3Mbit/s', down: '25Mbit/s' },
 };
 
-/** The name of the network of this robot; undefined where nothing is between it and the platform. */
 const nameOf = (scenario: Scenario, robot: number): string | undefined =>
   settingsOf(scenario, robot).network ?? scenario.network;
 
-/** The network of this robot as the scenario describes it; undefined where it has none. */
 export function networkOf(scenario: Scenario, robot: number): NetworkFields | undefined {
   const name = nameOf(scenario, robot);
   return name === undefined ? undefined : (scenario.networks?.[name] ?? NETWORKS[name]);
 }
 
-/** Whether it may break connections by itself. */
 export const interrupts = ({ loss, outages }: NetworkFields): boolean => loss !== undefined || outages !== undefined;
 
-/** The figures of a network: milliseconds, shares, and bits a second. */
 export function figuresOf({ latency, jitter, loss, up, down, outages }: NetworkFields) {
   return {
     latencyMs: durationMs(latency),
@@ -40,7 +36,6 @@ export function figuresOf({ latency, jitter, loss, up, down, outages }: NetworkF
   };
 }
 
-/** A sentence for each network that the robots have, with its class where there are classes. */
 export function networkNotes(scenario: Scenario): string[] {
   const classes = Object.entries(scenario.classes ?? { '': {} });
   return classes.flatMap(([own, { network: name = scenario.network }]: [string, { network?: string }]) => {

@@ -1,4 +1,4 @@
-/** Reads a scenario file; reports every mistake with its line, its column and what is accepted there. */
+/** Reads a scenario file; reports every mistake with line, column and the accepted values. */
 import { type Document, isNode } from 'yaml';
 import { DURATION_FORM, durationMs } from '../../../harness/common/durations.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
@@ -28,11 +28,9 @@ export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
 
-/** What a schema says of one value, and of those within it. */
 interface Property {
   description?: string;
   properties?: Record<string, Property>;
-  /** Of a map whose names the user chooses. */
   patternProperties?: Record<string, Property>;
   items?: Property;
 }
@@ -42,7 +40,7 @@ const within = (property: Property | undefined, key: string | number): Property 
     ? property?.items
     : (property?.properties?.[key] ?? Object.values(property?.patternProperties ?? {})[0]);
 
-/** Parses the text of a scenario. `file` is its name in messages. Throws ScenarioError. */
+/** Parses the text of a scenario. `file`: its name in messages. Throws ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
   const { value, document, lines } = parsed(text, file);
   const at = (offset: number): string => {
@@ -67,7 +65,6 @@ function parsed(text: string, file: string): Yaml {
   }
 }
 
-/** Where the value at `path` begins, or the nearest value around it that is there. */
 function offsetOf(path: Path, document: Document): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true);
@@ -76,7 +73,7 @@ function offsetOf(path: Path, document: Document): number {
   return document.contents?.range?.[0] ?? 0;
 }
 
-/** What is wrong with the scenario once one of its fields is another one, in words. */
+/** Contradictions in a scenario after one of its fields was replaced. */
 export const contradictionsIn = (scenario: Scenario): string[] =>
   contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
@@ -102,7 +99,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // `mistakesIn` reports a phase without "do", together with what is accepted.
+    // `mistakesIn` reports a phase without "do", together with the accepted kinds.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
     .map((problem) => {
@@ -113,7 +110,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   return [...unknown, ...wrong];
 }
 
-/** The message about a wrong value `found` at `path` of a map with this schema. */
+/** Message about a wrong value `found` at `path` of a map with this schema. */
 function messageOf({ message }: Problem, path: Path, found: unknown, schema: Property): string {
   const name = path.at(-1);
   if (name === undefined) return message;
@@ -126,10 +123,8 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
 
-/** As a shape says it. */
 const UNKNOWN = 'is not known here';
 
-/** A name that the map around it does not take. */
 function unknownIn(around: Property | undefined, path: Path): string {
   const [form] = Object.keys(around?.patternProperties ?? {});
   if (form !== undefined) return `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
@@ -147,12 +142,11 @@ const fieldsOf = (shape: Shape): string => Object.keys(propertiesOf(shape)).join
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** What no schema can say, of a scenario whose fields may be of any type; `phases`: those that it has. */
+/** Mistakes beyond the schema, in a scenario whose fields may have any type; `phases`: its phases. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   return [...excluded(scenario, phases), ...conditionMistakes(scenario, phases)];
 }
 
-/** Phases and fields that exclude each other. */
 function excluded(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const { uplink } = scenario;
   const classes = classesIn(scenario);
@@ -192,20 +186,19 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
   return mistakes;
 }
 
-/** Without a name, each phase has a release of its own. */
+/** A roll-out without a release name has a release of its own. */
 const isRolloutOfAnother = (earlier: unknown, { release }: Record<string, unknown>): boolean =>
   isMap(earlier) && earlier['do'] === 'rollout' && (release === undefined || earlier['release'] !== release);
 
 const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
 
-/** As the scenario says it of those robots: of one class, or of all. */
+/** Values for the robots of one class, or of all. */
 function subscribersIn({ classes, subscribers }: Record<string, unknown>, name: unknown): unknown[] {
   const all = isMap(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
   if (all.length === 0) return [subscribers];
   return all.map(([, own]) => (isMap(own) && own['subscribers']) ?? subscribers);
 }
 
-/** All shares are there, and do not make up the whole fleet. */
 function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   if (!isMap(classes)) return [];
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
@@ -216,7 +209,7 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
 
-/** Only agents report a version, and only robots with connections of their own reach a region in their own way. */
+/** Only agents report a version, and only robots with connections of their own use a region. */
 function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
   if (!isMap(classes)) return [];
   const connected: readonly unknown[] = CONNECTED_UPLINKS;
@@ -235,7 +228,7 @@ function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>):
   });
 }
 
-/** Networks that nobody knows, that carry nothing, or of robots that reach no platform by themselves. */
+/** Networks that are unknown, carry nothing, or belong to robots without a connection of their own. */
 function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
   const { network, networks, classes, uplink = 'agent' } = scenario;
   const own = isMap(networks) ? networks : {};
@@ -259,7 +252,6 @@ function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
   return [...wrong, ...Object.entries(own).flatMap(([name, fields]) => impossible(name, fields))];
 }
 
-/** Of a network whose fields have the right form. */
 function impossible(name: string, fields: unknown): Mistake[] {
   if (!isMap(fields)) return [];
   const at = (field: string, message: string): Mistake[] => [{ path: ['networks', name, field], message }];
@@ -278,14 +270,12 @@ function impossible(name: string, fields: unknown): Mistake[] {
   ];
 }
 
-/** Milliseconds; undefined for what is no duration. */
 const durationIn = (text: unknown): number | undefined =>
   typeof text === 'string' && new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
-/** Shares of thirds are written with a few digits. */
+/** Shares such as thirds are written with a few digits. */
 const SHARE_TOLERANCE = 0.0005;
 
-/** In every list of conditions: of the scenario, and of its phases. */
 function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const parts = { classes: classesIn(value), phases: phases.map((phase) => kindOf(phase) ?? '') };
   const wrong = (expressions: unknown, path: Path) => wrongConditions(expressions, path, parts);

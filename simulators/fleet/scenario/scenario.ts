@@ -1,6 +1,6 @@
 /**
- * What a fleet does, phase by phase: the schema of a scenario file. Run this file after a change, then `npx biome check
- * --write fixtures`: it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check
+ * Schema of a scenario file: the actions of a fleet, phase by phase. Run this file after a change, then `npx biome
+ * check --write fixtures`: it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check
  * scenario files.
  */
 
@@ -11,22 +11,20 @@ import { oneOf, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { CONNECTED_UPLINKS, TRAFFIC, UPLINKS } from './uplinks.ts';
 
-/** What `ratePerSecond` accepts, as a regular expression for schemas, and in words. */
 const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
 const RATE_WORDS = 'a number per time unit over the whole fleet, e.g. 50/s, 300/m (units s, m, h)';
 
-/** What `shareOf` accepts. */
 export const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
 const SHARE_WORDS = 'a percentage of the fleet, 0% to 100%';
 
-/** Events per second. Throws RangeError that says what is accepted. */
+/** Parses events per second. Throws RangeError with the accepted form. */
 export function ratePerSecond(text: string): number {
   if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
   const [number, unit] = text.split('/');
   return Number(number) / (durationMs(`1${unit}`) / 1000);
 }
 
-/** A fraction from 0 to 1. Throws RangeError that says what is accepted. */
+/** Parses a fraction from 0 to 1. Throws RangeError with the accepted form. */
 export function shareOf(text: string): number {
   if (!new RegExp(SHARE_FORM).test(text)) throw new RangeError(`'${text}' is not a share: ${SHARE_WORDS}`);
   return Number(text.slice(0, -1)) / 100;
@@ -36,7 +34,7 @@ const BITS_FORM = '^\\d+(\\.\\d+)?(k|M|G)?bit/s$';
 const BITS_WORDS = 'bits a second, e.g. 200kbit/s, 12Mbit/s';
 const FACTORS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
 
-/** Bits a second, of what the schema accepts. */
+/** Parses bits a second in the form of the schema. */
 export function bitsPerSecond(text: string): number {
   const [, number = '', unit = ''] = /^([\d.]+)([kMG]?)bit\/s$/.exec(text) ?? [];
   return Number(number) * (FACTORS[unit] ?? 1);
@@ -46,10 +44,8 @@ const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
 const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
 
 const CLASS_FORM = '^[a-z][a-z0-9_]*$';
-/** The name of a region. */
 export const REGION_FORM = '^[a-z0-9][a-z0-9_-]*$';
 
-/** What each pattern of the schema accepts, in words for messages. */
 export const ACCEPTED: Readonly<Record<string, string>> = {
   [DURATION_FORM]: DURATION_WORDS,
   [RATE_FORM]: RATE_WORDS,
@@ -78,12 +74,9 @@ const ofClass = Type.Optional(
 );
 
 export const ARRIVALS = ['constant', 'poisson', 'jitter'] as const;
-/**
- * How actions are spread over time: evenly, at random (a Poisson process), or at a random time within even intervals.
- */
+/** Spread of actions over time: even, random (a Poisson process), or random within even intervals. */
 export type Arrivals = (typeof ARRIVALS)[number];
 
-/** Fields of every phase: requests during the phase, and how they count. */
 const traffic = {
   ping: Type.Optional(rate(TRAFFIC.ping.purpose)),
   lists: Type.Optional(rate(TRAFFIC.lists.purpose)),
@@ -124,7 +117,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
     ),
   );
 
-/** One shape a phase, so that a message is about the phase that the author meant. */
+/** One shape a phase, so that a message concerns the phase that the author meant. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
@@ -183,7 +176,6 @@ export type Phase = { [K in PhaseKind]: Static<(typeof phaseShapes)[K]['schema']
 
 export const DEFAULT_WITHIN_MS = 60_000;
 
-/** Time after which a robot has missed a roll-out, milliseconds. */
 export const withinMs = ({ within }: Extract<Phase, { do: 'rollout' }>): number =>
   within === undefined ? DEFAULT_WITHIN_MS : durationMs(within);
 
@@ -246,7 +238,6 @@ const robotClass = Type.Object(
 );
 export type RobotClass = Static<typeof robotClass>;
 
-/** Robots of a fleet, at most. */
 export const LARGEST_FLEET = 1_000_000;
 
 const head = {
@@ -303,7 +294,7 @@ const head = {
   ),
 };
 
-/** A scenario except its phases, which are checked one by one. */
+/** A scenario without its phases, which are checked one by one. */
 export const scenarioHead = shape(
   'Scenario',
   Type.Object(
@@ -332,7 +323,6 @@ export function scenarioJsonSchema(): object {
   };
 }
 
-/** The published schema. */
 export const SCHEMA_FILE = new URL('../../../fixtures/scenarios/scenario.schema.json', import.meta.url);
 
 export const schemaText = (): string => `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;

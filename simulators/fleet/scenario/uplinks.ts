@@ -1,19 +1,16 @@
-/** How the robots of a fleet reach a platform, the traffic that a scenario may ask for, and which phases suit whom. */
+/** Ways from robots to a platform, traffic of a scenario, and the phases that suit each. */
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**
- * `agent`: the published agent protocol. `polling`: the public Platform API alone. `calls`: a robot stands for a device
- * that exists, and does nothing by itself: all requests are the scenario's traffic.
+ * `agent`: published agent protocol. `polling`: public Platform API only. `calls`: a robot stands for an existing
+ * device and is idle, so that all requests are the scenario's traffic.
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 
-/** Those of robots with connections of their own. */
 export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
 
 interface Kind {
-  /** The action of one robot. */
   action: 'ping' | 'list' | 'read' | 'expand';
-  /** In the schema. */
   purpose: string;
 }
 
@@ -28,13 +25,11 @@ export type Traffic = keyof typeof TRAFFIC;
 export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
 export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
 
-/** A phase as a file has it, or as a person asks for it. */
 type AnyPhase = { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>;
 
-/** What only robots with a connection of their own can do. */
 const CONNECTED = ['storm', 'partition', 'kill', 'clock-skew'];
 
-/** Why robots with this uplink cannot carry out the phase; undefined when they can. */
+/** Reason that robots with this uplink cannot carry out the phase; undefined if they can. */
 export function unsuited(uplink: UplinkKind, phase: AnyPhase): string | undefined {
   const { do: kind } = phase;
   if (uplink === 'calls') {
@@ -49,12 +44,11 @@ export function unsuited(uplink: UplinkKind, phase: AnyPhase): string | undefine
   return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
 }
 
-/** Clients on each robot that read its event stream. One of `calls` publishes none. */
+/** Clients on each robot that read its event stream. Robots of `calls` publish none. */
 export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
   scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
 
-/** The name of a robot, e.g. `robot-000042`. */
+/** Name of a robot, e.g. `robot-000042`. */
 export const robotName = (prefix: string, index: number): string => `${prefix}-${String(index).padStart(6, '0')}`;
 
-/** Its index. */
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);

@@ -1,37 +1,35 @@
 /**
- * The shared clock, and the two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts
- * short. Open loop: every action starts at its intended time even when earlier ones are still running, and its lateness
- * is reported, so that a slow generator cannot hide behind a slow target (coordinated omission).
+ * Shared clock, and two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts short. Open
+ * loop: every action starts at its intended time, even while earlier ones are running, and its lateness is reported, so
+ * that a slow generator cannot hide behind a slow target (coordinated omission).
  */
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC): the shared clock. */
+/** Milliseconds on the shared clock, the one of all processes of a machine (CLOCK_MONOTONIC). */
 export const monotonicMs = (() => {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return (): number => performance.now() + offset;
 })();
 
-/** The times of a stream of actions, ascending, milliseconds after the schedule began. */
+/** Times of a stream of actions, ascending, milliseconds since the schedule began. */
 export interface Moments {
-  /** The next time; `undefined` after the last. */
   next(): number | undefined;
 }
 
 interface ScheduleOptions {
-  /** Start of the schedule, on `now`'s clock. */
+  /** Start of the schedule on the clock of `now`. */
   epoch: number;
   /** One for each stream of actions, e.g. the pings of one robot. */
   streams: readonly Moments[];
-  /** Starts an action, without blocking. `intended` is on `now`'s clock. */
+  /** Starts an action without blocking. `intended`: on the clock of `now`. */
   fire(stream: number, intended: number): void;
   signal?: AbortSignal;
   now?(): number;
 }
 
-/** Actions between two turns of the event loop, so that answers are read even when the schedule is behind. */
+/** Actions between two turns of the event loop, so that answers are read even if the schedule is behind. */
 const BATCH = 256;
 
-/** Resolves when every stream has ended or the signal aborts. */
 export async function runSchedule(options: ScheduleOptions): Promise<void> {
   const { epoch, streams, fire, signal } = options;
   const now = options.now ?? monotonicMs;
@@ -52,7 +50,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** By hand, since every action waits once: one of `node:timers/promises` with a signal takes three times as long. */
+/** Hand-written, because every action waits once: `node:timers/promises` with a signal takes three times as long. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -68,8 +66,8 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 /**
- * Streams by their next time; ties go to the lower stream number. A binary heap over typed arrays, because tens of
- * thousands of streams allocate nothing per action this way.
+ * Streams by next time; ties go to the lower number. A binary heap over typed arrays, so that tens of thousands of
+ * streams allocate nothing per action.
  */
 class DueQueue {
   readonly #streams: readonly Moments[];
@@ -95,7 +93,7 @@ class DueQueue {
     return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The stream that is due first; it stays in the queue with its next time. */
+  /** Takes the earliest stream, which stays in the queue with its next time. */
   take(): number {
     const stream = this.#heap[0] ?? 0;
     const at = this.#streams[stream]?.next();
@@ -132,12 +130,11 @@ class DueQueue {
   }
 }
 
-/** All times are milliseconds on the shared clock. */
+/** Waits that the end of a run cuts short. Times are milliseconds on the shared clock. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
   #ended = false;
 
-  /** Ends all waits, present and future. */
   end(): void {
     this.#ended = true;
     for (const finish of [...this.#open]) finish();
@@ -167,8 +164,8 @@ export class Deadlines {
   }
 
   /**
-   * Resolves with false when `work` is not done at `time`, with true when it is or the run has ended. Rejects when
-   * `work` does.
+   * Resolves with false if `work` is not done at `time`, with true if it is or the run has ended. Rejects if `work`
+   * does.
    */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);

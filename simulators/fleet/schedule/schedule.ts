@@ -1,7 +1,6 @@
 /**
- * The actions of every robot in every phase of a scenario and their times, a pure function of scenario, seed and the
- * robot's index: any split of the fleet over shards and workers carries out the same actions, and all robots together
- * keep the wanted rate.
+ * Actions of every robot in every phase with their times: a pure function of scenario, seed and robot index, so that
+ * any split over shards and workers gives the same actions, and all robots together keep the rate.
  */
 
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -13,23 +12,20 @@ import type { Moments } from './clock.ts';
 
 export type ActionKind = TrafficAction | 'start' | 'rollout' | 'storm' | 'partition' | 'kill' | 'clock-skew' | 'stop';
 
-/** One kind of action of one robot within a phase. */
 export interface ActionStream {
   robot: number;
   kind: ActionKind;
   moments: Moments;
-  /** Due at the same moment as those of all other robots: how soon it starts says nothing about the generator. */
+  /** Due together with those of all other robots, so that its lateness says nothing about the generator. */
   burst: boolean;
-  /** Draws the page of each `list` or `expand`, in turn. */
   pages?: Random;
 }
 
 export interface PlanOptions {
   seed: number | string;
-  /** Robots of the whole fleet. */
   robots: number;
   classes?: Scenario['classes'] | undefined;
-  /** Of the scenario: some of them may be earlier stages of a roll-out. */
+  /** Phases of the scenario, among them earlier stages of a roll-out. */
   phases?: readonly Phase[];
 }
 
@@ -49,7 +45,6 @@ export function scheduleMs(phase: Phase): number {
   }
 }
 
-/** The streams of `members` in the phase number `index`. */
 export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: readonly number[]): ActionStream[] {
   const { seed, robots: whole, classes } = plan;
   const { places, robots } = placesOf(phase, whole, classes);
@@ -102,8 +97,8 @@ const mapped = ({ next }: Moments, to: (at: number) => number): Moments => ({
 });
 
 /**
- * Time that runs as fast as a curve is high: `total` of it passes in the whole phase, and `at` gives the moment of the
- * phase when so much has passed. Milliseconds. What is spread evenly over that time follows the curve.
+ * Clock whose speed is the height of a curve: `total` of it passes in the whole phase, and `at` converts it back to
+ * time in the phase. Milliseconds. Actions spread evenly over this clock follow the curve.
  */
 export function along(
   curve: readonly number[] | undefined,
@@ -120,8 +115,8 @@ export function along(
       if (left <= area && area > 0) {
         const { from, to } = piece;
         const slope = (to - from) / step;
-        // The line is as high as `from + slope · x`, and the area below it up to x is what is left.
-        // In a form that loses no digits where the line falls to zero.
+        // The curve is `from + slope · x`; the area below it up to x is `left`. This form keeps all digits as the curve
+        // falls to zero.
         const sum = from + Math.sqrt(Math.max(0, from * from + 2 * slope * left));
         return index * step + (sum === 0 ? 0 : Math.min((2 * left) / sum, step));
       }
@@ -132,7 +127,7 @@ export function along(
   return { total: pieces.reduce((sum, piece) => sum + areaOf(piece), 0), at };
 }
 
-/** The robots that the phase is about: how many there are, and the place of each, where not all take part. */
+/** Robots that the phase concerns: their number, and the place of each unless all take part. */
 function placesOf(
   phase: Phase,
   whole: number,
@@ -144,7 +139,7 @@ function placesOf(
   return { robots: places.size, places };
 }
 
-/** In which turn a robot carries out the action of a phase: one of `of` and above does not take part. */
+/** Order of robots in a phase; those ranked `of` and above do not take part. */
 interface Turns {
   of: number;
   rankOf(robot: number): number;
@@ -166,7 +161,7 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
 }
 
-/** The places of the earlier stages of a roll-out. Another release in between takes away what they gave. */
+/** Places of the earlier stages of a roll-out; a different release in between resets them. */
 function earlierStages(phases: readonly Phase[], index: number, phase: Phase): number[] {
   if (phase.do !== 'rollout' || phase.release === undefined) return [];
   const found: number[] = [];
@@ -179,7 +174,7 @@ function earlierStages(phases: readonly Phase[], index: number, phase: Phase): n
   return found;
 }
 
-/** As if no earlier stage had been. Stages draw in the same way, so that a larger share contains a smaller one. */
+/** Order without earlier stages. Stages share one draw, so that a larger share contains a smaller one. */
 function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, whole, classes);
   const name =
@@ -194,7 +189,6 @@ function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number
   return { of: Math.round((mainAction(phase)?.share ?? 0) * robots), rankOf };
 }
 
-/** The action that each robot of a phase's share carries out once. */
 function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: number; arrivals: Arrivals } | undefined {
   const share = 'share' in phase && phase.share !== undefined ? shareOf(phase.share) : 1;
   const { arrivals = phase.do === 'ramp' || phase.do === 'stop' ? 'constant' : DEFAULT_ARRIVALS } = phase;
@@ -231,7 +225,7 @@ export interface Shard {
   count: number;
 }
 
-/** The robots of a shard, by default of the whole: every `part.count`th, so that neighbours are on different shards. */
+/** Robots of a shard, by default of the whole: every `part.count`th, so that neighbours are on different shards. */
 export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);
@@ -240,7 +234,7 @@ export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }):
 
 type Draw = Pick<Random, 'next'>;
 
-/** A seeded shuffle of the fleet: `rank[robot]`, from 0. Every part of a fleet computes the same one. */
+/** Seeded shuffle of the fleet: `rank[robot]`, from 0, equal on every part of the fleet. */
 export function ranks(robots: number, draw: Draw): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
@@ -252,17 +246,13 @@ export function ranks(robots: number, draw: Draw): Uint32Array {
   return rank;
 }
 
-/** One robot among those of an action. */
 interface Arriving {
-  /** The robot's rank in the shuffle. */
   rank: number;
   arrivals: Arrivals;
-  /** The robot's own randomness. */
   draw: Draw;
 }
 
 interface RateOptions extends Arriving {
-  /** Events a second over the whole fleet. */
   rate: number;
   robots: number;
   durationMs: number;
@@ -293,12 +283,11 @@ export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateO
 }
 
 interface OnceOptions extends Arriving {
-  /** The robots with a rank below `of` take part. */
   of: number;
   overMs: number;
 }
 
-/** The time of an action that a robot carries out once; `undefined` when it does not take part. */
+/** Time of an action that a robot carries out once; undefined if it does not take part. */
 export function once({ of, rank, overMs, arrivals, draw }: OnceOptions): number | undefined {
   if (rank >= of) return undefined;
   switch (arrivals) {
